@@ -5,11 +5,13 @@ No network is reached beyond this machine, but for an Ollama whose address the u
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import time
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,8 +100,13 @@ def find_gguf(folders: list[Path] | None = None) -> list[GgufFile]:
     ends = time.monotonic() + _SECONDS_TO_SEARCH
     found: dict[Path, GgufFile] = {}
     for folder in gguf_folders() if folders is None else folders:
-        for path in _walk(folder, _depth_of(folder), ends):
-            real = _resolved(path)
+        # The current folder may be the root of a disk: only it itself is looked at.
+        for path in _walk(folder, 0 if folder == Path.cwd() else _DEEPEST, ends):
+            real = path
+            with contextlib.suppress(OSError, RuntimeError):
+                real = (
+                    path.resolve()
+                )  # caches keep a model once and point at it from several places
             if len(found) < _MOST_FILES and real not in found and is_gguf(real):
                 found[real] = GgufFile(str(path), real.stat().st_size)
     return list(found.values())
@@ -149,11 +156,6 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _depth_of(folder: Path) -> int:
-    """The current folder may be the root of a disk: only it itself is looked at."""
-    return 0 if folder == Path.cwd() else _DEEPEST
-
-
 def _walk(folder: Path, depth: int, ends: float) -> Iterator[Path]:
     """Files that end in .gguf, down to a depth; of a model in parts the first."""
     try:
@@ -166,23 +168,10 @@ def _walk(folder: Path, depth: int, ends: float) -> Iterator[Path]:
         name = entry.name.casefold()
         if name.endswith(".gguf") and (_LATER_PARTS not in name or "-00001-of-" in name):
             yield Path(entry.path)
-        elif depth and _is_folder(entry):
-            yield from _walk(Path(entry.path), depth - 1, ends)
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir(follow_symlinks=False)
-    except OSError:
-        return False
-
-
-def _resolved(path: Path) -> Path:
-    """Caches keep a model once and point at it from several places."""
-    try:
-        return path.resolve()
-    except (OSError, RuntimeError):
-        return path
+        elif depth:
+            with contextlib.suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _walk(Path(entry.path), depth - 1, ends)
 
 
 # Whether a configured model could be asked right now, as far as can be told from here.
@@ -199,65 +188,51 @@ def fitness(spec: ModelSpec) -> Fitness:
     """Looks only; nothing is loaded, and nobody outside this machine is asked."""
     if not spec.named:
         return Fitness(fit=True, said="no model: answers are extracted from the passages")
+    wrong = _gguf(spec) if spec.provider == "gguf" else _packages(spec)
+    if wrong is not None:
+        return Fitness(fit=False, said=wrong[0], fix=wrong[1])
     if spec.provider == "gguf":
-        return _gguf(spec)
-    return _unpacked(spec) or _served(spec)
+        return Fitness(fit=True, said="its file is there")
+    return _served(spec)
 
 
-def _gguf(spec: ModelSpec) -> Fitness:
+def _gguf(spec: ModelSpec) -> tuple[str, str] | None:
     engine = next(extra for extra in extras() if extra.name == "gguf")
     if not engine.installed:
-        return Fitness(fit=False, said="the engine for GGUF files is missing", fix=engine.command)
+        return "the engine for GGUF files is missing", engine.command
     if not spec.path.is_file():
-        return Fitness(
-            fit=False,
-            said=f"there is no file {str(spec.path)!r}",
-            fix="give the path of a .gguf file; `secondlook doctor` lists those found",
-        )
-    if not is_gguf(spec.path):
-        return Fitness(fit=False, said=f"{str(spec.path)!r} is no GGUF file", fix="fetch it again")
-    return Fitness(fit=True, said="its file is there")
+        fix = "give the path of a .gguf file; `secondlook doctor` lists those found"
+        return f"there is no file {str(spec.path)!r}", fix
+    return None if is_gguf(spec.path) else (f"{str(spec.path)!r} is no GGUF file", "fetch it again")
 
 
-def _unpacked(spec: ModelSpec) -> Fitness | None:
-    from importlib.util import find_spec
-
+def _packages(spec: ModelSpec) -> tuple[str, str] | None:
     package = PACKAGES[spec.provider]
     for module in ("langchain", package.replace("-", "_")):
         if find_spec(module) is None:
-            fix = install_hint(spec.provider)
-            return Fitness(fit=False, said=f"the package {package} is missing", fix=fix)
+            return f"the package {package} is missing", install_hint(spec.provider)
     return None
 
 
-def _served(spec: ModelSpec) -> Fitness:
+def _served(spec: ModelSpec) -> Fitness:  # noqa: PLR0911
+    address = spec.base_url
     if spec.provider == "ollama":
-        return _ollama(spec)
-    if spec.base_url and is_loopback(spec.base_url):
-        if asked(f"{spec.base_url}/models") is None:
-            return Fitness(
-                fit=False,
-                said=f"nobody answers at {spec.base_url}",
-                fix="start the server; OpenAI-compatible addresses mostly end in /v1",
-            )
-        return Fitness(fit=True, said=f"{spec.base_url} answers")
+        if spec.address is not None and not is_loopback(spec.address):
+            return Fitness(fit=True, said=f"configured; {spec.address} is not asked from here")
+        found = find_ollama(spec.address).models
+        if found is None:
+            start = "start it: ollama serve"
+            return Fitness(fit=False, said=f"no Ollama answers at {address}", fix=start)
+        if (spec.model if ":" in spec.model else f"{spec.model}:latest") not in found:
+            pull = f"ollama pull {spec.model}"
+            return Fitness(fit=False, said=f"Ollama has no {spec.model!r}", fix=pull)
+        return Fitness(fit=True, said=f"Ollama at {address} has it")
+    if address and is_loopback(address):
+        if asked(f"{address}/models") is not None:
+            return Fitness(fit=True, said=f"{address} answers")
+        start = "start the server; OpenAI-compatible addresses mostly end in /v1"
+        return Fitness(fit=False, said=f"nobody answers at {address}", fix=start)
     variable = KEY_VARIABLES.get(spec.provider)
-    if variable and not spec.base_url and not os.environ.get(variable, "").strip():
+    if variable and not address and not os.environ.get(variable, "").strip():
         return Fitness(fit=False, said=f"{variable} is not set", fix=f"set {variable}")
     return Fitness(fit=True, said="configured; the provider is not asked from here")
-
-
-def _ollama(spec: ModelSpec) -> Fitness:
-    if spec.address is not None and not is_loopback(spec.address):
-        return Fitness(fit=True, said=f"configured; {spec.address} is not asked from here")
-    found = find_ollama(spec.address).models
-    if found is None:
-        return Fitness(
-            fit=False, said=f"no Ollama answers at {spec.base_url}", fix="start it: ollama serve"
-        )
-    wanted = spec.model if ":" in spec.model else f"{spec.model}:latest"
-    if wanted not in found:
-        return Fitness(
-            fit=False, said=f"Ollama has no {spec.model!r}", fix=f"ollama pull {spec.model}"
-        )
-    return Fitness(fit=True, said=f"Ollama at {spec.base_url} has it")

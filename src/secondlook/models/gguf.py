@@ -92,7 +92,16 @@ class GgufChat:
             if on_text is not None:
                 on_text(text)
 
-        reply = await self._call(_completion(request), passed_on, request.timeout)
+        message = {
+            "kind": "complete",
+            "messages": _plain(request.messages),
+            "max_tokens": request.max_tokens,
+            "temperature": request.temperature,
+            "seed": request.seed,
+            "stop": list(request.stop),
+            "schema": None if request.mode == "prompted" else request.schema,
+        }
+        reply = await self._call(message, passed_on, request.timeout)
         return ChatResult(
             text=reply["text"],
             finish=reply["finish"],
@@ -117,7 +126,7 @@ class GgufChat:
         """Ends the worker unless another chat uses it."""
         await asyncio.to_thread(self._give_back)
 
-    async def _call(
+    async def _call(  # noqa: C901
         self,
         message: dict[str, Any],
         on_text: Callable[[str], None] | None = None,
@@ -126,36 +135,34 @@ class GgufChat:
         if not self._give_back.alive:
             raise closed(self.spec)
         arrivals: asyncio.Queue[dict[str, Any] | ModelError] = asyncio.Queue()
-        job = Job(message, _into(arrivals, asyncio.get_running_loop()))
+        loop = asyncio.get_running_loop()
+
+        def deliver(arrived: dict[str, Any] | ModelError) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop is closed; nobody listens any more
+                loop.call_soon_threadsafe(arrivals.put_nowait, arrived)
+
+        job = Job(message, deliver)
         deadline = asyncio.timeout(seconds)
         try:
             async with deadline:
                 self._engine.submit(job)
-                return await self._follow(arrivals, on_text)
+                while True:
+                    arrived = await arrivals.get()
+                    if isinstance(arrived, ModelError):
+                        raise arrived  # noqa: TRY301
+                    if arrived["kind"] == "text":
+                        if on_text is not None:
+                            on_text(arrived["text"])
+                    elif arrived["kind"] == "queued":
+                        if self.on_queue is not None:
+                            self.on_queue(arrived["ahead"])
+                    else:
+                        return arrived
         except BaseException as error:
             self._engine.abandon(job)
             if isinstance(error, TimeoutError) and deadline.expired():
                 raise overdue(self.spec, seconds or 0.0, job.ahead) from error
             raise
-
-    async def _follow(
-        self,
-        arrivals: asyncio.Queue[dict[str, Any] | ModelError],
-        on_text: Callable[[str], None] | None,
-    ) -> dict[str, Any]:
-        while True:
-            arrived = await arrivals.get()
-            if isinstance(arrived, ModelError):
-                raise arrived
-            match arrived["kind"]:
-                case "text":
-                    if on_text is not None:
-                        on_text(arrived["text"])
-                case "queued":
-                    if self.on_queue is not None:
-                        self.on_queue(arrived["ahead"])
-                case _:
-                    return arrived
 
 
 def available_cores() -> int:
@@ -163,28 +170,6 @@ def available_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _into(
-    arrivals: asyncio.Queue[dict[str, Any] | ModelError], loop: asyncio.AbstractEventLoop
-) -> Callable[[dict[str, Any] | ModelError], None]:
-    def deliver(arrived: dict[str, Any] | ModelError) -> None:
-        with contextlib.suppress(RuntimeError):  # the loop is closed; nobody listens any more
-            loop.call_soon_threadsafe(arrivals.put_nowait, arrived)
-
-    return deliver
-
-
-def _completion(request: ChatRequest) -> dict[str, Any]:
-    return {
-        "kind": "complete",
-        "messages": _plain(request.messages),
-        "max_tokens": request.max_tokens,
-        "temperature": request.temperature,
-        "seed": request.seed,
-        "stop": list(request.stop),
-        "schema": None if request.mode == "prompted" else request.schema,
-    }
 
 
 def _plain(messages: Sequence[Message]) -> list[dict[str, str]]:
@@ -270,10 +255,13 @@ class Engine:
 
     def _work(self) -> None:
         while (job := self._take()) is not None:
+            outcome: dict[str, Any] | ModelError
             try:
-                outcome: dict[str, Any] | ModelError = self._serve(job)
+                outcome = self._ready_process(job).converse(job.message, job.deliver)
             except ModelError as error:
                 outcome = error
+            except Exception as error:  # noqa: BLE001  # the next call gets a fresh process
+                outcome = self._broken(error)
             with self._changed:
                 self._current = None
             job.deliver(outcome)
@@ -291,15 +279,6 @@ class Engine:
             self._tell_places()
             return self._current
 
-    def _serve(self, job: Job) -> dict[str, Any]:
-        """The result of the call; pieces of text are delivered on the way."""
-        try:
-            return self._ready_process(job).converse(job.message, job.deliver)
-        except ModelError:
-            raise
-        except Exception as error:  # whatever it was, the next call gets a fresh process
-            raise self._broken(error) from error
-
     def _broken(self, error: Exception) -> ModelUnavailable:
         with self._changed:
             process, self._process = self._process, None
@@ -313,34 +292,27 @@ class Engine:
         if process is not None and process.is_usable:
             return process
         self._end_process()
-        check_runnable(self._launch.path)
-        process = self._start(job)
+        read_header(Path(self._launch.path))  # what is wrong is said before a process is started
+        if find_spec("xllamacpp") is None:
+            raise UnusableModel(
+                "models in GGUF files need the package xllamacpp", hint=INSTALL_HINT
+            )
+        with self._changed:  # so that whoever abandons the job finds the process to kill
+            if job.is_abandoned or self._is_closed:
+                raise closed(self._launch.spec)
+            process = self._process = WorkerProcess(self._launch)
         try:
-            process.load()
+            process.converse(asdict(self._launch), lambda _: None)
         except ModelError:
             self._end_process()
             raise
         return process
-
-    def _start(self, job: Job) -> WorkerProcess:
-        with self._changed:  # so that whoever abandons the job finds the process to kill
-            if job.is_abandoned or self._is_closed:
-                raise closed(self._launch.spec)
-            self._process = WorkerProcess(self._launch)
-            return self._process
 
     def _end_process(self) -> None:
         with self._changed:
             process, self._process = self._process, None
         if process is not None:
             process.end()
-
-
-def check_runnable(path: str) -> None:
-    """Says what is wrong before a process is started for nothing."""
-    read_header(Path(path))
-    if find_spec("xllamacpp") is None:
-        raise UnusableModel("models in GGUF files need the package xllamacpp", hint=INSTALL_HINT)
 
 
 _registry = threading.RLock()  # a chat that is collected gives back wherever the collector runs
@@ -399,8 +371,16 @@ class WorkerProcess:
         self._logged = 0
         """Where the log ended when the worker was last told something."""
         self._is_doomed = False
+        program = _PROGRAM.format(path=sys.path)
+        # Threads that wait for each other spin by default: next to any other busy program the
+        # model then becomes many times slower than on one thread.
+        environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
         try:
-            self._process = _start(self._log)
+            self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
+                [sys.executable, "-X", "utf8", "-c", program],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=environment,
+                **APART,
+            )  # fmt: skip
         except OSError:
             self._log.close()
             raise
@@ -413,10 +393,6 @@ class WorkerProcess:
     def is_usable(self) -> bool:
         return not self._is_doomed and self._process.poll() is None
 
-    def load(self) -> dict[str, Any]:
-        """Waits until the model is there; what the worker knows about it."""
-        return self.converse(asdict(self._launch), on_piece=lambda _: None)
-
     def converse(
         self, message: dict[str, Any], on_piece: Callable[[dict[str, Any]], None]
     ) -> dict[str, Any]:
@@ -427,21 +403,15 @@ class WorkerProcess:
         send(self._process.stdin, message)
         while (reply := receive(self._process.stdout)).get("kind") == "text":
             on_piece(reply)
+        spec = self._launch.spec
         if reply.get("kind") == "failed":
-            raise self._failure(reply)
-        if message.get("schema") is not None:
-            self._insist_on_grammar()
+            if reply.get("reason") == "load":
+                reply = {**reply, "why": self._complaint() or reply.get("why")}
+            raise from_worker(spec, reply)
+        # A grammar that llama.cpp cannot make leaves the model free, with a note in the log.
+        if message.get("schema") is not None and (found := _GRAMMAR_ERROR.search(self._new_log())):
+            raise from_worker(spec, {"reason": "schema", "why": found[1]})
         return reply
-
-    def _failure(self, reply: dict[str, Any]) -> ModelError:
-        if reply.get("reason") == "load":
-            reply = {**reply, "why": self._complaint() or reply.get("why")}
-        return from_worker(self._launch.spec, reply)
-
-    def _insist_on_grammar(self) -> None:
-        """A grammar that llama.cpp cannot make leaves the model free, with a note in the log."""
-        if found := _GRAMMAR_ERROR.search(self._new_log()):
-            raise from_worker(self._launch.spec, {"reason": "schema", "why": found[1]})
 
     def _complaint(self) -> str:
         """The first error that llama.cpp wrote down: those after it only repeat that it failed."""
@@ -479,17 +449,6 @@ class WorkerProcess:
             self._process.wait(_LEAVE_SECONDS)
         complaint = self._complaint()
         return died(self._launch.spec, self.end(), complaint)
-
-
-def _start(log: IO[bytes]) -> subprocess.Popen[bytes]:
-    program = _PROGRAM.format(path=sys.path)
-    # Threads that wait for each other spin by default: next to any other busy program the model
-    # then becomes many times slower than on one thread.
-    environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
-    return subprocess.Popen(  # noqa: S603 - this very interpreter
-        [sys.executable, "-X", "utf8", "-c", program],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, env=environment, **APART,
-    )  # fmt: skip
 
 
 # Messages between a model's worker and us: JSON with its length in front.
@@ -571,13 +530,13 @@ def control_marks(path: Path) -> tuple[str, ...]:
     """Strings that the model's tokenizer takes for its own control marks, such as `<|im_end|>`."""
     vocabulary = {key: value for key, value in _read(path) if key in {_TOKENS, _TOKEN_KINDS}}
     marks = zip(vocabulary.get(_TOKENS, ()), vocabulary.get(_TOKEN_KINDS, ()), strict=False)
-    return tuple(text for text, kind in marks if _is_mark(text, kind))
-
-
-def _is_mark(text: str, kind: int) -> bool:
     # Tokens that makers of models define are often plain text, such as HTML tags or spaces.
-    is_control = kind == _CONTROL_TOKEN or (kind == _USER_DEFINED_TOKEN and text.startswith("<|"))
-    return is_control and len(text) > 1
+    return tuple(
+        text
+        for text, kind in marks
+        if len(text) > 1
+        and (kind == _CONTROL_TOKEN or (kind == _USER_DEFINED_TOKEN and text.startswith("<|")))
+    )
 
 
 def _read(path: Path) -> Iterator[tuple[str, Any]]:
@@ -625,21 +584,17 @@ def _value(stream: IO[bytes], kind: int) -> Any:
     if kind == _STRING:
         return _text(stream)
     if kind == _ARRAY:
-        return _array(stream)
-    if kind not in _SCALARS:
-        raise _BadHeader(f"it holds a value of unknown kind {kind}")
-    return _number(stream, _SCALARS[kind])
-
-
-def _array(stream: IO[bytes]) -> tuple[Any, ...]:
-    kind, count = _number(stream, _KIND), _number(stream, _COUNT)
-    if kind in _SCALARS:
-        form = _SCALARS[kind]
+        inner, count = _number(stream, _KIND), _number(stream, _COUNT)
+        if inner not in _SCALARS:
+            return tuple(_value(stream, inner) for _ in range(count))
+        form = _SCALARS[inner]
         data = stream.read(form.size * count)
         if len(data) < form.size * count:
             raise _BadHeader("it is cut short")
         return tuple(value for (value,) in form.iter_unpack(data))
-    return tuple(_value(stream, kind) for _ in range(count))
+    if kind not in _SCALARS:
+        raise _BadHeader(f"it holds a value of unknown kind {kind}")
+    return _number(stream, _SCALARS[kind])
 
 
 # What can go wrong with a local model, in words for the person who configured it.
@@ -656,21 +611,15 @@ class UnusableModel(ModelUnavailable):
 def died(spec: str, status: int, log: str) -> ModelUnavailable:
     """The worker ended in the middle of its work."""
     told = f": {log}" if log else ""
+    ending = f"exit status {status}"
+    if status < 0:
+        ending = f"signal {-status}"
+        with contextlib.suppress(ValueError):
+            ending = signal.Signals(-status).name
     hint = "It is started again with the next call."
     if -status == getattr(signal, "SIGKILL", 9):
         hint = f"Most likely the machine ran out of memory; try a smaller model. {hint}"
-    return ModelUnavailable(
-        f"the process of the model {spec!r} died ({_ending(status)}){told}", hint=hint
-    )
-
-
-def _ending(status: int) -> str:
-    if status >= 0:
-        return f"exit status {status}"
-    try:
-        return signal.Signals(-status).name
-    except ValueError:
-        return f"signal {-status}"
+    return ModelUnavailable(f"the process of the model {spec!r} died ({ending}){told}", hint=hint)
 
 
 def closed(spec: str) -> ModelUnavailable:

@@ -62,8 +62,7 @@ class Model:
             path = Path(launch["path"])
             context = read_header(path).usable_context(int(launch["context_tokens"]))
             parameters = xllamacpp.CommonParams()
-            _set(parameters, path, context=context, cores=int(launch["threads"]))
-            _guard(parameters, api_key)
+            _set(parameters, path, context, int(launch["threads"]), api_key)
             return cls(xllamacpp.Server(parameters), api_key, control_marks(path))
         except (UnusableModel, RuntimeError, ValueError, MemoryError) as error:
             raise Refused("load", str(error)) from error
@@ -110,7 +109,7 @@ class Model:
         return answered
 
 
-def _set(parameters: Any, path: Path, *, context: int, cores: int) -> None:
+def _set(parameters: Any, path: Path, context: int, cores: int, api_key: str) -> None:
     parameters.model.path = str(path)
     parameters.n_ctx = context
     parameters.n_parallel = 1
@@ -122,9 +121,7 @@ def _set(parameters: Any, path: Path, *, context: int, cores: int) -> None:
     parameters.enable_reasoning = 0  # replies are short: thinking aloud would use them up
     parameters.verbosity = _ERRORS_ONLY
 
-
-def _guard(parameters: Any, api_key: str) -> None:
-    """The HTTP server cannot be left out, but nobody else gets anything from it."""
+    # The HTTP server cannot be left out, but nobody else gets anything from it.
     parameters.offline = True
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = 0
@@ -203,20 +200,17 @@ class StreamedReply:
     def take(self, chunk: dict[str, Any]) -> bool:
         """True stops the generation. Whatever is raised in here would vanish, so it is kept."""
         try:
-            self._take(chunk)
+            if "error" in chunk:
+                raise _refusal(chunk)  # noqa: TRY301
+            self._usage = chunk.get("usage") or self._usage
+            for choice in chunk.get("choices", ()):
+                self._finish = choice.get("finish_reason") or self._finish
+                if text := choice.get("delta", {}).get("content"):
+                    self._pieces.append(text)
+                    self._emit({"kind": "text", "text": text})
         except Exception as error:  # noqa: BLE001 - see above; result() raises it
             self._error = error
         return self._error is not None
-
-    def _take(self, chunk: dict[str, Any]) -> None:
-        if "error" in chunk:
-            raise _refusal(chunk)
-        self._usage = chunk.get("usage") or self._usage
-        for choice in chunk.get("choices", ()):
-            self._finish = choice.get("finish_reason") or self._finish
-            if text := choice.get("delta", {}).get("content"):
-                self._pieces.append(text)
-                self._emit({"kind": "text", "text": text})
 
     def result(self, *, is_json: bool) -> dict[str, Any]:
         if self._error is not None:
@@ -225,7 +219,11 @@ class StreamedReply:
         if self._finish is None:
             raise Refused("request", "llama.cpp ended without a result")
         if is_json and self._finish != "length":
-            _insist_on_json(text)
+            # A schema that the grammar cannot express leaves the model free: that must not pass.
+            try:
+                json.loads(text)
+            except ValueError as error:
+                raise Refused("schema", f"it replied {text[:80]!r}") from error
         return {
             "text": text,
             "finish": "length" if self._finish == "length" else "stop",
@@ -235,14 +233,6 @@ class StreamedReply:
                 (self._usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
             ),
         }
-
-
-def _insist_on_json(text: str) -> None:
-    """A schema that the grammar cannot express leaves the model free: that must not pass."""
-    try:
-        json.loads(text)
-    except ValueError as error:
-        raise Refused("schema", f"it replied {text[:80]!r}") from error
 
 
 def _refusal(reply: dict[str, Any]) -> Refused:
@@ -323,23 +313,18 @@ def serve(
         if request is None:
             return
         try:
-            reply = answer(model, request, lambda piece: send(outbox, piece))
+            if request["kind"] == "count":
+                reply = {"tokens": model.count(request["messages"])}
+            else:
+                reply = model.complete(request, lambda piece: send(outbox, piece))
         except Refused as refusal:
             _refuse(outbox, refusal)
         else:
-            send(outbox, reply)
+            send(outbox, {"kind": "done", **reply})
 
 
 def _refuse(outbox: IO[bytes], refusal: Refused) -> None:
     send(outbox, {"kind": "failed", "reason": refusal.reason, "why": str(refusal)})
-
-
-def answer(
-    model: Model, request: dict[str, Any], emit: Callable[[dict[str, Any]], None]
-) -> dict[str, Any]:
-    if request["kind"] == "count":
-        return {"kind": "done", "tokens": model.count(request["messages"])}
-    return {"kind": "done", **model.complete(request, emit)}
 
 
 if __name__ == "__main__":

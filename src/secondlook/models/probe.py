@@ -108,7 +108,9 @@ class Prober:
             context_tokens=sight.limit,
             seen_tokens=sight.seen,
             declared_tokens=declared,
-            logprobs=await _has_logprobs(self.chat),
+            logprobs=bool(await ask())
+            if (ask := getattr(self.chat, "has_logprobs", None))
+            else False,
             prefill_rate=self._prefill_rate(),
             decode_rate=decode,
             first_token_seconds=first,
@@ -183,11 +185,6 @@ def best_mode(rates: dict[OutputMode, float | None]) -> OutputMode:
     return max(known, key=lambda mode: known[mode]) if known else "prompted"
 
 
-async def _has_logprobs(chat: Chat) -> bool:
-    ask = getattr(chat, "has_logprobs", None)
-    return bool(await ask()) if ask is not None else False
-
-
 # How much of a prompt a model really sees: a code word is put at the start of ever longer ones.
 
 SHORTEST = 256
@@ -228,7 +225,8 @@ async def look(
         if seen is None or canary.read_all(size, seen):
             break
         if await canary.sings(size, at_start=False):
-            return Sight(seen, await canary.narrowed(seen, size))
+            middle = (seen + size) // 2  # the limit lies between: one more look halves the doubt
+            return Sight(seen, middle if await canary.sings(middle, at_start=True) else seen)
         break
     return Sight(seen, None)
 
@@ -251,9 +249,7 @@ class _Canary:
     def read_all(self, size: int, before: int) -> bool:
         """Whether the server reports to have read as much more as it was sent."""
         now, then = self._read.get(size), self._read.get(before)
-        if not now or not then:
-            return False
-        return now / then > _IN_PROPORTION * size / before
+        return bool(now and then and now / then > _IN_PROPORTION * size / before)
 
     async def sings(self, size: int, *, at_start: bool) -> bool:
         """Whether a code word comes back out of a prompt of about so many tokens."""
@@ -271,11 +267,6 @@ class _Canary:
         reported = result.tokens_in != approximate_prompt(request.messages)
         self._read[size] = result.tokens_in if reported else None
         return word in result.text.casefold()
-
-    async def narrowed(self, seen: int, lost: int) -> int:
-        """The limit lies between; one more look halves the doubt."""
-        middle = (seen + lost) // 2
-        return middle if await self.sings(middle, at_start=True) else seen
 
     async def _prompt(self, size: int, word: str, chance: random.Random, *, at_start: bool) -> str:
         secret = f"The code word is {word}."
@@ -295,7 +286,6 @@ def _sentence(chance: random.Random) -> str:
 # What was measured of a model, kept for the calls that follow.
 
 _FORMAT = 1
-_FIGURES = ("grading", "answer_grading")
 
 
 @dataclass(frozen=True, slots=True)
@@ -360,22 +350,18 @@ def stored_probe(spec: ModelSpec) -> Probe | None:
     """None where it was never measured, or not by a version that measured the same."""
     try:
         content: dict[str, Any] = json.loads(_file(spec).read_text("utf-8"))
-    except (OSError, ValueError):
+        known = (content.pop("format", None), content.pop("identity", None))
+    except (OSError, ValueError, AttributeError, TypeError):
         return None
-    if not isinstance(content, dict) or content.pop("format", None) != _FORMAT:
+    if known != (_FORMAT, identity(spec)):
         return None
-    if content.pop("identity", None) != identity(spec):
-        return None
+    for name in ("grading", "answer_grading"):
+        try:
+            content[name] = GradingFigures(**content.get(name))  # type: ignore[arg-type]
+        except TypeError:  # another version measured it otherwise
+            content[name] = None
     try:
-        return Probe(**{**content, **{name: _figures(content.get(name)) for name in _FIGURES}})
-    except TypeError:
-        return None
-
-
-def _figures(content: Any) -> GradingFigures | None:
-    """What another version measured otherwise is as if it were not measured."""
-    try:
-        return GradingFigures(**content)
+        return Probe(**content)
     except TypeError:
         return None
 

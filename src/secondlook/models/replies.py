@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import math
 import re
@@ -13,12 +14,18 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn
 from pydantic import TypeAdapter, ValidationError
 
 from secondlook.errors import ModelError, ModelTimeout, SecondlookError
-from secondlook.models.chat import Message, T, approximate_tokens, longest_reply
+from secondlook.models.chat import (
+    ChatResult,
+    Message,
+    T,
+    approximate_tokens,
+    longest_reply,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from secondlook.models.chat import Chat, ChatRequest, ChatResult
+    from secondlook.models.chat import Chat, ChatRequest
 
 _MOST_PROBLEMS = 3
 _SCHEMA_WORDS = frozenset({"properties", "$defs", "$schema", "$ref", "additionalProperties"})
@@ -65,42 +72,31 @@ class Form(Generic[T]):
 
 def repeats_schema(found: dict[str, Any], schema: dict[str, Any]) -> bool:
     """It is the schema, a part of it, or its descriptions and type names in place of values."""
-    fields = set(schema.get("properties", {}))
-    if _SCHEMA_WORDS & (set(found) - fields):
+    fields = schema.get("properties", {})
+    if _SCHEMA_WORDS & (found.keys() - fields.keys()):
         return True
-    if not fields or not set(found) & fields:
+    if not found.keys() & fields.keys():
         return False
-    if any(_is_field_schema(found.get(name), schema, name) for name in fields):
+    if any(found.get(name) and found[name] == form for name, form in fields.items()):
         return True
-    said = [text for text in _strings(found) if text.strip()]
-    return bool(said) and all(text.strip() in _TYPE_NAMES | _descriptions(schema) for text in said)
+    said = [text.strip() for text in _strings(found) if text.strip()]
+    descriptions = {text.strip() for text in _strings(schema, named="description")}
+    return bool(said) and all(text in _TYPE_NAMES | descriptions for text in said)
 
 
-def _is_field_schema(value: Any, schema: dict[str, Any], name: str) -> bool:
-    return isinstance(value, dict) and bool(value) and value == schema["properties"][name]
-
-
-def _strings(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
+def _strings(value: Any, named: str | None = None) -> Iterator[str]:
+    """Every text within, or every text that stands under that name."""
+    if isinstance(value, str) and named is None:
         yield value
     elif isinstance(value, dict):
-        for item in value.values():
-            yield from _strings(item)
+        for name, item in value.items():
+            if name == named and isinstance(item, str):
+                yield item
+            else:
+                yield from _strings(item, named)
     elif isinstance(value, list):
         for item in value:
-            yield from _strings(item)
-
-
-def _descriptions(schema: Any) -> set[str]:
-    """What the schema says about its fields, wherever it says it."""
-    found: set[str] = set()
-    if isinstance(schema, dict):
-        said = schema.get("description")
-        found |= {said.strip()} if isinstance(said, str) else set()
-        schema = list(schema.values())
-    if isinstance(schema, list):
-        found = found.union(*map(_descriptions, schema))
-    return found
+            yield from _strings(item, named)
 
 
 def _in_words(error: ValidationError) -> str:
@@ -139,20 +135,24 @@ _SPECIAL = {mark: re.compile(rf"[\\{mark}]") for mark in _CLOSING.values()}
 
 
 def objects(text: str) -> Iterator[dict[str, Any]]:
-    """Every outermost object in the text, in order."""
+    """Every outermost object in the text, in order: as JSON where it is JSON, else as what was
+    meant."""
     text = text[:_LONGEST]
-    whole = _strict(text)
-    if isinstance(whole, dict):
-        yield whole
-        return
-    at = 0
-    reader = _Reader(text)
+    with contextlib.suppress(ValueError, RecursionError):
+        whole = _DECODER.decode(text.strip())
+        if isinstance(whole, dict):
+            yield whole
+            return
+    at, reader = 0, _Reader(text)
     for _ in range(_MOST_STARTS):
         at = text.find("{", at)
         if at < 0:
             return
         try:
-            found, at = _object(reader, text, at)
+            try:
+                found, at = _DECODER.raw_decode(text, at)
+            except (ValueError, RecursionError):
+                found, at = reader.object(at, 0)
         except _NotJson:
             at += 1
         else:
@@ -171,21 +171,6 @@ def whole_characters(text: str) -> str:
 
 class _NotJson(Exception):
     pass
-
-
-def _object(reader: _Reader, text: str, at: int) -> tuple[dict[str, Any], int]:
-    """As JSON where it is JSON, else as what was meant."""
-    try:
-        return _DECODER.raw_decode(text, at)
-    except (ValueError, RecursionError):
-        return reader.object(at, 0)
-
-
-def _strict(text: str) -> Any:
-    try:
-        return _DECODER.decode(text.strip())
-    except (ValueError, RecursionError):
-        return None
 
 
 def _no_constant(name: str) -> NoReturn:
@@ -249,14 +234,17 @@ class _Reader:
             return self._array(at, depth)
         if first in _CLOSING:
             return self._string(at)
-        return self._scalar(at)
-
-    def _scalar(self, at: int) -> tuple[Any, int]:
         if (word := _BARE.match(self._text, at)) and word[0] in _WORDS:
             return _WORDS[word[0]], word.end()
-        if number := _NUMBER.match(self._text, at):
-            return _number(number[0]), number.end()
-        raise _NotJson
+        number = _NUMBER.match(self._text, at)
+        if number is None:
+            raise _NotJson
+        plain = number[0].replace("_", "")
+        with contextlib.suppress(ValueError):
+            return int(plain), number.end()
+        if math.isinf(value := float(plain)):
+            raise _NotJson
+        return value, number.end()
 
     def _string(self, at: int) -> tuple[str, int]:
         closing = _CLOSING[self._text[at]]
@@ -302,18 +290,6 @@ class _Reader:
         if at >= len(self._text):
             raise _NotJson  # cut off
         return self._text[at] == character
-
-
-def _number(text: str) -> int | float:
-    plain = text.replace("_", "")
-    try:
-        return int(plain)
-    except ValueError:
-        pass
-    value = float(plain)
-    if math.isinf(value):
-        raise _NotJson
-    return value
 
 
 # Models that think aloud put their thoughts first, in marks; they are no part of the reply.
@@ -447,13 +423,23 @@ async def complete(
             {answering, overflowing}, timeout=limit, return_when=asyncio.FIRST_COMPLETED
         )
         if answering.done():
-            result = _within(_result(chat, answering), request)
+            result = _result(chat, answering, longest_reply(request.max_tokens))
         elif stream.overflowed.is_set():
-            result = _cut_off(stream, tokens_in)
+            text = whole_characters(stream.text)
+            result = ChatResult(text, "length", tokens_in, approximate_tokens(text))
         else:
             raise ModelTimeout(f"{chat.spec!r} did not answer within {request.timeout:g} s")
     finally:
-        await _stop(answering, overflowing, patience=_patience(request.timeout))
+        # With little time to answer there is little to end: a run may wait for its last step.
+        patience = _PATIENCE
+        if request.timeout is not None:
+            patience = min(_PATIENCE, _GRACE_SHARE * request.timeout)
+        # What still runs is cancelled and may clean up; one that refuses to is not waited for.
+        answering.cancel()
+        overflowing.cancel()
+        await asyncio.wait((answering, overflowing), timeout=patience)
+        if answering.done() and not answering.cancelled():
+            answering.exception()  # seen, so that asyncio does not report it as never retrieved
     first = result.first_token_seconds
     if first is None and stream.began is not None:
         first = stream.began - started
@@ -474,13 +460,16 @@ async def counted(chat: Chat, messages: Sequence[Message], timeout: float) -> in
         raise _failed(chat, unexpected) from unexpected
 
 
-def _result(chat: Chat, answering: asyncio.Future[ChatResult]) -> ChatResult:
+def _result(chat: Chat, answering: asyncio.Future[ChatResult], longest: int) -> ChatResult:
     try:
         result = answering.result()
         if not isinstance(result.text, str):
             raise TypeError(f"its text is {result.text!r}")  # noqa: TRY301  # told as its failure
+        text = whole_characters(result.text)
         return replace(
             result,
+            text=text[:longest],
+            finish="length" if len(text) > longest else result.finish,
             tokens_in=max(0, int(result.tokens_in)),
             tokens_out=max(0, int(result.tokens_out)),
             tokens_cached=max(0, int(result.tokens_cached)),
@@ -494,33 +483,3 @@ def _result(chat: Chat, answering: asyncio.Future[ChatResult]) -> ChatResult:
 
 def _failed(chat: Chat, unexpected: BaseException) -> ModelError:
     return ModelError(f"{chat.spec!r} failed: {type(unexpected).__name__}: {unexpected}")
-
-
-def _within(result: ChatResult, request: ChatRequest) -> ChatResult:
-    limit = longest_reply(request.max_tokens)
-    text = whole_characters(result.text)
-    if len(text) <= limit:
-        return replace(result, text=text)
-    return replace(result, text=text[:limit], finish="length")
-
-
-def _cut_off(stream: Stream, tokens_in: int) -> ChatResult:
-    from secondlook.models.chat import ChatResult
-
-    text = whole_characters(stream.text)
-    return ChatResult(text, "length", tokens_in, approximate_tokens(text))
-
-
-def _patience(timeout: float | None) -> float:
-    """Who has little time to answer has little to end: a run may be waiting for its last step."""
-    return _PATIENCE if timeout is None else min(_PATIENCE, _GRACE_SHARE * timeout)
-
-
-async def _stop(*tasks: asyncio.Future[Any], patience: float) -> None:
-    """Cancel what still runs and let it clean up, but do not wait for one that refuses to."""
-    for task in tasks:
-        task.cancel()
-    await asyncio.wait(tasks, timeout=patience)
-    for task in tasks:
-        if task.done() and not task.cancelled():
-            task.exception()  # seen, so that nobody is told it was never looked at
