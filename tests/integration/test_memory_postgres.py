@@ -32,7 +32,7 @@ from pathlib import Path
 from secondlook.events import NodeFinished
 from secondlook.models.journal import JournalEntry
 from secondlook.engine.record import RunStore
-from secondlook.settings import RunSettings, StoreAddress
+from secondlook.settings.sections import RunSettings, StoreAddress
 store = RunStore.of(RunSettings(path=Path(sys.argv[1]), store=StoreAddress(sys.argv[2])))
 store.start("r", question="q", workflow="linear", created="2026-11-15T09:30:00Z")
 journal = store.journal("r")

@@ -53,7 +53,7 @@ from pathlib import Path
 from secondlook.events import NodeFinished
 from secondlook.engine.record import Recorder
 from secondlook.models.journal import JournalEntry
-from secondlook.settings import RunSettings
+from secondlook.settings.sections import RunSettings
 from tests.support.memory_runs import full_answer
 recorder = Recorder(RunSettings(path=Path(sys.argv[1])))
 recorder.start("r", question="q", workflow="linear", created="2026-11-15T09:30:00Z")

@@ -227,7 +227,7 @@ def test_nothing_of_the_engine_is_imported_or_printed_here() -> None:
     program = f"""
 import asyncio, sys
 from secondlook.models.gguf import GgufChat
-from secondlook.models.port import ChatRequest, Message
+from secondlook.models.chat import ChatRequest, Message
 async def main():
     chat = GgufChat({str(smollm2())!r}, context_tokens=256)
     await chat.complete(ChatRequest((Message("user", "hi"),), max_tokens=2))

@@ -136,7 +136,7 @@ def test_closing_ends_a_busy_worker_and_whoever_waits_for_it() -> None:
 PARENT = """
 import asyncio, sys
 from secondlook.models.gguf import GgufChat
-from secondlook.models.port import ChatRequest, Message
+from secondlook.models.chat import ChatRequest, Message
 async def main():
     chat = GgufChat(sys.argv[1], context_tokens=2048)
     await chat.count((Message("user", "hi"),))

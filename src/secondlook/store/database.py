@@ -208,11 +208,24 @@ class SqliteDatabase:
         self.file = file or Path(IN_MEMORY)
         self.kind = kind
         self._lock = threading.RLock()
-        if file is None:
-            address = IN_MEMORY
-        else:
-            self._find(file, create=create)
-            address = _address(file, create=create)
+        address = IN_MEMORY
+        if file is not None:
+            if create:
+                try:
+                    make_private(file)
+                except OSError as error:
+                    raise RunError(
+                        f"{kind.what} {str(file)!r} cannot be written: {error.strerror or error}",
+                        hint=_MAKE_ROOM,
+                    ) from error
+            elif not file.exists():
+                raise RunMissing(f"{kind.nothing_yet} at {str(file)!r}", hint=kind.begin)
+            address = str(file.absolute())
+            if not create and not os.access(file.parent, os.W_OK):
+                # Nothing may be written: it can still be read, though WAL needs a little help.
+                log = file.with_name(f"{file.name}-wal")
+                how = "mode=ro" if log.exists() else "immutable=1"
+                address = f"{file.absolute().as_uri()}?{how}"
         with self._explained():
             self._db = self._connected(address)
 
@@ -245,21 +258,6 @@ class SqliteDatabase:
     def now(self) -> float:
         return time.time()
 
-    def _find(self, file: Path, *, create: bool) -> None:
-        if create:
-            self._make(file)
-        elif not file.exists():
-            raise RunMissing(f"{self.kind.nothing_yet} at {str(file)!r}", hint=self.kind.begin)
-
-    def _make(self, file: Path) -> None:
-        try:
-            make_private(file)
-        except OSError as error:
-            raise RunError(
-                f"{self.kind.what} {str(file)!r} cannot be written: {error.strerror or error}",
-                hint=_MAKE_ROOM,
-            ) from error
-
     def _connected(self, address: str) -> sqlite3.Connection:
         db = sqlite3.connect(
             address,
@@ -282,7 +280,10 @@ class SqliteDatabase:
     def _is_ours(self, db: sqlite3.Connection) -> bool:
         """False for a file that is still empty."""
         db.execute("BEGIN")  # all of it at one moment: another process may be setting it up
-        application, version = _pragma(db, "application_id"), _pragma(db, "user_version")
+        application, version = (
+            int(db.execute(f"PRAGMA {name}").fetchone()[0])
+            for name in ("application_id", "user_version")
+        )
         holds_tables = db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
         db.execute("COMMIT")
         if application == self.kind.application_id and version > self.kind.version:
@@ -308,36 +309,22 @@ class SqliteDatabase:
             raise _explanation(error, self.file, self.kind) from error
 
 
-def _address(file: Path, *, create: bool) -> str:
-    """Where nothing may be written the record can still be read, though WAL needs a little help."""
-    if create or os.access(file.parent, os.W_OK):
-        return str(file.absolute())
-    log = file.with_name(f"{file.name}-wal")
-    return f"{file.absolute().as_uri()}?{'mode=ro' if log.exists() else 'immutable=1'}"
-
-
 def _set_up(db: sqlite3.Connection, kind: Kind) -> None:
-    _use_wal(db)
+    deadline = time.monotonic() + BUSY_SECONDS
+    while True:  # SQLite does not wait here when another process begins the same file
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            break
+        except sqlite3.OperationalError as error:
+            if not is_busy(error) or time.monotonic() > deadline:
+                raise
+            time.sleep(_RETRY_SECONDS)
     db.execute("BEGIN IMMEDIATE")
     for statement in kind.statements(_DIALECT):
         db.execute(statement)
     db.execute(f"PRAGMA application_id={kind.application_id}")
     db.execute(f"PRAGMA user_version={kind.version}")
     db.execute("COMMIT")
-
-
-def _use_wal(db: sqlite3.Connection) -> None:
-    """SQLite does not wait here when another process begins the same file: wait ourselves."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            db.execute("PRAGMA journal_mode=WAL")
-        except sqlite3.OperationalError as error:
-            if not is_busy(error) or time.monotonic() > deadline:
-                raise
-            time.sleep(_RETRY_SECONDS)
-        else:
-            return
 
 
 def make_private(file: Path) -> None:
@@ -365,10 +352,6 @@ def is_busy(error: sqlite3.Error) -> bool:
 
 def _code(error: sqlite3.Error) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the rest of it is detail
-
-
-def _pragma(db: sqlite3.Connection, name: str) -> int:
-    return int(db.execute(f"PRAGMA {name}").fetchone()[0])
 
 
 # The engine of several machines: PostgreSQL, in a schema of its own.
@@ -437,13 +420,17 @@ class PostgresDatabase:
 
     @contextlib.contextmanager
     def transaction(self, safety: Safety) -> Iterator[_Translated]:
+        import psycopg
+
         with self._lock, self._explained():
-            connection = self._insisted(lambda held: _begun(held, safety))
+            self._insisted(lambda held: held.execute(_BEGIN[safety]))
+            connection = self._held()
             try:
                 yield _Translated(connection)
                 connection.execute("COMMIT")
             except BaseException:
-                _rolled_back(connection)
+                with contextlib.suppress(psycopg.Error):  # else the server rolls it back
+                    connection.execute("ROLLBACK")
                 raise
 
     def select(self, statement: str, *values: Any) -> list[Any]:
@@ -463,7 +450,15 @@ class PostgresDatabase:
             if not held.closed:
                 raise
         self._let_go()
-        self._connection = self._waited_for()
+        deadline = time.monotonic() + _RESTART_SECONDS
+        while True:
+            try:
+                self._connection = self._connected()
+                break
+            except psycopg.OperationalError:
+                if time.monotonic() > deadline:
+                    raise
+            time.sleep(_POSTGRES_RETRY_SECONDS)
         return work(self._connection)
 
     def _held(self) -> psycopg.Connection[Any]:
@@ -472,18 +467,6 @@ class PostgresDatabase:
         if self._connection is None:
             self._connection = self._connected()
         return self._connection
-
-    def _waited_for(self) -> psycopg.Connection[Any]:
-        import psycopg
-
-        deadline = time.monotonic() + _RESTART_SECONDS
-        while True:
-            try:
-                return self._connected()
-            except psycopg.OperationalError:
-                if time.monotonic() > deadline:
-                    raise
-            time.sleep(_POSTGRES_RETRY_SECONDS)
 
     def _let_go(self) -> None:
         held, self._connection = self._connection, None
@@ -524,20 +507,19 @@ class PostgresDatabase:
         try:
             with connection.transaction():
                 found = _version(connection, self.kind)
-                return self._made(connection) if found is None else found
+                if found is not None:
+                    return found
+                make_schema(connection)
+                connection.execute(
+                    "CREATE TABLE IF NOT EXISTS formats (what TEXT PRIMARY KEY, version INTEGER)"
+                )
+                for statement in self.kind.statements(_POSTGRES_DIALECT):
+                    connection.execute(statement.encode())
+                row = (self.kind.name, self.kind.version)
+                connection.execute("INSERT INTO formats VALUES (%s, %s)", row)
+                return self.kind.version
         finally:
             connection.execute("SELECT pg_advisory_unlock(%s)", (SET_UP_LOCK,))
-
-    def _made(self, connection: psycopg.Connection[Any]) -> int:
-        make_schema(connection)
-        connection.execute(
-            "CREATE TABLE IF NOT EXISTS formats (what TEXT PRIMARY KEY, version INTEGER)"
-        )
-        for statement in self.kind.statements(_POSTGRES_DIALECT):
-            connection.execute(statement.encode())
-        row = (self.kind.name, self.kind.version)
-        connection.execute("INSERT INTO formats VALUES (%s, %s)", row)
-        return self.kind.version
 
     @contextlib.contextmanager
     def _explained(self) -> Iterator[None]:
@@ -623,18 +605,6 @@ def _version(connection: psycopg.Connection[Any], kind: Kind) -> int | None:
     return None if row is None else int(row["version"])
 
 
-def _begun(connection: psycopg.Connection[Any], safety: Safety) -> psycopg.Connection[Any]:
-    connection.execute(_BEGIN[safety])
-    return connection
-
-
-def _rolled_back(connection: psycopg.Connection[Any]) -> None:
-    import psycopg
-
-    with contextlib.suppress(psycopg.Error):  # a lost connection is rolled back by the server
-        connection.execute("ROLLBACK")
-
-
 # What an error of PostgreSQL means for who asked a question, in words without a password.
 
 _LOCKED = {"55P03", "40P01", "40001"}
@@ -653,7 +623,7 @@ where they are not known they are passed on."""
 def explanation(error: psycopg.Error, said: str) -> RunError:
     """`said` names what it is about."""
     state = error.sqlstate or ""
-    words = _words(error)
+    words = str(error).strip().partition("\n")[0] or type(error).__name__  # the rest are guesses
     if state in _LOCKED:
         return RunError(f"{said} is in use by another process", hint="try again")
     if state in _NO_ROOM:
@@ -661,12 +631,8 @@ def explanation(error: psycopg.Error, said: str) -> RunError:
     if state in _NO_RIGHT:
         hint = "its user needs CREATE on the database, or on a schema called secondlook"
         return RunError(f"{said} cannot be written: {words}", hint=hint)
-    if not state or state.startswith(_GOING):
-        return _unreachable(words, said)
-    return RunError(f"{said} is damaged: {words}", hint="name another database (runs.store)")
-
-
-def _unreachable(words: str, said: str) -> RunError:
+    if state and not state.startswith(_GOING):
+        return RunError(f"{said} is damaged: {words}", hint="name another database (runs.store)")
     _, refused, reason = words.partition("FATAL:")
     if "no password supplied" in words:
         refused, reason = "FATAL:", "password"
@@ -675,9 +641,3 @@ def _unreachable(words: str, said: str) -> RunError:
             return RunError(f"{said} cannot be entered: {meaning}", hint=hint)
     hint = "check that the server runs and that runs.store names it; then try again"
     return RunStoreAway(f"{said} cannot be reached: {words}", hint=hint)
-
-
-def _words(error: psycopg.Error) -> str:
-    """Its first line: the rest are guesses at what to do."""
-    first = str(error).strip().partition("\n")[0]
-    return first or type(error).__name__
