@@ -77,22 +77,22 @@ def measured(name: str, most: int) -> dict[str, Any]:
         settings = load_settings({**paths, "runs.keep": 0}).settings
         with EvaluatedLibrary.open(settings=settings) as library:
             questions = _filled(library, name, most, folder)
-        for who in WAYS:
-            # With an engine of its own, which has read nothing yet.
-            library = EvaluatedLibrary.open(settings=settings, create=False)
-            with Secondlook(library, settings=settings) as engine:
-                engine.ask("What is this about?", workflow="linear")  # models load once
-                for asked in questions:
-                    workflow = KNOWING[asked.kind] if who == WAYS[-1] else who
-                    cast("OnnxReader", engine.library.reader()).forget()
-                    began = time.perf_counter()
-                    with given(asked.desk):
-                        answer = engine.ask(asked.case.question, workflow=workflow)
-                    seconds[who].append(time.perf_counter() - began)
-                    scores[who].append(_score(asked, answer))
-                    if who == "auto":
-                        routed[_routed(answer)] += 1
-                        right.append(_routed(answer) == asked.kind)
+            for who in WAYS:
+                # With an engine of its own, which has read nothing yet.
+                own = EvaluatedLibrary.open(settings=settings, create=False)
+                with Secondlook(own, settings=settings) as engine:
+                    engine.ask("What is this about?", workflow="linear")  # models load once
+                    for asked in questions:
+                        workflow = KNOWING[asked.kind] if who == WAYS[-1] else who
+                        cast("OnnxReader", engine.library.reader()).forget()
+                        began = time.perf_counter()
+                        with given(asked.desk):
+                            answer = engine.ask(asked.case.question, workflow=workflow)
+                        seconds[who].append(time.perf_counter() - began)
+                        scores[who].append(_score(asked, answer))
+                        if who == "auto":
+                            routed[_routed(answer)] += 1
+                            right.append(_routed(answer) == asked.kind)
     linear = statistics.median(seconds["linear"])
     return {
         "questions": len(right),

@@ -85,7 +85,7 @@ def equal_coverage(base: Sequence[Row], other: Sequence[Row]) -> list[dict[str, 
     def wrong(held: Sequence[Row], number: int) -> float:
         given = [row for row in held if row.right is not None]
         surest = sorted(given, key=lambda row: (-(row.confidence or 0.0), row.case))[:number]
-        return round(fmean(not row.right for row in surest), 4)
+        return round(fmean(not row.right for row in surest), 4) if surest else 0.0
 
     sides = {BASE: base, OTHER: other}
     least = min(sum(row.right is not None for row in held) / len(held) for held in sides.values())
@@ -100,7 +100,7 @@ def asked_again(base: Sequence[Row], other: Sequence[Row]) -> dict[str, float]:
     """Of the questions that the baseline gets right, how many are asked again in other words."""
     again = {row.case: row.retries > 0 for row in other}
     right = [again[row.case] for row in base if row.right]
-    return {"questions": len(right), "share": round(fmean(right), 4)}
+    return {"questions": len(right), "share": round(fmean(right), 4) if right else 0.0}
 
 
 def times(held: Mapping[str, Sequence[Row]]) -> dict[str, Any]:

@@ -327,7 +327,7 @@ class Told:
 
 
 def engine_answers(
-    library: Library, folder: Path, samples: Sequence[str], size: int
+    folder: Path, samples: Sequence[str], size: int
 ) -> list[tuple[Answer, list[str]]]:
     """What the engine answers without any language model over the sample documents and passages
     of squad2-dev, each with the reference answers that are known."""
@@ -339,6 +339,7 @@ def engine_answers(
     for key in sorted({row["gold"][0] for row in asked}):
         name = f"{texts[key]['title'].replace('/', ' ')} {key[:6]}.txt"
         (papers / name).write_text(texts[key]["text"], encoding="utf-8")
+    library = Library.open(folder / "library")  # the engine closes it
     library.add([papers, samples_folder()])
     runs = library.settings.runs.model_copy(update={"keep": False})
     settings = library.settings.model_copy(update={"runs": runs})
@@ -466,13 +467,11 @@ def main() -> None:
     if "answers" in given.only:
         samples = json.loads((ROOT / "examples" / "questions.json").read_text("utf-8"))["answered"]
         asked = [one["question"] for one in samples]
-        with (
-            tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder,
-            Library.open(Path(folder) / "library") as library,
-        ):
-            answers = engine_answers(library, Path(folder), asked, given.questions)
-            judges: dict[str, Support] = {"judge": judge, "coverage": CoverageSupport()}
-            found["falsified answers"] = judged(answers, library, judges)
+        judges: dict[str, Support] = {"judge": judge, "coverage": CoverageSupport()}
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            answers = engine_answers(Path(folder), asked, given.questions)
+            with Library.open(Path(folder) / "library", create=False) as library:
+                found["falsified answers"] = judged(answers, library, judges)
     save("groundedness", found)
 
 

@@ -78,7 +78,6 @@ def _measured(
         "SECONDLOOK_LIBRARY_PATH": str(folder / "library"),
         "SECONDLOOK_RUNS_PATH": str(folder / "runs.db"),
         "SECONDLOOK_SERVE_CONCURRENCY": str(given.concurrency),
-        "SECONDLOOK_SERVE_QUEUE": str(10 * given.asks),
     }
     os.environ.update(variables)
     with Library.open(settings=load().settings) as library:

@@ -111,7 +111,9 @@ def cases(
 
 def measured(held: Sequence[Case]) -> dict[str, Any]:
     fitted_on = set(sorted({case.article for case in held})[::2])
-    halves = [[case for case in held if (case.article in fitted_on) is ours] for ours in (1, 0)]
+    halves = [
+        [case for case in held if (case.article in fitted_on) is ours] for ours in (True, False)
+    ]
     outcomes = [
         Outcome({"margin": case.margin}, case.kind == "right")
         for case in halves[0]
