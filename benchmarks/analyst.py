@@ -68,7 +68,7 @@ ONE_SHOT: dict[str, object] = {
     "models.servers.query": "model",
     **{
         f"analyst.enable_{step}": False
-        for step in (*("understanding", "alignment", "code_check", "arithmetic", "remediation"),)
+        for step in ("understanding", "alignment", "code_check", "arithmetic", "remediation")
     },
 }
 WAYS: dict[str, dict[str, object]] = {
