@@ -175,7 +175,7 @@ def rewriting() -> World:
             short = told if len(told.split()) <= 8 else None
             turn = {"asked": row["rewrite"], "short": short, "text": told, "titles": (title,)}
             turns.append(turn | {"asks_back": None, "table": None})
-        for at in some([at for at in range(1, len(turns)) if len(rows[at]["history"]) > 2], 2):
+        for at in some(range(1, len(turns)), 2):
             answers, before = (rows[at]["rewrite"], turns[at]["text"]), tuple(turns[:at])
             question = rows[at]["question"]
             cases.append(Case(rows[at]["id"], question, "rewrite", answers, {}, before))
