@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.engine.record import Recorder, RunStore
-from secondlook.models.journal import Journal, MemoryJournal, NoJournal
+from secondlook.models.journal import Journal, MemoryJournal
 from secondlook.settings.sections import RunSettings
 from tests.support.memory_runs import CREATED, entry
 
@@ -45,12 +45,6 @@ def test_the_first_reply_of_a_key_stays(journal: Journal) -> None:
     journal.put("k", entry("first"))
     journal.put("k", entry("second"))
     assert journal.get("k") == entry("first")
-
-
-def test_no_journal_remembers_nothing() -> None:
-    journal: Journal = NoJournal()
-    journal.put("k", entry())
-    assert journal.get("k") is None
 
 
 def test_an_entry_tells_its_usage() -> None:

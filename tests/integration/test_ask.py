@@ -27,7 +27,6 @@ from tests.support.function_model import FunctionModel, models_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secondlook.events import Event
     from secondlook.models.chat import ChatRequest
     from secondlook.settings.sections import Settings
 
@@ -136,17 +135,6 @@ def test_the_sync_door_opens_inside_a_running_loop(folder: Path) -> None:
     assert asyncio.run(cell()).short == SHORT
 
 
-def test_the_doors_of_the_package(folder: Path) -> None:
-    async def go() -> tuple[Answer, list[Event]]:
-        answer = await secondlook.aask(QUESTION, library=folder, workflow="adaptive")
-        return answer, [event async for event in secondlook.astream(QUESTION, library=folder)]
-
-    answer, events = asyncio.run(go())
-    assert answer.workflow == "adaptive"
-    assert answer.short == SHORT
-    assert events[-1].type == "answered"
-
-
 def test_documents_and_filters_limit_the_search(engine: Secondlook) -> None:
     answer = engine.ask(QUESTION, documents=["council-minutes-2024-06-11.md"])
     assert {seen.title for seen in answer.passages} == {
@@ -177,17 +165,6 @@ def test_a_deadline_that_passes_says_so(settings: Settings) -> None:
         answer = engine.ask(QUESTION)
     assert (answer.status, answer.stop_reason) == ("failed", "deadline")
     assert answer.exit_code == 1
-
-
-def test_a_record_that_cannot_be_written_costs_the_record_alone(
-    settings: Settings, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("in the way", encoding="utf-8")
-    runs = settings.runs.model_copy(update={"path": tmp_path / "file" / "runs.db"})
-    with Secondlook.open(settings=settings.model_copy(update={"runs": runs})) as engine:
-        answer = engine.ask(QUESTION)
-    assert answer.status == "answered"
-    assert [warning.node for warning in answer.warnings] == ["record"]
 
 
 def test_leaving_the_stream_early_cancels_the_run(settings: Settings) -> None:
@@ -259,12 +236,6 @@ def _stopped_before(engine: Secondlook, node: str, workflow: str) -> str:
 
 def _checkpoints(settings: Settings) -> int:
     return len(list(checkpoints_file(settings.runs.path, "any").parent.iterdir()))
-
-
-def test_a_finished_run_is_not_resumed(engine: Secondlook) -> None:
-    answer = engine.ask(QUESTION)
-    with pytest.raises(UsageError, match="is finished"):
-        engine.resume(answer.run)
 
 
 def test_the_embedded_default_opens_no_socket_beyond_loopback(folder: Path, tmp_path: Path) -> None:

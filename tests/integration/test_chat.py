@@ -116,21 +116,6 @@ def answering(request: ChatRequest) -> str:
     return "NOT IN THE EVIDENCE"
 
 
-def test_what_a_model_takes_to_rewrite_is_on_the_bill(
-    opened: Callable[[FunctionModel], Secondlook],
-) -> None:
-    model = FunctionModel(answering)
-    with opened(model) as engine:
-        talk = Conversation(engine, workflow="linear")
-        talk.ask(WHO)
-        answer = talk.ask("when did he join?")
-    assert answer.asked == "when did Piet Aldous join?"
-    assert answer.steps[0].numbers["by"] == "a model"
-    assert {item.role for item in answer.usage.by_node} == {"condense", "answer"}
-    assert answer.usage.calls == 2
-    assert len(model.requests) == 3
-
-
 # Summaries
 
 
@@ -153,15 +138,6 @@ def test_a_request_for_a_summary_finds_its_document_and_stands(
     assert (answer.workflow, answer.method, answer.status) == ("summary", "outline", "answered")
     assert {citation.title.startswith(named) for citation in answer.citations} == {True}
     assert verify(answer, engine.library) == []
-
-
-def test_what_is_this_about_lists_the_documents(engine: Secondlook) -> None:
-    answer = engine.ask("what is this about?")
-    titles = {document.title for document in engine.library.documents()}
-    assert {citation.title for citation in answer.citations} == titles
-    assert verify(answer, engine.library) == []
-    one = engine.ask("what is this about?", documents=["harbour-handbook.docx"])
-    assert one.text.startswith('Outline of "Harbour Handbook for Skippers"')
 
 
 def test_a_follow_up_is_resumed_as_it_was_worked_on(settings: Settings) -> None:

@@ -107,13 +107,6 @@ def test_what_no_grader_can_read_is_answered_in_one_pass(engine: Secondlook) -> 
     assert answer.workflow == "linear"
 
 
-def test_english_beside_them_keeps_its_probability(engine: Secondlook) -> None:
-    answer = engine.ask("Who built the lighthouse at Carrow Point?")
-    assert answer.short == "Margaret Ainsley"
-    assert answer.confidence.value is not None
-    assert not any("trained for" in one for one in answer.confidence.reasons)
-
-
 def test_a_question_in_another_language_about_an_english_passage(engine: Secondlook) -> None:
     answer = engine.ask("¿Quién construyó el faro de Carrow Point?")
     assert cited(answer).endswith("lighthouse.txt")

@@ -7,18 +7,17 @@ import contextlib
 import itertools
 import operator
 import os
-import sqlite3
 import threading
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import pytest
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.engine.checkpoints import checkpoints_file, forget_checkpoints, insisted
+from secondlook.engine.checkpoints import checkpoints_file
 from secondlook.engine.checkpoints import sqlite_checkpoints as checkpoints
 from secondlook.engine.record import RunStore
 from secondlook.errors import RunError
-from secondlook.store.database import BUSY_SECONDS, Place
+from secondlook.store.database import BUSY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,9 +28,6 @@ if TYPE_CHECKING:
 
 NODES = tuple(f"node{number}" for number in range(10))
 PASSAGES = 40
-LARGEST_RUN = 400_000
-"""Bytes of all checkpoints of a run whose ten nodes each rewrite what they know of forty passages:
-their texts alone would add 40 kB to each of its twenty copies."""
 
 
 class State(TypedDict, total=False):
@@ -95,33 +91,6 @@ def config(run: str) -> Any:
 
 def start_state() -> State:
     return {"question": "q", "found": [found(number) for number in range(PASSAGES)], "steps": []}
-
-
-def stored_bytes(path: Path, run: str) -> int:
-    with sqlite3.connect(path) as db:
-        total = 0
-        for table, column in (("checkpoints", "checkpoint"), ("writes", "value")):
-            query = f"SELECT coalesce(sum(length({column})), 0) FROM {table} WHERE thread_id = ?"  # noqa: S608
-            total += db.execute(query, (run,)).fetchone()[0]
-    db.close()
-    return total
-
-
-def test_state_with_references_stays_small_and_is_forgotten(tmp_path: Path) -> None:
-    runs = tmp_path / "runs.db"
-    files = {run: checkpoints_file(runs, run) for run in ("r", "other")}
-
-    async def run_both() -> None:
-        for run, file in files.items():
-            async with checkpoints(file) as saver:
-                await graph_of(step, saver).ainvoke(start_state(), config(run))
-
-    asyncio.run(run_both())
-    size = stored_bytes(files["r"], "r")
-    assert 0 < size < LARGEST_RUN
-    forget_checkpoints(Place(runs), "r", "never was")
-    assert list(files["r"].parent.iterdir()) == [files["other"]]
-    assert stored_bytes(files["other"], "other") > 0
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
@@ -214,31 +183,3 @@ def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, damage: str) -> None
     with pytest.raises(RunError, match="cannot be used") as caught:
         asyncio.run(enter())
     assert "can be deleted" in (caught.value.hint or "")
-
-
-def test_a_write_that_another_connection_holds_up_is_begun_anew(tmp_path: Path) -> None:
-    holder = sqlite3.connect(tmp_path / "held.db", isolation_level=None)
-    holder.execute("CREATE TABLE written (value)")
-    holder.execute("BEGIN IMMEDIATE")
-    writer = sqlite3.connect(tmp_path / "held.db", timeout=0, isolation_level=None)
-    tries, undone = itertools.count(1), []
-
-    async def write() -> int:
-        attempt = next(tries)
-        if attempt == 3:
-            holder.execute("COMMIT")
-        writer.execute("INSERT INTO written VALUES (1)")
-        return attempt
-
-    async def undo() -> None:
-        undone.append(True)
-
-    async def refuse() -> None:
-        writer.execute("INSERT INTO nowhere VALUES (1)")
-
-    assert asyncio.run(insisted(write, undo)) == 3
-    assert undone == [True, True]
-    with pytest.raises(sqlite3.OperationalError, match="no such table"):
-        asyncio.run(insisted(refuse, undo))
-    writer.close()
-    holder.close()

@@ -10,7 +10,6 @@ import pytest
 from secondlook.cli.main import main
 from secondlook.settings.sections import RunSettings
 from secondlook.store.answers import AnswerMemory
-from secondlook.store.database import memory_file
 from tests.support.answer_memory import ASKED, put
 
 if TYPE_CHECKING:
@@ -61,13 +60,6 @@ def _answered(text: str, answer: str) -> bool:
     if answer != "y":
         raise typer.Abort
     return True
-
-
-def test_nothing_remembered_is_told_with_what_to_do(secondlook: Callable[..., Printed]) -> None:
-    code, out, err = secondlook()
-    assert (code, out) == (0, "")
-    assert "ask --workflow research" in err
-    assert as_json(secondlook("list", "--json")) == {"memory": []}
 
 
 def test_the_list_has_a_line_for_each(
@@ -124,16 +116,6 @@ def test_a_person_is_asked_before_anything_is_forgotten(
     at_a_terminal(monkeypatch, "y")
     assert secondlook("forget", *numbers[:2])[2] == "Forgot 2 questions.\n"
     assert secondlook("clear")[2] == "Forgot 5 questions.\n"
-
-
-def test_a_damaged_file_is_told_with_what_to_do(
-    secondlook: Callable[..., Printed], runs: RunSettings
-) -> None:
-    memory_file(runs.path).write_bytes(b"no database, whatever it is called " * 50)
-    code, _, err = secondlook("list")
-    assert code == 1
-    assert "the answer memory" in err
-    assert "move the file away" in err
 
 
 # Several processes, and the death of one

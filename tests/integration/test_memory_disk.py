@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -10,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.engine.record import RunStore
-from secondlook.errors import RunError
 from tests.support.memory_runs import CREATED, entry, full_answer
 from tests.support.unprivileged import environment, unprivileged
 
@@ -121,18 +119,3 @@ def test_a_disk_that_may_only_be_read_is_told_and_is_read(tmp_path: Path) -> Non
     assert "cannot be written" in said[0]
     assert said[1] == "answered"
     assert path.read_bytes() == before
-
-
-def test_a_damaged_page_is_told(tmp_path: Path) -> None:
-    path = tmp_path / "runs.db"
-    recorded(path)
-    with sqlite3.connect(path) as db:
-        size = db.execute("PRAGMA page_size").fetchone()[0]
-        pages = db.execute("PRAGMA page_count").fetchone()[0]
-    db.close()
-    with path.open("r+b") as file:
-        file.seek(size)
-        file.write(b"\xff" * size * (pages - 1))
-    with pytest.raises(RunError, match="is damaged") as caught, RunStore.open(path) as store:
-        store.list()
-    assert "move the file away" in (caught.value.hint or "")

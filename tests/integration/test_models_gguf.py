@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
-from secondlook.errors import ContextOverflow, ModelUnavailable
+from secondlook.errors import ContextOverflow
 from secondlook.models.chat import ChatRequest, Message
 from secondlook.models.gguf import GgufChat, UnusableModel
 from tests.support.gguf_files import gguf_bytes
@@ -67,14 +67,6 @@ def test_the_marks_of_the_template_in_a_text_stay_text(chat: GgufChat) -> None:
     with_marks = asyncio.run(chat.count((Message("user", marks),)))
     without = asyncio.run(chat.count((Message("user", ""),)))
     assert with_marks - without > 3 * 40
-
-
-def test_at_temperature_0_the_same_prompt_gets_the_same_reply(chat: GgufChat) -> None:
-    async def twice() -> list[str]:
-        return [(await chat.complete(ChatRequest(SKY, max_tokens=8))).text for _ in range(2)]
-
-    first, second = asyncio.run(twice())
-    assert first == second
 
 
 def test_a_prompt_beyond_the_context_is_refused_and_the_next_one_served(chat: GgufChat) -> None:
@@ -158,22 +150,6 @@ def test_json_under_a_schema_always_parses_and_follows_it(
     assert "\n" not in result.text
 
 
-def test_two_chats_with_one_file_share_one_process(chat: GgufChat) -> None:
-    async def use() -> tuple[int | None, int | None]:
-        other = GgufChat(smollm2(), context_tokens=CONTEXT)
-        await other.count(SKY)
-        seen = other.worker_pid
-        await other.aclose()
-        with pytest.raises(ModelUnavailable, match="was closed"):
-            await other.count(SKY)
-        await chat.count(SKY)
-        return seen, chat.worker_pid
-
-    theirs, ours = asyncio.run(use())
-    assert theirs is not None
-    assert theirs == ours
-
-
 BAD = {
     "no file": None,
     "no gguf": b"%PDF-1.7 and so on",
@@ -204,23 +180,6 @@ def assert_unusable(path: Path) -> UnusableModel:
     assert caught.value.hint
     assert not caught.value.retryable
     return caught.value
-
-
-def test_a_missing_engine_is_said_with_the_command_that_installs_it(
-    chat: GgufChat, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("secondlook.models.gguf.find_spec", lambda _: None)
-
-    async def use() -> None:
-        fresh = GgufChat(smollm2(), context_tokens=64)
-        try:
-            await fresh.count(SKY)
-        finally:
-            await fresh.aclose()
-
-    with pytest.raises(UnusableModel) as caught:
-        asyncio.run(use())
-    assert "pip install xllamacpp" in str(caught.value.hint)
 
 
 def test_nothing_of_the_engine_is_imported_or_printed_here() -> None:

@@ -88,20 +88,6 @@ def test_a_deadline_stops_the_reading_of_a_prompt(chat: GgufChat) -> None:
     works_again(chat, after=pid)
 
 
-def test_who_waits_behind_a_cancelled_call_is_served(chat: GgufChat) -> None:
-    async def both() -> ChatResult:
-        begun = asyncio.Event()
-        ahead = asyncio.create_task(chat.complete(LONG_REPLY, lambda _: begun.set()))
-        await begun.wait()
-        behind = asyncio.create_task(chat.complete(QUICK))
-        while not chat.waiting:
-            await asyncio.wait([behind], timeout=0.01)
-        await cancelled(ahead)
-        return await behind
-
-    assert asyncio.run(both()).tokens_out == 3
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGABRT"])
 def test_a_worker_that_dies_in_a_call_is_a_retryable_error(chat: GgufChat, how: str) -> None:

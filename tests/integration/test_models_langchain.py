@@ -14,7 +14,7 @@ from secondlook.errors import ContextOverflow, ModelError, ModelTimeout, ModelUn
 from secondlook.models.budget import Ledger
 from secondlook.models.calls import open_models
 from secondlook.models.chat import ChatRequest, ModelBusy, ModeRefused
-from secondlook.models.journal import NoJournal
+from secondlook.models.journal import MemoryJournal
 from secondlook.models.prices import Caps
 from secondlook.settings.sections import ModelSettings, Settings
 from tests.support.chat_server import ChatServer, Said
@@ -219,7 +219,9 @@ def test_a_server_without_schemas_still_gives_objects(kind: str) -> None:
     async def main(server: ChatServer) -> Reply[Depth]:
         settings = Settings(models=ModelSettings(default=spec_of(kind, server)))
         models = open_models(settings)
-        asker = models.asker(run="r", workflow="linear", ledger=Ledger(Caps()), journal=NoJournal())
+        asker = models.asker(
+            run="r", workflow="linear", ledger=Ledger(Caps()), journal=MemoryJournal()
+        )
         try:
             return await asker.ask("answer", ASKED, Depth, node="answer")
         finally:

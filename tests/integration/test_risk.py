@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-import secondlook
 from secondlook.cli.main import main
 from secondlook.engine.record import RunStore
 from secondlook.engine.secondlook import Secondlook
@@ -82,14 +81,6 @@ def test_a_new_calibration_is_used_from_the_next_question_on(
     assert engine.ask(QUESTION, max_risk=0.05).status == "abstained"
     own(harbour, 0.01)
     assert engine.ask(QUESTION, max_risk=0.05).status == "answered"
-
-
-@pytest.mark.parametrize("wrong", [0, 1, -1, 2, float("nan")])
-def test_what_is_no_share_is_refused(engine: Secondlook, wrong: float) -> None:
-    with pytest.raises(UsageError, match="max_risk must lie between 0 and 1"):
-        engine.ask(QUESTION, max_risk=wrong)
-    with pytest.raises(UsageError, match="max_risk must lie between 0 and 1"):
-        secondlook.ask(QUESTION, max_risk=wrong)
 
 
 def test_where_nobody_counted_wrong_answers_no_risk_can_be_named(

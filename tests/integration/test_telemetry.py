@@ -146,7 +146,7 @@ def test_an_observer_that_fails_costs_no_answer(
     def broken(*_: Any, **__: Any) -> None:
         raise RuntimeError("no more room")
 
-    for half in (watched.observer._spans, watched.observer._meters):
+    for half in watched.observer._parts:
         for name in ("see", "called"):
             monkeypatch.setattr(half, name, broken)
     with _engine(settings, lambda _: "Berth 4 is 7.8 metres deep [1].") as engine:

@@ -123,10 +123,3 @@ def test_a_model_knows_how_many_choices_there_are_and_not_what_they_say() -> Non
     assert "Answer choices: 3\nQuestion: Where do they meet?" in sent
     assert not re.search("zebra|quokka|narwhal|crossing|enclosure|pool", sent)
     assert made["steps"][0]["numbers"]["choices"] == 3
-
-
-@pytest.mark.parametrize("said", ["", "It depends.", "simple or multi_hop", "42"])
-def test_what_cannot_be_read_leaves_it_to_the_rules(said: str) -> None:
-    made = node("What is a lien?", settings=BY_MODEL, model=FunctionModel(lambda _: said))
-    assert (made["query_type"], made["classified_by"]) == ("simple", "rules")
-    assert made["warnings"][0]["consequence"] == "rules told the kind of the question"

@@ -90,15 +90,6 @@ def test_yes_to_everything_is_measured_again_with_examples_and_fails() -> None:
     assert len(model.requests) == 2 * len(passage_cases())
 
 
-def test_examples_may_make_a_grader_good_enough() -> None:
-    def function(request: ChatRequest) -> str:
-        taught = len(request.messages) > 2
-        return by_words(knowing if taught else lambda question, text: "about")(request)
-
-    found, _ = passages(function)
-    assert (found.fit, found.few_shot, found.precision) == (True, True, 1.0)
-
-
 def test_a_grader_that_rejects_what_is_right_is_unfit_however_precise() -> None:
     def strict(question: str, text: str) -> str:
         return knowing(question, text) if "Halvorsen" in text else "no"
@@ -107,14 +98,6 @@ def test_a_grader_that_rejects_what_is_right_is_unfit_however_precise() -> None:
     assert found.precision == 1.0
     assert found.recall < 0.7
     assert (found.fit, found.few_shot) == (False, False)
-
-
-def test_a_model_without_one_usable_reply_is_given_up() -> None:
-    found, model = passages(lambda request: "I am a small model.")
-    assert (found.ungraded, found.fit) == (len(LABELS), False)
-    assert (
-        len(model.requests) == 2 * 2 * 3
-    )  # three questions, each corrected once, with and without
 
 
 # Answers

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.engine.record import RunStore
 from secondlook.errors import RunError
 from secondlook.store.answers import AnswerMemory, Asking
 from secondlook.store.database import memory_file
@@ -30,14 +29,6 @@ def file(tmp_path: Path) -> Path:
 def memory(file: Path) -> Iterator[AnswerMemory]:
     with AnswerMemory(file, library="/papers", embedder=lambda: "gte@1") as opened:
         yield opened
-
-
-def test_it_is_still_there_for_the_next_one(memory: AnswerMemory, file: Path) -> None:
-    put(memory, "north", NORTH)
-    memory.close()
-    with AnswerMemory(file, library="/papers", embedder=lambda: "gte@1") as again:
-        assert [item.question for item in again.list()] == ["north"]
-    assert [item.question for item in memory.list()] == ["north"], "opened again by itself"
 
 
 @pytest.mark.parametrize(
@@ -74,13 +65,6 @@ def test_a_damaged_entry_is_as_good_as_none(memory: AnswerMemory, file: Path) ->
     assert [(item.cited, dict(item.research)) for item in memory.list()] == [((), {})] * 2
 
 
-def test_the_record_of_runs_is_not_taken_for_it(memory: AnswerMemory, file: Path) -> None:
-    RunStore.open(file).close()
-    with pytest.raises(RunError, match="is the database of another program") as caught:
-        memory.list()
-    assert "answer memory" in (caught.value.hint or "")
-
-
 def test_a_newer_one_is_left_alone(memory: AnswerMemory, file: Path) -> None:
     put(memory, "north", NORTH)
     memory.close()
@@ -89,16 +73,3 @@ def test_a_newer_one_is_left_alone(memory: AnswerMemory, file: Path) -> None:
     db.close()
     with pytest.raises(RunError, match=r"the answer memory .* newer version"):
         memory.list()
-
-
-def test_a_locked_file_is_told(
-    memory: AnswerMemory, file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("secondlook.store.database.BUSY_SECONDS", 0.01)
-    put(memory, "north", NORTH)
-    db = sqlite3.connect(file)
-    db.execute("BEGIN EXCLUSIVE")
-    with pytest.raises(RunError, match=r"the answer memory .* in use by another process"):
-        put(memory, "east", EAST)
-    assert len(memory.find(NORTH, asking=ASKING)) == 1, "reading goes on beside a writer"
-    db.close()

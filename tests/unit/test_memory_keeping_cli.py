@@ -79,15 +79,6 @@ def test_an_export_holds_all_of_a_run_and_no_secret(
     assert run["request"]["settings"]["models"]["default"] == "openai:m@https://host/v1"
 
 
-def test_every_run_is_exported_newest_first(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["runs", "export", "--all"]) == 0
-    found = lines(capsys.readouterr().out)
-    assert [run["id"] for run in found] == list(RUNS[::-1])
-    assert (found[0]["status"], found[0]["answer"]) == ("interrupted", None)
-    assert main(["runs", "export", "last", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["runs"] == found[:1]
-
-
 def test_what_cannot_be_exported_leaves_no_file(
     tmp_path: Path, path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

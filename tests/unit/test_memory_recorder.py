@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.engine.record import Recorder, RunStore
-from secondlook.errors import RunMissing
 from secondlook.events import Answered, NodeStarted, RunStarted
 from secondlook.settings.sections import RunSettings
 from tests.support.memory_runs import CREATED, connection_of, entry, full_answer
@@ -117,16 +116,6 @@ def test_text_that_json_cannot_hold_costs_the_record_alone(tmp_path: Path) -> No
     recorder.close()
 
 
-def test_old_runs_make_room(tmp_path: Path) -> None:
-    recorder = recorder_at(tmp_path / "runs.db", keep=2)
-    for number in range(5):
-        start(recorder, f"r{number}", created=f"2026-01-0{number + 1}T00:00:00Z")
-        recorder.finish(full_answer(f"r{number}"))
-    recorder.close()
-    with RunStore.open(tmp_path / "runs.db") as store:
-        assert [item.run for item in store.list()] == ["r4", "r3"]
-
-
 def test_a_run_that_was_left_is_taken_up_by_another_process(tmp_path: Path) -> None:
     first = recorder_at(tmp_path / "runs.db")
     start(first)
@@ -143,13 +132,3 @@ def test_a_run_that_was_left_is_taken_up_by_another_process(tmp_path: Path) -> N
     assert (second.earlier("r").usage.calls, second.earlier("r").usage.seconds) == (1, 1.5)
     second.finish(full_answer("r"))
     second.close()
-
-
-def test_closing_a_broken_store_is_quiet(tmp_path: Path) -> None:
-    recorder = recorder_at(tmp_path / "runs.db")
-    start(recorder)
-    recorder.append(NodeStarted(run="r", node="a"))
-    connection_of(recorder._store).execute("PRAGMA query_only=ON")
-    recorder.close()
-    with RunStore.open(tmp_path / "runs.db") as store, pytest.raises(RunMissing):
-        store.get("other")

@@ -7,18 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.answer import SeenPassage, Trouble
-from secondlook.engine.checkpoints import checkpoints_file
+from secondlook.answer import Trouble
 from secondlook.engine.record import RunStore
 from secondlook.errors import RunError
 from secondlook.events import (
-    Answered,
-    Event,
     NodeFinished,
     NodeStarted,
-    PassagesFound,
-    Routed,
-    RunStarted,
     Token,
     Warned,
 )
@@ -56,27 +50,6 @@ def stored_events(path: Path) -> int:
         (count,) = other.execute("SELECT count(*) FROM events").fetchone()
     other.close()
     return int(count)
-
-
-def test_every_kind_of_event_comes_back_in_order(store: RunStore) -> None:
-    start(store, "r")
-    seen = full_answer("r").passages[0]
-    assert isinstance(seen, SeenPassage)
-    events: list[Event] = [
-        RunStarted(run="r", question="about r", workflow="linear"),
-        NodeStarted(run="r", at=0.1, node="retrieve"),
-        PassagesFound(run="r", at=0.2, query="lamp", passages=(seen,)),
-        NodeFinished(run="r", at=0.3, node="retrieve", said="found", numbers={"n": 1, "x": 1.0}),
-        Routed(run="r", at=0.3, source="retrieve", to="answer", why="enough"),
-        Token(run="r", at=0.4, text="The "),
-        Warned(run="r", at=0.5, trouble=trouble()),
-    ]
-    for event in events:
-        store.append(event)
-    last = Answered(run="r", at=0.6, answer=full_answer("r"))
-    store.append(last)
-    assert store.events("r") == [*events, last]
-    assert store.get("r").answer == last.answer
 
 
 def test_tokens_in_a_row_are_kept_as_one(store: RunStore) -> None:
@@ -117,17 +90,6 @@ def test_a_failed_write_keeps_the_events_waiting(store: RunStore, path: Path) ->
     assert [getattr(event, "node", "") for event in store.events("r")] == ["a", "b", ""]
 
 
-def test_an_interrupted_run_is_taken_up_and_a_finished_one_is_not(store: RunStore) -> None:
-    start(store, "r")
-    store.append(NodeFinished(run="r", at=2.5, node="a", said="done"))
-    start(store, "r")
-    assert len(store.list()) == 1
-    assert len(store.events("r")) == 1
-    store.finish(full_answer("r"))
-    with pytest.raises(RunError, match="is finished"):
-        start(store, "r")
-
-
 def test_what_a_run_spent_is_known_to_the_one_that_takes_it_up(store: RunStore) -> None:
     start(store, "r", "other")
     store.journal("r").put("a", entry())
@@ -145,16 +107,6 @@ def test_what_a_run_spent_is_known_to_the_one_that_takes_it_up(store: RunStore) 
     ledger.restore(spent)
     assert ledger.remaining_seconds() == 0.5
     assert store.spent("nothing").cost == 0.0
-
-
-def test_checkpoints_go_with_their_run(store: RunStore, path: Path) -> None:
-    start(store, "r", "other")
-    files = [checkpoints_file(path, run) for run in ("r", "other")]
-    files[0].parent.mkdir()
-    for file in files:
-        file.touch()
-    store.remove("r")
-    assert list(files[0].parent.iterdir()) == files[1:]
 
 
 def test_a_newer_file_is_told_apart(path: Path) -> None:
@@ -184,14 +136,3 @@ def test_the_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(RunError, match="another program"):
         RunStore.open(file)
     assert file.read_bytes() == before
-
-
-def test_a_file_in_use_is_told_apart(store: RunStore, path: Path) -> None:
-    connection_of(store).execute("PRAGMA busy_timeout=1")
-    with sqlite3.connect(path, isolation_level=None) as other:
-        other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(RunError, match="in use"):
-            start(store, "r")
-        other.execute("ROLLBACK")
-    other.close()
-    start(store, "r")

@@ -173,18 +173,6 @@ def test_nobody_hears_a_reply_twice() -> None:
 # Roles, options, journal
 
 
-def test_no_model_serves_none() -> None:
-    asker = asker_of(FunctionModel(replies("x")), default="none", roles=("answer=ollama:x",))
-    assert not asker.serves("grade")
-    assert (asker.serves("answer"), asker.name("answer")) == (True, "ollama:x")
-    assert asker.name("grade") == "none"
-    assert not asker.local("grade")
-    assert not asker.local("answer")
-    assert asker_of(FunctionModel(replies("x"), local=True)).local("answer")
-    with pytest.raises(ModelError, match="no model serves the role 'grade'"):
-        ask(asker)
-
-
 def test_options_of_a_role_reach_the_model() -> None:
     model = FunctionModel(replies("x"))
     options = ("grade.temperature=0.3", "grade.max_tokens=7", "grade.seed=5", "grade.timeout=9")
@@ -208,16 +196,6 @@ def test_a_call_of_the_same_run_is_paid_once(schema: Any) -> None:
     assert len(model.requests) == 3
 
 
-def test_a_reply_of_no_use_is_paid_once_too() -> None:
-    journal = MemoryJournal()
-    model = FunctionModel(replies("no JSON", GOOD))
-    first = ask(asker_of(model, journal=journal), Grade)
-    assert (first.usage.calls, first.usage.parse_failures) == (2, 1)
-    resumed = asker_of(FunctionModel(replies()), journal=journal)
-    assert ask(resumed, Grade) == first
-    assert resumed.ledger.usage().calls == 0
-
-
 def test_a_call_that_failed_is_made_again_after_a_resume() -> None:
     journal = MemoryJournal()
     with pytest.raises(SecondlookError):
@@ -229,30 +207,6 @@ def test_another_visit_to_the_node_asks_anew() -> None:
     visits = iter(["answer 1", "answer 1", "answer 2"])
     asker = replace(asker_of(FunctionModel(replies("a", "b"))), visit=lambda: next(visits))
     assert [ask(asker).text for _ in range(3)] == ["a", "a", "b"]
-
-
-def test_models_are_opened_once_and_closed_together() -> None:
-    opened: list[FunctionModel] = []
-
-    def open_chat(spec: Any) -> FunctionModel:
-        opened.append(FunctionModel(replies("x"), spec=spec.text))
-        return opened[-1]
-
-    settings = Settings(models=ModelSettings(default="ollama:a", roles=("plan=ollama:b",)))
-    models = Models(settings, open_chat=open_chat, probes=lambda spec: None)
-    assert opened == []
-    asker = models.asker(run="r", workflow="linear", ledger=Ledger(Caps()), journal=MemoryJournal())
-
-    async def main() -> None:
-        await asker.ask("answer", ASKED, node="n")
-        await asker.ask("grade", ASKED, node="n")
-        await asker.ask("plan", ASKED, node="n")
-        await models.aclose()
-        await models.aclose()
-
-    asyncio.run(main())
-    assert [chat.spec for chat in opened] == ["ollama:a", "ollama:b"]
-    assert all(chat.closed for chat in opened)
 
 
 def test_what_was_probed_is_used() -> None:

@@ -69,13 +69,6 @@ def test_roles_are_listed_with_who_serves_them(desk: Desk) -> None:
     assert rows["research", "plan"]["serves"] is True
 
 
-def test_a_mistyped_model_is_a_settings_error(desk: Desk) -> None:
-    desk.configure(default="opnai:gpt-4o")
-    result = desk.run("models")
-    assert result.code == 2
-    assert "Did you mean 'openai:gpt-4o'?" in result.err
-
-
 def test_probe_measures_once(desk: Desk, model: FunctionModel) -> None:
     result = desk.run("models", "probe", "ollama:function", "--longest", "256")
     assert result.code == 0
@@ -92,13 +85,6 @@ def test_probe_measures_once(desk: Desk, model: FunctionModel) -> None:
     assert len(model.requests) > calls
     assert stored_probe(parse_spec("ollama:function")) is not None
     assert probes_folder().is_dir()
-
-
-def test_what_was_probed_shows_in_the_list(desk: Desk, model: FunctionModel) -> None:
-    desk.configure(default="ollama:function")
-    assert desk.run("models", "probe").code == 0
-    assert "(not probed)" not in desk.run("models").out
-    assert desk.run("models", "--json").json["roles"][0]["probed"]
 
 
 def test_a_model_that_fails_is_told(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

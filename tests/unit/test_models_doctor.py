@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from secondlook.errors import LibraryDamaged, ModelError
+from secondlook.errors import ModelError
 from secondlook.models.discovery import find_gguf, fitness
 from secondlook.models.specs import parse_spec
 from tests.support.chat_server import ChatServer
@@ -64,18 +64,6 @@ def test_a_configured_model_that_is_not_there_is_broken(desk: Desk) -> None:
     assert "Something that is needed is broken." in result.err
 
 
-@pytest.mark.parametrize("where", ["models", "settings"])
-def test_a_mistake_in_the_settings_is_a_finding(desk: Desk, where: str) -> None:
-    if where == "models":
-        desk.configure(default="opnai:x")
-    else:
-        (desk.folder / "secondlook.toml").write_text("[serch]\nk = 3\n", "utf-8")
-    result = desk.run("doctor", "--json")
-    assert result.code == 1
-    assert result.json["ok"] is False
-    assert any(item["state"] == "broken" and item["fix"] for item in result.json["findings"])
-
-
 def test_missing_packages_come_with_their_command(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -98,23 +86,6 @@ def test_weights_that_are_damaged_or_missing(desk: Desk, monkeypatch: pytest.Mon
     assert result.code == 1
     assert "!!  embedder: its hash is another" in result.out
     assert "!!  reader: a file of it cannot be read: no such file" in result.out
-
-
-def test_the_library_is_looked_at(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    from secondlook.library.library import Library
-
-    with Library.open(Path("lib"), create=True):
-        pass
-    result = desk.run("doctor", "--library", "lib")
-    assert "0 documents, 0 passages" in result.out
-
-    def damaged(*args: object, **given: object) -> None:
-        raise LibraryDamaged("its parts contradict each other", hint="secondlook restore")
-
-    monkeypatch.setattr("secondlook.library.library.Library.open", damaged)
-    result = desk.run("doctor", "--library", "lib")
-    assert result.code == 1
-    assert "!!" in result.out
 
 
 # Fitness and discovery

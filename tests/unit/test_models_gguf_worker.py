@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import io
-import json
 import queue
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from secondlook.errors import ContextOverflow, ModelError, ModelUnavailable, UnusableReply
 from secondlook.models import gguf_worker as worker
-from secondlook.models.chat import Message
 from secondlook.models.gguf import (
-    GgufChat,
     UnusableModel,
     died,
     from_worker,
@@ -29,12 +25,8 @@ from secondlook.models.gguf_worker import (
     closed_objects,
     completion_body,
     harmless,
-    json_grammar,
     mark_pattern,
 )
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 MARKS = mark_pattern(["<|im_end|>", "<|im_start|>", "<s>"])
 
@@ -79,13 +71,6 @@ def test_objects_are_closed_at_every_depth_unless_they_ask_to_be_open() -> None:
     assert "additionalProperties" not in schema
 
 
-def test_the_grammar_holds_the_schema_and_asks_for_compact_json() -> None:
-    head, body = json_grammar({"type": "integer"}).split("%json ")
-    assert head.startswith("%llguidance")
-    assert json.loads(body)["type"] == "integer"
-    assert json.loads(body)["x-guidance"]["whitespace_flexible"] is False
-
-
 def asked(**options: Any) -> dict[str, Any]:
     request = {"max_tokens": 5, "temperature": 0.0, "stop": [], "seed": None, "schema": None}
     return completion_body({**request, **options}, [])
@@ -114,11 +99,6 @@ def test_a_streamed_reply_is_passed_on_and_collected() -> None:
     assert reply.result(is_json=True) == {
         "text": "ab", "finish": "length", "tokens_in": 9, "tokens_out": 2, "tokens_cached": 4,
     }  # fmt: skip
-
-
-def test_a_reply_that_ends_without_a_reason_is_refused() -> None:
-    with pytest.raises(Refused, match="ended without a result"):
-        StreamedReply(print).result(is_json=False)
 
 
 def test_a_finished_reply_that_is_no_json_does_not_pass_for_a_schema() -> None:
@@ -204,25 +184,3 @@ def test_the_worker_answers_until_its_input_ends() -> None:
         {"kind": "done", "text": "yes"},
     ]
     assert outbox.read() == b""
-
-
-def test_a_bad_model_is_refused_before_anything_loads_it(tmp_path: Path) -> None:
-    with pytest.raises(Refused, match="there is no model file") as caught:
-        Model.load({"path": str(tmp_path / "no.gguf"), "context_tokens": 64, "threads": 1})
-    assert caught.value.reason == "load"
-
-
-def test_a_mistake_of_ours_ends_the_call_and_not_the_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A thread that died would leave everyone waiting for ever."""
-    monkeypatch.setattr("secondlook.models.gguf.read_header", lambda path: 1 // 0)
-
-    async def use() -> None:
-        chat = GgufChat(tmp_path / "m.gguf")
-        for _ in range(2):
-            with pytest.raises(ModelUnavailable, match="by zero"):
-                await chat.count((Message("user", "hi"),))
-        await chat.aclose()
-
-    asyncio.run(use())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.errors import ContextOverflow, ModelUnavailable
+from secondlook.errors import ModelUnavailable
 from secondlook.models.calls import Models
 from secondlook.models.chat import ChatRequest, ChatResult, ModeRefused, approximate_prompt
 from secondlook.models.probe import (
@@ -94,13 +94,6 @@ def test_modes_are_told_apart() -> None:
     assert probe.mode == "prompted"
 
 
-def test_a_weak_model_is_not_taken_for_a_short_one() -> None:
-    probe = probe_with(lambda request: "I am a small model.")
-    assert (probe.seen_tokens, probe.context_tokens) == (None, None)
-    assert probe.json_rates["prompted"] == 0.0
-    assert probe.mode == "json_schema"  # the strongest hold on it that there is
-
-
 def test_a_model_that_is_not_there_is_no_probe() -> None:
     def away(request: ChatRequest) -> str:
         raise ModelUnavailable("away")
@@ -150,15 +143,6 @@ def test_a_server_that_reports_less_than_it_was_sent_cuts() -> None:
     assert sight(complete) in {Sight(1024, 1024), Sight(1024, 1536)}
 
 
-def test_a_refusal_ends_the_search() -> None:
-    def complete(model: FunctionModel, request: ChatRequest) -> ChatResult:
-        if approximate_prompt(request.messages) > 1500:
-            raise ContextOverflow("too long")
-        return result(request)
-
-    assert sight(complete) == Sight(seen=1024, limit=None)
-
-
 # Remembering
 
 
@@ -176,11 +160,6 @@ def test_a_probe_is_stored_and_used() -> None:
     part = models.cast.part("answer")
     assert models.modes(part) == ("tool", "prompted")
     assert asyncio.run(models.context_tokens(part)) == 1000
-
-
-def test_another_address_is_another_model() -> None:
-    store_probe(SPEC, a_probe())
-    assert stored_probe(parse_spec("ollama:function@http://10.0.0.1:1")) is None
 
 
 def test_a_changed_file_is_another_model(tmp_path: Path) -> None:

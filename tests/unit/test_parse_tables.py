@@ -91,8 +91,8 @@ def test_even_sentences_have_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_large_file_is_described_by_its_beginning(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, encoding: str
 ) -> None:
-    from secondlook.retrieval.parse import text as beginning
     from secondlook.retrieval.parse import source
+    from secondlook.retrieval.parse import text as beginning
 
     monkeypatch.setattr(source, "IN_MEMORY_BYTES", 1000)
     monkeypatch.setattr(beginning, "_BEGINNING_BYTES", 1111)

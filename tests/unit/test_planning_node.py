@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelError, ModelUnavailable
-from tests.support.engine import WordShelf
 from tests.support.function_model import FunctionModel
 from tests.support.planning import (
     CHOICES,
@@ -89,18 +88,6 @@ def test_an_unusable_question_gives_way_to_the_users_own(question: str, reason: 
     assert len(model.requests) == 1
 
 
-def test_a_plain_simple_question_is_its_own_step() -> None:
-    asked = "What is private necessity?"
-    model = speaking({"phase": "Definition", "question": "What is law?", "queries": [asked]})
-    update = planned(context(model), state(asked, query_type="simple"))
-    assert update["plan"][0]["question"] == asked
-    assert update["plan"][0]["phase"] == "Definition"
-    assert planned(context(model, research=SEPARATE), state(asked, query_type="simple"))["plan"]
-    assert (
-        len(model.requests) == 1
-    )  # there is nothing to plan, and searches have a call of their own
-
-
 @pytest.mark.parametrize("error", [ModelError("it broke"), ModelUnavailable("it is away")])
 @pytest.mark.parametrize("calls", ["merged", "separate"])
 def test_a_model_that_fails_leaves_the_plan_to_code(error: Exception, calls: str) -> None:
@@ -123,10 +110,3 @@ def test_without_a_model_code_plans_and_searches_are_worded_later() -> None:
     assert told(update).numbers["by"] == "code"
     two = "Who was the captain of the Marisol and when was the pier built?"
     assert planned(context(), state(two))["plan"][0]["question"] != ""
-
-
-def test_nothing_is_asked_about_a_library_that_holds_nothing() -> None:
-    model = speaking(lambda _: {"phase": "x", "question": "y"})
-    update = planned(context(model, shelf=WordShelf([])))
-    assert not model.requests
-    assert update["plan"][0]["queries"] == [update["plan"][0]["question"]]

@@ -63,11 +63,6 @@ def test_what_no_step_has_asked_comes_next() -> None:
     assert len(model.requests) == 1
 
 
-def test_in_separate_calls_the_searches_come_later() -> None:
-    update = replanned(context(speaking(missing), research={"as_published": True}))
-    assert update["plan"][1]["queries"] == []
-
-
 def test_a_failed_step_is_tried_in_other_words() -> None:
     update = replanned(context(speaking(missing)), after(done(SECOND), lost(FIRST, attempt=2)))
     step = update["plan"][2]
@@ -182,9 +177,3 @@ def test_no_step_is_planned_past_the_caps(
     assert (update["route"], update["stopped"]) == ("aggregate", why)
     assert model.requests == []
     assert len(update["plan"]) == len(steps)
-
-
-def test_a_weak_step_counts_as_done() -> None:
-    weak = {**done(FIRST), "status": "weak"}
-    update = replanned(context(speaking(missing), research={"max_steps": 1}), after(weak))  # type: ignore[arg-type]
-    assert update["route"] == "aggregate"

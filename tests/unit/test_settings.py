@@ -110,11 +110,6 @@ def test_relative_paths_are_relative_to_their_place(places: Places) -> None:
     assert places.load(flags, environ).settings.library.path == places.cwd / "flag"
 
 
-def test_unknown_home_is_an_error(places: Places) -> None:
-    places.project.write_text('[library]\npath = "~nobody-by-this-name/books"\n')
-    assert "home folder" in places.error().message
-
-
 @pytest.mark.parametrize(
     ("name", "text", "key", "value"),
     [
@@ -262,21 +257,11 @@ def test_a_project_file_cannot_send_text_elsewhere(places: Places, key: str, val
     assert f"SECONDLOOK_EMBEDDING_{key.upper()}" in (error.hint or "")
 
 
-def test_a_user_file_may_name_any_service(places: Places) -> None:
-    places.user.write_text('[embedding]\nbase_url = "https://api.example.org/v1"\n')
-    assert places.load().settings.embedding.base_url == "https://api.example.org/v1"
-
-
 def test_malformed_file_names_file_and_line(places: Places) -> None:
     places.project.write_text("[search]\nk = \n")
     error = places.error()
     assert str(places.project) in error.message
     assert "line 2" in error.message
-
-
-def test_file_that_is_not_utf8(places: Places) -> None:
-    places.project.write_bytes(b"[library]\nlanguage = '\xff'\n")
-    assert "not UTF-8" in places.error().message
 
 
 def test_contradiction_names_both_places(places: Places) -> None:
@@ -402,13 +387,3 @@ def test_a_file_that_came_with_a_folder_opens_no_way_out(places: Places, text: s
     file = own_preset(places, "theirs", text)
     assert load(preset="theirs", cwd=places.cwd, environ={}).settings
     assert load(preset=str(file), cwd=places.cwd, environ={}).settings
-
-
-def test_where_a_new_preset_belongs(places: Places) -> None:
-    assert module.preset_place("fast") == places.user.parent / "profiles" / "fast.toml"
-    assert module.preset_place("./fast.toml", cwd=places.cwd) == places.cwd / "fast.toml"
-    with pytest.raises(SettingsError, match="is shipped"):
-        module.preset_place("seed004")
-    for name in ("", "..", "two words", ".hidden"):
-        with pytest.raises(SettingsError, match="no name for a preset"):
-            module.preset_place(name)

@@ -343,14 +343,26 @@ class RunStore:
 
     def _row(self, run: str, columns: str) -> Row:
         if run == LAST:
-            rows = self._database.select(f"SELECT {columns} FROM runs {_NEWEST_FIRST} LIMIT 1")  # noqa: S608
+            found = self._database.select(f"SELECT {columns} FROM runs {_NEWEST_FIRST} LIMIT 1")  # noqa: S608
         else:
-            rows = self._database.select(
+            found = self._database.select(
                 f"SELECT {columns}, id FROM runs WHERE substr(id, 1, ?) = ? {_NEWEST_FIRST}",  # noqa: S608
                 len(run),
                 run,
             )
-        return _only(rows, run)
+            found = [row for row in found if row["id"] == run] or found
+        if len(found) == 1:
+            return found[0]
+        if not found:
+            raise RunMissing(
+                "no run has been recorded" if run == LAST else f"there is no run {run!r}",
+                hint="secondlook runs lists them",
+            )
+        named = ", ".join(row["id"] for row in found[:_NAMED])
+        raise RunMissing(
+            f"{len(found)} runs begin with {run!r}: {named}" + (", ..." * (len(found) > _NAMED)),
+            hint="give more of the id",
+        )
 
     def _drop(self, runs: Sequence[str]) -> None:
         for run in runs:
@@ -359,23 +371,6 @@ class RunStore:
         drop_runs(self._database, runs)
         forget_checkpoints(self.place, *runs)
         forget_tables(self.path, *runs)
-
-
-def _only(rows: list[Row], wanted: str) -> Row:
-    exact = [row for row in rows if row["id"] == wanted]
-    found = exact or rows
-    if len(found) == 1:
-        return found[0]
-    if not found:
-        raise RunMissing(
-            "no run has been recorded" if wanted == LAST else f"there is no run {wanted!r}",
-            hint="secondlook runs lists them",
-        )
-    named = ", ".join(row["id"] for row in found[:_NAMED])
-    raise RunMissing(
-        f"{len(found)} runs begin with {wanted!r}: {named}" + (", ..." * (len(found) > _NAMED)),
-        hint="give more of the id",
-    )
 
 
 def _status(row: Row, now: float) -> str:

@@ -409,29 +409,19 @@ async def astream(
     *,
     library: str | Path | None = None,
     tables: Mapping[str, object] | None = None,
-    choices: Mapping[str, str] | Sequence[str] | None = None,
-    workflow: str | None = None,
-    model: str | None = None,
-    filters: Mapping[str, object] | None = None,
-    documents: Collection[str] | None = None,
-    budget: Budget | None = None,
     **options: Any,
 ) -> AsyncIterator[Event]:
     """What happens on the way to the answer, which comes last. Options as of `ask`."""
-    with _opened(library, over_tables=tables is not None, model=model, **options) as engine:
+    asked = {name: options.pop(name) for name in _OF_A_QUESTION if name in options}
+    with _opened(library, over_tables=tables is not None, **options) as engine:
         try:
-            async for event in engine.astream(
-                question,
-                tables=tables,
-                choices=choices,
-                workflow=workflow,
-                filters=filters,
-                documents=documents,
-                budget=budget,
-            ):
+            async for event in engine.astream(question, tables=tables, **asked):
                 yield event
         finally:
             await engine.aclose()
+
+
+_OF_A_QUESTION = ("choices", "workflow", "filters", "documents", "budget")
 
 
 @contextmanager
@@ -481,7 +471,8 @@ class Conversation:
         """What happens on the way to the answer. Left early, the question was never asked."""
         with closing(self.engine.stream(text, **self._with(options))) as events:
             for event in events:
-                self._see(event)
+                if isinstance(event, Answered):
+                    self._remembered(event.answer)
                 yield event
 
     async def aask(self, text: str, **options: Any) -> Answer:
@@ -490,15 +481,12 @@ class Conversation:
     async def astream(self, text: str, **options: Any) -> AsyncGenerator[Event]:
         async with aclosing(self.engine.astream(text, **self._with(options))) as events:
             async for event in events:
-                self._see(event)
+                if isinstance(event, Answered):
+                    self._remembered(event.answer)
                 yield event
 
     def _with(self, options: dict[str, Any]) -> dict[str, Any]:
         return {**self._options, **options, "earlier": self.turns}
-
-    def _see(self, event: Event) -> None:
-        if event.type == "answered":
-            self._remembered(event.answer)
 
     def _remembered(self, answer: Answer) -> Answer:
         self._turns = [*self._turns, turn_of(answer)][-MOST_TURNS:]
@@ -561,7 +549,7 @@ class LoopThread:
             finally:
                 ended.set()
 
-        future = asyncio.run_coroutine_threadsafe(feed(), self._started())
+        future = self.submit(feed())
         try:
             while True:
                 item = waiting.get()
@@ -599,14 +587,11 @@ def _serve(loop: asyncio.AbstractEventLoop) -> None:
     try:
         loop.run_forever()
     finally:
-        loop.run_until_complete(_ended(asyncio.all_tasks(loop)))
+        tasks = asyncio.all_tasks(loop)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            loop.run_until_complete(asyncio.wait(tasks, timeout=_PATIENCE))
         loop.run_until_complete(loop.shutdown_asyncgens())
         loop.run_until_complete(loop.shutdown_default_executor())
         loop.close()
-
-
-async def _ended(tasks: set[asyncio.Task[Any]]) -> None:
-    for task in tasks:
-        task.cancel()
-    if tasks:
-        await asyncio.wait(tasks, timeout=_PATIENCE)

@@ -91,16 +91,6 @@ class Journal(Protocol):
     def put(self, key: str, entry: JournalEntry) -> None: ...
 
 
-class NoJournal:
-    """Remembers nothing: every call is made."""
-
-    def get(self, key: str) -> JournalEntry | None:  # noqa: ARG002
-        return None
-
-    def put(self, key: str, entry: JournalEntry) -> None:
-        """Forget it."""
-
-
 class MemoryJournal:
     """For as long as the process lives."""
 

@@ -346,20 +346,6 @@ def find_preset(given: str, *, own: Path, cwd: Path) -> Preset:
     return Preset(given, places[0], trusted=True)
 
 
-def preset_place(given: str, *, cwd: Path | None = None) -> Path:
-    """The file in which a new preset of that name, or at that path, belongs."""
-    if _is_path(given):
-        return (Path.cwd() if cwd is None else cwd) / Path(given).expanduser()
-    if not _NAME.fullmatch(given):
-        raise SettingsError(
-            f"{given!r} is no name for a preset",
-            hint="Use letters, digits, - and _; or give a path that ends with .toml.",
-        )
-    if given in _names(SHIPPED):
-        raise SettingsError(f"{given!r} is a preset that is shipped", hint="Take another name.")
-    return _own_presets() / f"{given}.toml"
-
-
 def _is_path(given: str) -> bool:
     return given.endswith(".toml") or "/" in given or "\\" in given
 

@@ -35,14 +35,11 @@ class Observer(Protocol):
 class Silent:
     """Nobody watches."""
 
-    def see(self, event: Event) -> None:
-        pass
+    def see(self, event: Event) -> None: ...
 
-    def left(self, run: str) -> None:
-        pass
+    def left(self, run: str) -> None: ...
 
-    def called(self, run: str, usage: CallUsage, *, seconds: float, error: str | None) -> None:
-        pass
+    def called(self, run: str, usage: CallUsage, *, seconds: float, error: str | None) -> None: ...
 
 
 SILENT = Silent()
@@ -116,38 +113,26 @@ def _providers(telemetry: TelemetrySettings, served: bool) -> tuple[Any, Any]:  
             f"{key} is set, and OpenTelemetry is not installed", hint=INSTALL
         ) from error
     resource = Resource.create({"service.name": os.environ.get("OTEL_SERVICE_NAME", "secondlook")})
-    readers: list[Any] = [_prometheus(telemetry)] if served else []
+    readers: list[Any] = []
+    if served:
+        from opentelemetry.exporter.prometheus import PrometheusMetricReader
+
+        readers.append(PrometheusMetricReader(registry=_registry(telemetry)))
     traces: Any = trace.get_tracer_provider()
     if telemetry.endpoint not in {None, "program"}:
         traces = TracerProvider(resource=resource)
-        traces.add_span_processor(_span_processor(telemetry.endpoint))
-        readers.append(_metric_reader(telemetry.endpoint))
+        from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+        from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+        from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+        base = str(telemetry.endpoint).rstrip("/")
+        spans = OTLPSpanExporter(endpoint=f"{base}/v1/traces", timeout=_PATIENCE)
+        traces.add_span_processor(BatchSpanProcessor(spans))
+        sums = OTLPMetricExporter(endpoint=f"{base}/v1/metrics", timeout=_PATIENCE)
+        readers.append(PeriodicExportingMetricReader(sums))
     own = MeterProvider(readers, resource=resource) if readers else metrics.get_meter_provider()
     return traces, own
-
-
-def _span_processor(endpoint: str) -> Any:
-    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
-    from opentelemetry.sdk.trace.export import BatchSpanProcessor
-
-    return BatchSpanProcessor(
-        OTLPSpanExporter(endpoint=f"{endpoint.rstrip('/')}/v1/traces", timeout=_PATIENCE)
-    )
-
-
-def _metric_reader(endpoint: str) -> Any:
-    from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
-    from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
-
-    return PeriodicExportingMetricReader(
-        OTLPMetricExporter(endpoint=f"{endpoint.rstrip('/')}/v1/metrics", timeout=_PATIENCE)
-    )
-
-
-def _prometheus(telemetry: TelemetrySettings) -> Any:
-    from opentelemetry.exporter.prometheus import PrometheusMetricReader
-
-    return PrometheusMetricReader(registry=_registry(telemetry))
 
 
 @functools.cache

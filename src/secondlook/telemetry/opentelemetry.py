@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -13,59 +12,42 @@ from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_contex
 from secondlook.answer import EXIT_CODES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from opentelemetry.metrics import Meter
     from opentelemetry.trace import Span, Tracer
 
-    from secondlook.answer import Answer, CallUsage
-    from secondlook.events import Event, NodeFinished, NodeStarted
+    from secondlook.answer import CallUsage
+    from secondlook.events import Event
 
 _LOG = logging.getLogger(__name__)
 
 
 class Telemetry:
-    """Either half may be missing."""
+    """Either half may be missing. Whatever goes wrong in one stays in it: answering goes on."""
 
     def __init__(self, spans: Spans | None, meters: Meters | None) -> None:
-        self._spans = spans
-        self._meters = meters
+        self._parts: list[Any] = [one for one in (spans, meters) if one is not None]
 
     def see(self, event: Event) -> None:
-        with _never_failing():
-            if self._spans is not None:
-                self._spans.see(event)
-            if self._meters is not None:
-                self._meters.see(event)
+        self._all("see", event)
 
     def left(self, run: str) -> None:
-        with _never_failing():
-            if self._spans is not None:
-                self._spans.left(run)
-            if self._meters is not None:
-                self._meters.left(run)
+        self._all("left", run)
 
     def called(self, run: str, usage: CallUsage, *, seconds: float, error: str | None) -> None:
-        with _never_failing():
-            if self._spans is not None:
-                self._spans.called(run, usage, seconds=seconds, error=error)
-            if self._meters is not None:
-                self._meters.called(usage, seconds=seconds, error=error)
+        self._all("called", run, usage, seconds=seconds, error=error)
 
-
-@contextmanager
-def _never_failing() -> Iterator[None]:
-    try:
-        yield
-    except Exception:  # noqa: BLE001  # whatever it is, answering goes on
-        _LOG.warning("telemetry failed; answering goes on", exc_info=True)
+    def _all(self, method: str, *given: Any, **named: Any) -> None:
+        for part in self._parts:
+            try:
+                getattr(part, method)(*given, **named)
+            except Exception:  # noqa: BLE001
+                _LOG.warning("telemetry failed; answering goes on", exc_info=True)
 
 
 # Runs as traces: a span for the run, below it one for each visit of a node, below that one for
 # each call of a model. Names follow OpenTelemetry's conventions for generative models.
 
 _NANOSECONDS = 1_000_000_000
-_FAILED = EXIT_CODES["failed"]
 
 
 @dataclass(slots=True)
@@ -80,7 +62,7 @@ class Spans:
         self._tracer = tracer
         self._runs: dict[str, _Run] = {}
 
-    def see(self, event: Event) -> None:
+    def see(self, event: Event) -> None:  # noqa: C901
         if event.type == "run_started":
             span = self._tracer.start_span(
                 f"secondlook {event.workflow}",
@@ -92,15 +74,38 @@ class Spans:
         if run is None:
             return
         if event.type == "node_started":
-            run.nodes.setdefault(event.node, []).append(self._node(run, event))
-        elif event.type == "node_finished":
-            _finish_node(run, event)
+            attributes = {"secondlook.node": event.node}
+            if event.workflow:
+                attributes["secondlook.workflow"] = event.workflow
+            span = self._tracer.start_span(
+                event.node, context=set_span_in_context(run.span), attributes=attributes
+            )
+            run.nodes.setdefault(event.node, []).append(span)
+        elif event.type == "node_finished" and run.nodes.get(event.node):
+            # A node that says several things has ended with the first.
+            span = run.nodes[event.node].pop(0)
+            for name, value in event.numbers.items():
+                if isinstance(value, int | float | bool):  # texts may be a person's own
+                    span.set_attribute(f"secondlook.{name.replace(' ', '_')}", value)
+            span.end()
         elif event.type == "routed":
             run.span.add_event("routed", {"from": event.source, "to": event.to})
         elif event.type == "warned":
             run.span.add_event("warned", {"node": event.trouble.node, "error": event.trouble.error})
         elif event.type == "answered":
-            self._answered(event.run, event.answer)
+            answer, usage = event.answer, event.answer.usage
+            told = {
+                "secondlook.status": answer.status,
+                "secondlook.stop_reason": answer.stop_reason,
+                "secondlook.method": answer.method,
+                "secondlook.claims": len(answer.claims),
+                "secondlook.citations": len(answer.citations),
+                "secondlook.calls": usage.calls,
+                "gen_ai.usage.input_tokens": usage.tokens_in,
+                "gen_ai.usage.output_tokens": usage.tokens_out,
+                **({} if usage.cost is None else {"secondlook.cost": usage.cost}),
+            }
+            self._end(event.run, told, failed=answer.exit_code == EXIT_CODES["failed"])
 
     def left(self, run: str) -> None:
         self._end(run, {"secondlook.stop_reason": "cancelled"})
@@ -123,32 +128,6 @@ class Spans:
             span.set_status(Status(StatusCode.ERROR))
         span.end(now)
 
-    def _node(self, run: _Run, event: NodeStarted) -> Span:
-        attributes = {"secondlook.node": event.node}
-        if event.workflow:
-            attributes["secondlook.workflow"] = event.workflow
-        return self._tracer.start_span(
-            event.node, context=set_span_in_context(run.span), attributes=attributes
-        )
-
-    def _answered(self, run: str, answer: Answer) -> None:
-        usage = answer.usage
-        self._end(
-            run,
-            {
-                "secondlook.status": answer.status,
-                "secondlook.stop_reason": answer.stop_reason,
-                "secondlook.method": answer.method,
-                "secondlook.claims": len(answer.claims),
-                "secondlook.citations": len(answer.citations),
-                "secondlook.calls": usage.calls,
-                "gen_ai.usage.input_tokens": usage.tokens_in,
-                "gen_ai.usage.output_tokens": usage.tokens_out,
-                **({} if usage.cost is None else {"secondlook.cost": usage.cost}),
-            },
-            failed=answer.exit_code == _FAILED,
-        )
-
     def _end(self, run: str, attributes: dict[str, Any], *, failed: bool = False) -> None:
         held = self._runs.pop(run, None)
         if held is None:
@@ -160,17 +139,6 @@ class Spans:
         if failed:
             held.span.set_status(Status(StatusCode.ERROR))
         held.span.end()
-
-
-def _finish_node(run: _Run, event: NodeFinished) -> None:
-    visits = run.nodes.get(event.node)
-    if not visits:  # a node that says several things has ended with the first
-        return
-    span = visits.pop(0)
-    for name, value in event.numbers.items():
-        if isinstance(value, int | float | bool):  # texts may be a person's own
-            span.set_attribute(f"secondlook.{name.replace(' ', '_')}", value)
-    span.end()
 
 
 def _of_call(usage: CallUsage) -> dict[str, str | int | float]:
@@ -200,26 +168,22 @@ _NODE_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 
 class Meters:
     def __init__(self, meter: Meter) -> None:
+        def histogram(name: str, description: str, bounds: tuple[float, ...]) -> Any:
+            return meter.create_histogram(
+                name, "s", description, explicit_bucket_boundaries_advisory=bounds
+            )
+
         self._runs = meter.create_counter(
             "secondlook.runs", unit="{run}", description="Runs that ended."
         )
-        self._run_seconds = meter.create_histogram(
-            "secondlook.run.duration",
-            unit="s",
-            description="Of a run.",
-            explicit_bucket_boundaries_advisory=_RUN_SECONDS,
+        self._run_seconds = histogram("secondlook.run.duration", "Of a run.", _RUN_SECONDS)
+        self._node_seconds = histogram(
+            "secondlook.node.duration", "Of a visit of a node.", _NODE_SECONDS
         )
-        self._node_seconds = meter.create_histogram(
-            "secondlook.node.duration",
-            unit="s",
-            description="Of a visit of a node.",
-            explicit_bucket_boundaries_advisory=_NODE_SECONDS,
-        )
-        self._call_seconds = meter.create_histogram(
+        self._call_seconds = histogram(
             "gen_ai.client.operation.duration",
-            unit="s",
-            description="Of asking a model, retries included.",
-            explicit_bucket_boundaries_advisory=_RUN_SECONDS,
+            "Of asking a model, retries included.",
+            _RUN_SECONDS,
         )
         self._tokens = meter.create_counter(
             "secondlook.tokens", unit="{token}", description="Read and written by models."
@@ -236,13 +200,17 @@ class Meters:
             workflow = event.workflow or self._workflows.get(event.run, "")
             self._node_seconds.record(event.seconds, {"node": event.node, "workflow": workflow})
         elif event.type == "answered":
-            self._answered(event.answer)
+            answer = event.answer
+            workflow = self._workflows.pop(answer.run, answer.workflow)
+            of = {"workflow": workflow, "status": answer.status, "stop_reason": answer.stop_reason}
+            self._runs.add(1, of)
+            self._run_seconds.record(answer.usage.seconds, {"workflow": workflow})
 
     def left(self, run: str) -> None:
         workflow = self._workflows.pop(run, "")
         self._runs.add(1, {"workflow": workflow, "status": "cancelled"})
 
-    def called(self, usage: CallUsage, *, seconds: float, error: str | None) -> None:
+    def called(self, _run: str, usage: CallUsage, *, seconds: float, error: str | None) -> None:
         of = {"model": usage.model, "role": usage.role}
         self._call_seconds.record(seconds, {**of, "error": error or ""})
         for kind, tokens in (
@@ -254,9 +222,3 @@ class Meters:
                 self._tokens.add(tokens, {**of, "kind": kind})
         if usage.cost:
             self._cost.add(usage.cost, of)
-
-    def _answered(self, answer: Answer) -> None:
-        workflow = self._workflows.pop(answer.run, answer.workflow)
-        of = {"workflow": workflow, "status": answer.status, "stop_reason": answer.stop_reason}
-        self._runs.add(1, of)
-        self._run_seconds.record(answer.usage.seconds, {"workflow": workflow})
