@@ -166,11 +166,7 @@ LEAKY = Report("plain", (Attacked("tcp", True, "refused"), Attacked("kill", Fals
 def test_an_attack_that_succeeds_is_told_and_fails(
     run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def check(*_: object, progress: object) -> Report:
-        assert callable(progress)
-        return LEAKY
-
-    monkeypatch.setattr("secondlook.sandbox.self_check.self_check", check)
+    monkeypatch.setattr("secondlook.sandbox.self_check.self_check", lambda _: LEAKY)
     code, out, err = run("check")
     assert code == 1
     assert out == "  ok  tcp   refused\n  !!  kill  it killed\n"

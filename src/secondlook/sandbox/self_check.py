@@ -52,36 +52,21 @@ class Report:
         return tuple(each for each in self.attacks if not each.blocked)
 
 
-def self_check(
-    backend: Choice = "auto",
-    chosen: Sequence[Attack] = PROBES,
-    *,
-    progress: Callable[[int, int, Attack], None] | None = None,
-) -> Report:
+def self_check(backend: Choice = "auto", chosen: Sequence[Attack] = PROBES) -> Report:
     """Attack a sandbox of this kind. Raises SandboxError where none can be opened or where it
     cannot run even honest code. While it runs, a made-up variable stands in our environment."""
     if not any(each.usable and backend in ("auto", each.name) for each in available()):
         # Nothing is planted where nothing can be attacked: this says why.
         open_sandbox(backend).close()
     with attacks.World() as world, contextlib.closing(open_sandbox(backend)) as sandbox:
-        return attacked(sandbox, world, chosen, progress=progress)
+        return attacked(sandbox, world, chosen)
 
 
-def attacked(
-    sandbox: Sandbox,
-    world: World,
-    chosen: Sequence[Attack] = PROBES,
-    *,
-    progress: Callable[[int, int, Attack], None] | None = None,
-) -> Report:
+def attacked(sandbox: Sandbox, world: World, chosen: Sequence[Attack] = PROBES) -> Report:
     """Make these attacks on this sandbox, one after the other. It should have been opened within
     the world: its server could have inherited what was planted."""
     _must_work(sandbox, world)
-    found = []
-    for number, attack in enumerate(chosen):
-        if progress is not None:
-            progress(number, len(chosen), attack)
-        found.append(judged(world.attack(sandbox, attack)))
+    found = [judged(world.attack(sandbox, attack)) for attack in chosen]
     _must_work(sandbox, world)
     return Report(sandbox.name, tuple(found))
 
