@@ -54,8 +54,8 @@ def test_multiple_choice(tmp_path: Path) -> None:
     assert told(data) == [
         ("queries.jsonl", 3, "choice 'C' is none of the choices"),
         ("queries.jsonl", 4, "choice 'A' is none of the choices"),
-        ("queries.jsonl", 5, "choices is ['oak', 'stone'], not texts by letter"),
-        ("queries.jsonl", 6, "choices 'A' is a number, not a text"),
+        ("queries.jsonl", 5, "choices must be a valid dictionary"),
+        ("queries.jsonl", 6, "choices.A must be text"),
     ]
 
 
@@ -66,11 +66,11 @@ BROKEN_QUERIES: list[tuple[object, str]] = [
     ("{}", "an empty object"),
     ("[" * 100_000, "not JSON that can be read: RecursionError"),
     ({"question": "Who?"}, "id is missing"),
-    ({"id": True, "question": "Who?"}, "id is true or false, not a text or a whole number"),
+    ({"id": True, "question": "Who?"}, "id must be text"),
     ({"id": "x", "question": "\n "}, "question is empty"),
-    ('{"id": "x", "question": "\\ud800?"}', "question holds a broken character at 0"),
-    ({"id": "x", "question": "Who?", "answers": [1931]}, "an answer is a number, not a text"),
-    ({"id": "x", "question": "Who?", "answerable": "no"}, "answerable is 'no', not true or false"),
+    ('{"id": "x", "question": "\\ud800?"}', "question must be text"),
+    ({"id": "x", "question": "Who?", "answers": [1931]}, "answers.0 must be text"),
+    ({"id": "x", "question": "Who?", "answerable": "no"}, "answerable must be true or false"),
     ({"id": "q1", "question": "Who?"}, "id of another at line 1, with the id 'q1'"),
     (QUERIES[0], "the same question as line 1, with the id 'q1'"),
 ]

@@ -46,8 +46,8 @@ def test_questions_of_dabench_carry_constraints_and_the_wanted_form(tmp_path: Pa
     ("row", "reason"),
     [
         ({**HARBOURS, "file_name": "gone.csv"}, "its table 'gone.csv' is not in the folder"),
-        ({**HARBOURS, "answers": []}, "answers are missing"),
-        ({**HARBOURS, "answers": ["2"]}, "not a name and its value"),
+        ({**HARBOURS, "answers": []}, "answers is missing"),
+        ({**HARBOURS, "answers": ["2"]}, "answers.0 must be a list"),
         ({**HARBOURS, "question": " "}, "question is empty"),
     ],
 )

@@ -15,7 +15,6 @@ from secondlook.evaluation.datasets.own import QUESTIONS, read_own
 from secondlook.evaluation.datasets.public import BEIR_ID_FIELD as BEIR_ID
 from secondlook.evaluation.datasets.public import (
     JUDGEMENTS,
-    has_choices,
     looks_like_squad,
     read_beir,
     read_dabench,
@@ -65,68 +64,58 @@ def _read(place: Path, split: str | None, leave_out: Sequence[Path]) -> EvalSet:
     if place.is_file():
         return _read_file(place, leave_out)
     files = {entry.name.casefold(): entry for entry in place.iterdir()}
-    corpus, queries = _one(files, "corpus.jsonl"), _one(files, "queries.jsonl")
+
+    def one(name: str) -> Path | None:
+        plain, packed = files.get(name), files.get(f"{name}.gz")
+        if plain and packed:
+            raise UsageError(
+                f"there are both {str(plain)!r} and {packed.name!r}: which one counts is not clear",
+                hint="keep one of them",
+            )
+        return plain or packed
+
+    corpus, queries = one("corpus.jsonl"), one("queries.jsonl")
     if corpus and queries:
-        if _is_beir(place, queries):
+        row = first_object(queries)
+        if "question" not in row and (BEIR_ID in row or (place / JUDGEMENTS).is_dir()):
             return read_beir(place, corpus=corpus, queries=queries, split=split)
         return read_lines(place, corpus=corpus, queries=queries)
-    if questions := files.get(QUESTIONS):
-        return read_own(place, questions=questions, leave_out=leave_out)
-    if queries and has_choices(queries):
+    if sheet := files.get(QUESTIONS):
+        return read_own(place, questions=sheet, leave_out=leave_out)
+    if queries and first_object(queries).get("choices"):
         return read_lines(place, corpus=None, queries=queries)
     _refuse_half(place, corpus, queries)
-    return _read_tables(place, files) or _read_only_json(place, files)
+    return _read_tables(
+        place, files.get("tables"), one("questions.jsonl"), one("tables.jsonl")
+    ) or (_read_only_json(place, files))
 
 
-def _read_file(file: Path, leave_out: Sequence[Path]) -> EvalSet:
-    if file.name.casefold() == QUESTIONS:
-        return read_own(file.parent, questions=file, leave_out=leave_out)
-    if file.name.casefold().endswith((".json", ".json.gz")):
-        return read_squad(file, path=file)
-    raise UsageError(f"{str(file)!r} is a file of no form that is known here", hint=FORMS)
-
-
-def _one(files: dict[str, Path], name: str) -> Path | None:
-    plain, packed = files.get(name), files.get(f"{name}.gz")
-    if plain and packed:
+def _refuse_half(place: Path, corpus: Path | None, queries: Path | None) -> None:
+    there = queries or corpus
+    if there:
         raise UsageError(
-            f"there are both {str(plain)!r} and {packed.name!r}: which one counts is not clear",
-            hint="keep one of them",
-        )
-    return plain or packed
-
-
-def _is_beir(folder: Path, queries: Path) -> bool:
-    row = first_object(queries)
-    if "question" in row:
-        return False
-    return BEIR_ID in row or (folder / JUDGEMENTS).is_dir()
-
-
-def _refuse_half(folder: Path, corpus: Path | None, queries: Path | None) -> None:
-    if queries:
-        raise UsageError(
-            f"{str(folder)!r} holds questions ({queries.name}) but no corpus to search",
-            hint="a corpus.jsonl with id, title and text belongs beside it; only questions of "
-            "multiple choice can do without",
-        )
-    if corpus:
-        raise UsageError(
-            f"{str(folder)!r} holds a corpus ({corpus.name}) but no questions",
-            hint="a queries.jsonl with id, question, answers and gold belongs beside it",
+            f"{str(place)!r} holds {there.name}, but no {'corpus' if queries else 'questions'}",
+            hint="corpus.jsonl and queries.jsonl belong together; only questions of multiple "
+            "choice can do without a corpus",
         )
 
 
-def _read_tables(folder: Path, files: dict[str, Path]) -> EvalSet | None:
-    """Questions over tables; None where there are none."""
-    questions = _one(files, "questions.jsonl")
-    if questions is None:
-        return None
-    tables = files.get("tables")
-    if tables is not None and tables.is_dir():
-        return read_dabench(folder, questions=questions, tables=tables)
-    lines = _one(files, "tables.jsonl")
-    return read_wikitables(folder, questions=questions, tables=lines) if lines else None
+def _read_file(place: Path, leave_out: Sequence[Path]) -> EvalSet:
+    if place.name.casefold() == QUESTIONS:
+        return read_own(place.parent, questions=place, leave_out=leave_out)
+    if place.name.casefold().endswith((".json", ".json.gz")):
+        return read_squad(place, path=place)
+    raise UsageError(f"{str(place)!r} is a file of no form that is known here", hint=FORMS)
+
+
+def _read_tables(
+    place: Path, tables: Path | None, questions: Path | None, lines: Path | None
+) -> EvalSet | None:
+    if questions and tables is not None and tables.is_dir():
+        return read_dabench(place, questions=questions, tables=tables)
+    if questions and lines:
+        return read_wikitables(place, questions=questions, tables=lines)
+    return None
 
 
 def has_tables(path: Path) -> bool:
@@ -154,21 +143,14 @@ def _read_only_json(folder: Path, files: dict[str, Path]) -> EvalSet:
 
 def _check_usable(data: EvalSet) -> None:
     searched = data.document_count or not data.has_corpus
-    lacking = "no question" if not data.cases else None if searched else "no passage"
-    if lacking is None:
+    if data.cases and searched:
         return
     told = [
-        f"{problem.file}{f', line {problem.line}' if problem.line else ''}: {problem.reason}"
-        for problem in data.problems[:_FIRST_PROBLEMS]
+        f"{str(data.path)!r} holds no {'passage' if data.cases else 'question'} that can be used"
     ]
-    more = len(data.problems) - len(told)
-    raise UsageError(
-        "; ".join(
-            [
-                f"{str(data.path)!r} holds {lacking} that can be used",
-                *told,
-                *([f"and {more:,} more problems"] if more else []),
-            ]
-        ),
-        hint=FORMS,
-    )
+    for problem in data.problems[:_FIRST_PROBLEMS]:
+        line = f", line {problem.line}" if problem.line else ""
+        told.append(f"{problem.file}{line}: {problem.reason}")
+    if (more := len(data.problems) - _FIRST_PROBLEMS) > 0:
+        told.append(f"and {more:,} more problems")
+    raise UsageError("; ".join(told), hint=FORMS)

@@ -1,4 +1,5 @@
-"""What every form is read into."""
+"""What every form is read into, and how its rows are read: a row that cannot be used is reported
+with its file, line and reason, and costs that row alone."""
 
 from __future__ import annotations
 
@@ -9,11 +10,21 @@ import hashlib
 import json
 import zlib
 from dataclasses import asdict, dataclass, field, replace
-from typing import IO, TYPE_CHECKING, Any, Literal, cast
+from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    StringConstraints,
+    ValidationError,
+)
 
 from secondlook.errors import SecondlookError, UsageError
 from secondlook.evaluation.records import Problem
 from secondlook.library.report import Text
+from secondlook.settings.mistakes import in_plain_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -23,6 +34,17 @@ if TYPE_CHECKING:
 
 Form = Literal["lines", "squad", "beir", "own", "tables"]
 _PROBLEMS_TOLD = 100
+_GZIP_MARK = b"\x1f\x8b"
+BROKEN_ARCHIVE = (EOFError, zlib.error, gzip.BadGzipFile)
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile:
+    """A table as a file would hold it."""
+
+    file: str
+    """Its name, such as `sales.csv`."""
+    content: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +68,6 @@ class EvalSet:
     has_corpus: bool = True
     """False: questions of multiple choice alone, or over tables, with nothing to search."""
     tables: int = 0
-    """Of form `tables`: how many there are."""
     split: str | None = None
     """Of form `beir`: the judgements that were read."""
     notes: tuple[str, ...] = ()
@@ -63,17 +84,11 @@ class EvalSet:
         return len(self.documents) or self.passages
 
 
-def _questions_fingerprint(cases: Sequence[Case]) -> str:
-    """SHA-256 of the questions and all that is known about them."""
-    digest = hashlib.sha256()
-    for case in cases:
-        digest.update(json.dumps(asdict(case), sort_keys=True).encode() + b"\n")
-    return digest.hexdigest()
-
-
 def describe(data: EvalSet) -> dict[str, Any]:
     """What `results.json` says about the set: plain values, and no path of this machine."""
-    cases = data.cases
+    cases, asked = data.cases, hashlib.sha256()
+    for case in cases:
+        asked.update(json.dumps(asdict(case), sort_keys=True).encode() + b"\n")
     return {
         "name": data.name,
         "form": data.form,
@@ -89,67 +104,133 @@ def describe(data: EvalSet) -> dict[str, Any]:
         "problem_count": len(data.problems),
         "notes": list(data.notes),
         "fingerprint": data.fingerprint,
-        "questions_fingerprint": _questions_fingerprint(cases),
+        "questions_fingerprint": asked.hexdigest(),
     }
 
 
-# What the sets of questions over tables have in common: a table each, and nothing to search.
+def sample(cases: Sequence[Case], *, limit: int | None, seed: int) -> tuple[Case, ...]:
+    """At most `limit` of the cases, in the order of the set.
 
-NOTE = "every question is about one table, and is given that one alone"
+    The draw goes by a hash of seed and id: it is the same under every version of Python, and a
+    larger limit keeps all questions of a smaller one, so that what is done need not be done again.
+    """
+    if limit is None:
+        return tuple(cases)
+    if limit < 1:
+        raise UsageError(f"a limit of {limit!r} leaves no question", hint="give 1 or more")
 
+    def lot(at: int) -> bytes:
+        return hashlib.sha256(f"{seed}:{cases[at].id}".encode()).digest()
 
-@dataclass(frozen=True, slots=True)
-class TableFile:
-    """A table as a file would hold it."""
-
-    file: str
-    """Its name, such as `sales.csv`."""
-    content: bytes
-
-
-def read_cases(
-    path: Path,
-    problems: list[Problem],
-    case_of: Callable[[dict[str, Any], Gathering, int], Case | None],
-) -> tuple[Case, ...]:
-    """Every question of a file; a row that cannot be used is told, one of which there is to be no
-    question is None."""
-    gathering = Gathering(path.name, problems)
-    for line, row in objects(path, problems):
-        try:
-            if case := case_of(row, gathering, line):
-                gathering.take(case, line=line, where=f"line {line}")
-        except Malformed as error:
-            gathering.tell(line, error.message)
-    return tuple(gathering.cases)
+    return tuple(cases[at] for at in sorted(sorted(range(len(cases)), key=lot)[:limit]))
 
 
-def table_set(
-    folder: Path,
-    cases: tuple[Case, ...],
-    problems: list[Problem],
-    digests: Mapping[str, str],
-    read_table: Callable[[str], TableFile],
-) -> EvalSet:
-    """`digests` are of the tables' contents, by name."""
-    digest = hashlib.sha256()
-    for name, content in sorted(digests.items()):
-        fingerprint(digest, name, content)
-    return EvalSet(
-        name=folder.name,
-        path=folder,
-        form="tables",
-        cases=cases,
-        problems=tuple(problems),
-        fingerprint=digest.hexdigest(),
-        has_corpus=False,
-        tables=len(digests),
-        notes=(NOTE,),
-        read_table=read_table,
+# Files with one JSON object per line, compressed or not.
+
+
+def opened(path: Path) -> IO[bytes]:
+    """Unpacked when its first bytes say that it is packed, whatever its name says."""
+    if not path.is_file():  # a named pipe would wait for ever
+        raise OSError(errno.EINVAL, "it is not a file")
+    with path.open("rb") as file:
+        packed = file.read(len(_GZIP_MARK)) == _GZIP_MARK
+    return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")
+
+
+def unreadable(path: Path, error: OSError) -> UsageError:
+    return UsageError(
+        f"{str(path)!r} cannot be read: {error.strerror or error}",
+        hint="check that it is a file and that you may read it",
     )
 
 
-# Cases gathered one by one: no id twice, and gold that can be found.
+def numbered_lines(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[int, bytes]]:
+    """Lines with their numbers, as far as the file can be read; `name` is for the problem."""
+    line = 0
+    try:
+        with opened(path) as file:
+            for line, data in enumerate(file, 1):
+                yield line, data.removeprefix(codecs.BOM_UTF8) if line == 1 else data
+    except BROKEN_ARCHIVE as error:
+        reason = f"the compressed file is damaged from here on: {error}"
+        problems.append(Problem(name, line + 1, reason))
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def objects(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every usable object with its line number, counted from 1; blank lines are nothing."""
+    for line, data in numbered_lines(path, path.name, problems):
+        if not data.strip():
+            continue
+        try:
+            found = json.loads(data.decode().rstrip())
+            if isinstance(found, dict) and found:
+                yield line, found
+                continue
+            reason = f"not a JSON object but {shown(found)}" if found else "an empty object"
+        except UnicodeDecodeError as error:
+            reason = f"not UTF-8 at byte {error.start + 1} of the line"
+        except json.JSONDecodeError as error:
+            reason = f"not JSON: {error.msg} at column {error.colno}"
+        except (ValueError, RecursionError) as error:
+            reason = f"not JSON that can be read: {type(error).__name__}"
+        problems.append(Problem(path.name, line, reason))
+
+
+def first_object(path: Path) -> dict[str, Any]:
+    """Empty when there is none."""
+    return next((found for _, found in objects(path, [])), {})
+
+
+# The fields of a row: each is there and of its kind, or the reason is said.
+
+
+class Malformed(SecondlookError):
+    """A row cannot be used; the message is the reason that its problem gives."""
+
+
+def shown(value: object) -> str:
+    """A value from a file, short enough for a message."""
+    whole = repr(value)
+    return whole if len(whole) <= 40 else f"{whole[:37]}..."  # noqa: PLR2004
+
+
+def _as_text(value: object) -> object:
+    """Ids and labels may be numbers: 7 and "7" name the same."""
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+Filled = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+Id = Annotated[Filled, BeforeValidator(_as_text)]
+Label = Annotated[str, StringConstraints(strip_whitespace=True), BeforeValidator(_as_text)] | None
+Answers = Annotated[list[Filled], AfterValidator(lambda found: tuple(dict.fromkeys(found)))]
+
+
+class RowForm(BaseModel):
+    """The fields that a row must or may have; others are not read. Null is as if it were missing,
+    where it may be."""
+
+    model_config = ConfigDict(strict=True)
+
+
+R = TypeVar("R", bound=RowForm)
+
+
+def read_row(form: type[R], row: object) -> R:
+    if not isinstance(row, dict):
+        raise Malformed(f"not an object but {shown(row)}")
+    optional = {name for name, one in form.model_fields.items() if not one.is_required()}
+    given = {key: value for key, value in row.items() if value is not None or key not in optional}
+    try:
+        return form.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(map(str, first["loc"]))
+        missing = first["type"] == "missing" or (first["input"] is None and len(first["loc"]) == 1)
+        empty = "is empty" if first["type"] == "string_too_short" else ""
+        why = "is missing" if missing else empty or in_plain_words(first["msg"])
+        raise Malformed(f"{where} {why}") from None
 
 
 @dataclass(slots=True)
@@ -189,7 +270,29 @@ class Gathering:
         self.problems.append(Problem(self.file, line, reason))
 
 
+def read_cases(
+    path: Path,
+    problems: list[Problem],
+    case_of: Callable[[dict[str, Any], Gathering, int], Case | None],
+) -> tuple[Case, ...]:
+    """Every question of a file; None where a row is rightly left out."""
+    gathering = Gathering(path.name, problems)
+    for line, row in objects(path, problems):
+        try:
+            if case := case_of(row, gathering, line):
+                gathering.take(case, line=line, where=f"line {line}")
+        except Malformed as error:
+            gathering.tell(line, error.message)
+    return tuple(gathering.cases)
+
+
 # The corpus of a set: rows with id, title and text, read one at a time.
+
+
+class _PassageRow(RowForm):
+    id: Id
+    title: str = ""
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,226 +338,25 @@ def fingerprint(digest: hashlib._Hash, *parts: str) -> None:
     """Each part with its length, so that no two sequences of parts look alike."""
     for part in parts:
         data = part.encode()
-        digest.update(b"%d:" % len(data))
-        digest.update(data)
+        digest.update(b"%d:" % len(data) + data)
 
 
 def read_passages(path: Path, problems: list[Problem], *, id_field: str) -> Iterator[Passage]:
     """The usable rows of a corpus file. Of two with the same id the first stands."""
     first: dict[str, int] = {}
     for line, row in objects(path, problems):
+        named = row if id_field == "id" else {**row, "id": row.get(id_field)}
         try:
-            name = identifier(row, id_field)
-            passage = Passage(name, optional_text(row, "title"), text(row, "text"))
+            found = read_row(_PassageRow, named)
         except Malformed as error:
             problems.append(Problem(path.name, line, error.message))
             continue
-        if first.setdefault(name, line) == line:
-            yield passage
+        if first.setdefault(found.id, line) == line:
+            yield Passage(found.id, found.title, found.text)
         else:
-            reason = f"id {name!r} is that of line {first[name]} already"
+            reason = f"id {found.id!r} is that of line {first[found.id]} already"
             problems.append(Problem(path.name, line, reason))
 
 
 def as_texts(passages: Iterable[Passage]) -> Iterator[Text]:
     return (found for passage in passages if (found := passage.as_text()))
-
-
-# Fields of a row, taken with care: each is there and of its kind, or the reason is said.
-
-_SHOWN = 40
-
-
-class Malformed(SecondlookError):
-    """A row cannot be used; the message is the reason that its problem gives."""
-
-
-def shown(value: object) -> str:
-    """A value from a file, short enough for a message."""
-    whole = repr(value)
-    return whole if len(whole) <= _SHOWN else f"{whole[: _SHOWN - 3]}..."
-
-
-def identifier(row: Mapping[str, Any], key: str) -> str:
-    return as_identifier(_needed(row, key), key)
-
-
-def as_identifier(value: object, what: str) -> str:
-    """Ids may be texts or whole numbers: 7 and "7" name the same."""
-    if isinstance(value, bool) or not isinstance(value, (str, int)):
-        raise Malformed(f"{what} is {_kind(value)}, not a text or a whole number")
-    if not str(value).strip():
-        raise Malformed(f"{what} is empty")
-    return _whole(str(value), what)
-
-
-def text(row: Mapping[str, Any], key: str) -> str:
-    return _as_text(_needed(row, key), key)
-
-
-def optional_text(row: Mapping[str, Any], key: str) -> str:
-    """Empty where the field is missing or null."""
-    return "" if row.get(key) is None else _as_text(row[key], key)
-
-
-def filled_text(row: Mapping[str, Any], key: str) -> str:
-    """A text with something in it, without the blanks around it."""
-    value = text(row, key).strip()
-    if not value:
-        raise Malformed(f"{key} is empty")
-    return value
-
-
-def optional_list(row: Mapping[str, Any], key: str) -> list[Any]:
-    """Empty where the field is missing or null."""
-    value = row.get(key)
-    if value is None:
-        return []
-    if not isinstance(value, list):
-        raise Malformed(f"{key} is {_kind(value)}, not a list")
-    return value
-
-
-def answers(values: Iterable[object]) -> tuple[str, ...]:
-    """Each once, in their order."""
-    texts = [_as_text(value, "an answer").strip() for value in values]
-    if not all(texts):
-        raise Malformed("an answer is empty")
-    return tuple(dict.fromkeys(texts))
-
-
-def optional_flag(row: Mapping[str, Any], key: str, *, default: bool) -> bool:
-    value = row.get(key)
-    if value is None:
-        return default
-    if not isinstance(value, bool):
-        raise Malformed(f"{key} is {shown(value)}, not true or false")
-    return value
-
-
-def first_label(row: Mapping[str, Any], keys: Iterable[str]) -> str | None:
-    """The first of these fields that says anything."""
-    for key in keys:
-        value = row.get(key)
-        if isinstance(value, (dict, list)):
-            raise Malformed(f"{key} is {_kind(value)}, not a text or a number")
-        if value is not None and str(value).strip():
-            return _whole(str(value).strip(), key)
-    return None
-
-
-def text_map(row: Mapping[str, Any], key: str) -> dict[str, str] | None:
-    """None where the field is missing or null."""
-    value = row.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, dict) or not value:
-        raise Malformed(f"{key} is {shown(value)}, not texts by letter")
-    return {_whole(name, key): _as_text(item, f"{key} {name!r}") for name, item in value.items()}
-
-
-def _needed(row: Mapping[str, Any], key: str) -> Any:
-    if row.get(key) is None:
-        raise Malformed(f"{key} is missing")
-    return row[key]
-
-
-def _as_text(value: object, what: str) -> str:
-    if not isinstance(value, str):
-        raise Malformed(f"{what} is {_kind(value)}, not a text")
-    return _whole(value, what)
-
-
-def _whole(value: str, what: str) -> str:
-    """Half of a surrogate pair, or a byte that is no UTF-8, can be neither stored nor shown."""
-    try:
-        value.encode()
-    except UnicodeEncodeError as error:
-        raise Malformed(f"{what} holds a broken character at {error.start}") from error
-    return value
-
-
-def _kind(value: object) -> str:
-    kinds = {dict: "an object", list: "a list", bool: "true or false", str: "a text"}
-    return kinds.get(type(value), "null" if value is None else "a number")
-
-
-# Files with one JSON object per line, compressed or not; a broken line costs that line.
-
-_GZIP_MARK = b"\x1f\x8b"
-BROKEN_ARCHIVE = (EOFError, zlib.error, gzip.BadGzipFile)
-
-
-def opened(path: Path) -> IO[bytes]:
-    """Unpacked when its first bytes say that it is packed, whatever its name says."""
-    if not path.is_file():  # a named pipe would wait for ever
-        raise OSError(errno.EINVAL, "it is not a file")
-    with path.open("rb") as file:
-        packed = file.read(len(_GZIP_MARK)) == _GZIP_MARK
-    return cast("IO[bytes]", gzip.open(path)) if packed else path.open("rb")
-
-
-def objects(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Every usable object with its line number, counted from 1; blank lines are nothing."""
-    for line, data in numbered_lines(path, path.name, problems):
-        if not data.strip():
-            continue
-        try:
-            found = json.loads(data.decode().rstrip())
-            if isinstance(found, dict) and found:
-                yield line, found
-                continue
-            reason = f"not a JSON object but {shown(found)}" if found else "an empty object"
-        except UnicodeDecodeError as error:
-            reason = f"not UTF-8 at byte {error.start + 1} of the line"
-        except json.JSONDecodeError as error:
-            reason = f"not JSON: {error.msg} at column {error.colno}"
-        except (ValueError, RecursionError) as error:
-            reason = f"not JSON that can be read: {type(error).__name__}"
-        problems.append(Problem(path.name, line, reason))
-
-
-def first_object(path: Path) -> dict[str, Any]:
-    """Empty when there is none."""
-    return next((found for _, found in objects(path, [])), {})
-
-
-def numbered_lines(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers, as far as the file can be read; `name` is for the problem."""
-    line = 0
-    try:
-        with opened(path) as file:
-            for line, data in enumerate(file, 1):
-                yield line, data.removeprefix(codecs.BOM_UTF8) if line == 1 else data
-    except BROKEN_ARCHIVE as error:
-        reason = f"the compressed file is damaged from here on: {error}"
-        problems.append(Problem(name, line + 1, reason))
-    except OSError as error:
-        raise unreadable(path, error) from error
-
-
-def unreadable(path: Path, error: OSError) -> UsageError:
-    return UsageError(
-        f"{str(path)!r} cannot be read: {error.strerror or error}",
-        hint="check that it is a file and that you may read it",
-    )
-
-
-# A part of the questions, drawn at random.
-
-
-def sample(cases: Sequence[Case], *, limit: int | None, seed: int) -> tuple[Case, ...]:
-    """At most `limit` of the cases, in the order of the set.
-
-    The draw goes by a hash of seed and id: it is the same under every version of Python, and a
-    larger limit keeps all questions of a smaller one, so that what is done need not be done again.
-    """
-    if limit is None:
-        return tuple(cases)
-    if limit < 1:
-        raise UsageError(f"a limit of {limit!r} leaves no question", hint="give 1 or more")
-
-    def lot(at: int) -> bytes:
-        return hashlib.sha256(f"{seed}:{cases[at].id}".encode()).digest()
-
-    return tuple(cases[at] for at in sorted(sorted(range(len(cases)), key=lot)[:limit]))

@@ -1,7 +1,5 @@
-"""SQuAD 1.1 and 2.0 as published: one JSON file of articles, paragraphs and questions.
-
-The file is one value, not lines: a problem says where in it the row lies.
-"""
+"""The forms of public sets: SQuAD 1.1 and 2.0 and the BEIR collection as published, our own lines,
+and questions over tables."""
 
 from __future__ import annotations
 
@@ -14,41 +12,60 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import UsageError
-from secondlook.evaluation.datasets import evalset
 from secondlook.evaluation.datasets.evalset import (
     BROKEN_ARCHIVE,
+    Answers,
     Corpus,
     EvalSet,
+    Filled,
     Gathering,
+    Id,
+    Label,
     Malformed,
     Passage,
+    RowForm,
     TableFile,
     as_texts,
-    first_object,
+    fingerprint,
     numbered_lines,
     objects,
     opened,
     read_cases,
     read_passages,
+    read_row,
     shown,
-    table_set,
     unreadable,
 )
 from secondlook.evaluation.records import Case, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+# SQuAD: one JSON file of articles, paragraphs and questions. It is one value, not lines: a problem
+# says where in it the row lies.
 
-_ID_LENGTH = 16
-_BEGINNING = 1 << 16
 
-
-@dataclass(frozen=True, slots=True)
-class Span:
-    start: int | None
+class Span(RowForm):
+    answer_start: int | None = None
     text: str
+
+
+class _Article(RowForm):
+    title: str = ""
+    paragraphs: list[Any] = []  # noqa: RUF012 - pydantic copies it
+
+
+class _Paragraph(RowForm):
+    context: str
+    qas: list[Any] = []  # noqa: RUF012
+
+
+class _Question(RowForm):
+    id: Id
+    question: Filled
+    answers: list[Span] = []  # noqa: RUF012
+    is_impossible: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,21 +92,24 @@ def read_squad(file: Path, *, path: Path) -> EvalSet:
     def passages() -> Iterator[Passage]:
         for paragraph in paragraphs(file, problems):
             yield paragraph.passage
-            for question in paragraph.questions:
+            for one in paragraph.questions:
+                texts = [span.text.strip() for span in one.spans]
                 # A question without an answer keeps the paragraph that it seems to be about.
+                case = Case(
+                    id=one.id,
+                    question=one.question,
+                    answers=tuple(dict.fromkeys(texts)),
+                    gold={paragraph.passage.id: 1},
+                    answerable=one.answerable,
+                )
                 try:
-                    case = Case(
-                        id=question.id,
-                        question=question.question,
-                        answers=evalset.answers(span.text for span in question.spans),
-                        gold={paragraph.passage.id: 1},
-                        answerable=question.answerable,
-                    )
-                    gathering.take(case, line=None, where=question.where)
+                    if not all(texts):
+                        raise Malformed("an answer is empty")  # noqa: TRY301
+                    gathering.take(case, line=None, where=one.where)
                 except Malformed as error:
-                    gathering.tell(None, f"{question.where}: {error.message}")
+                    gathering.tell(None, f"{one.where}: {error.message}")
 
-    corpus = Corpus.survey(distinct(passages()))
+    corpus = Corpus.survey(_distinct(passages()))
     return EvalSet(
         name=path.name.split(".json")[0],
         path=path,
@@ -98,17 +118,17 @@ def read_squad(file: Path, *, path: Path) -> EvalSet:
         problems=tuple(problems),
         fingerprint=corpus.fingerprint,
         passages=len(corpus.ids),
-        texts=lambda: as_texts(distinct(one.passage for one in paragraphs(file, []))),
+        texts=lambda: as_texts(_distinct(one.passage for one in paragraphs(file, []))),
     )
 
 
 def named_by_content(title: str, text: str) -> Passage:
     """Named by a hash, so that a paragraph that stands in several places is kept once."""
     digest = hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()
-    return Passage(digest[:_ID_LENGTH], title, text)
+    return Passage(digest[:16], title, text)
 
 
-def distinct(passages: Iterator[Passage]) -> Iterator[Passage]:
+def _distinct(passages: Iterator[Passage]) -> Iterator[Passage]:
     seen: set[str] = set()
     for passage in passages:
         if passage.id not in seen:
@@ -120,70 +140,40 @@ def looks_like_squad(file: Path) -> bool:
     """By its beginning alone: other JSON files may be large."""
     try:
         with opened(file) as source:
-            return b'"paragraphs"' in source.read(_BEGINNING)
+            return b'"paragraphs"' in source.read(1 << 16)
     except (OSError, *BROKEN_ARCHIVE):
         return False
 
 
 def paragraphs(file: Path, problems: list[Problem]) -> Iterator[Paragraph]:
     """Every paragraph that can be used, with those of its questions that can."""
-    for number, article in enumerate(_articles(file)):
-        place = f"data[{number}]"
-        try:
-            title = evalset.optional_text(_object(article), "title").replace("_", " ")
-            listed = evalset.optional_list(article, "paragraphs")
-        except Malformed as error:
-            problems.append(Problem(file.name, None, f"{place}: {error.message}"))
-            continue
-        for index, paragraph in enumerate(listed):
-            where = f"{place}.paragraphs[{index}]"
+
+    def usable(form: type[Any], rows: list[Any], place: str) -> Iterator[tuple[str, Any]]:
+        for at, row in enumerate(rows):
+            where = f"{place}[{at}]"
             try:
-                yield _paragraph(_object(paragraph), title, where, file, problems)
+                yield where, read_row(form, row)
             except Malformed as error:
                 problems.append(Problem(file.name, None, f"{where}: {error.message}"))
 
-
-def _paragraph(
-    row: Mapping[str, Any], title: str, where: str, file: Path, problems: list[Problem]
-) -> Paragraph:
-    context, listed = evalset.text(row, "context"), evalset.optional_list(row, "qas")
-    if not context.strip():
-        raise Malformed(f"context is empty, which leaves out {len(listed)} questions")
-    questions = []
-    for index, question in enumerate(listed):
-        place = f"{where}.qas[{index}]"
-        try:
-            questions.append(_question(_object(question), place))
-        except Malformed as error:
-            problems.append(Problem(file.name, None, f"{place}: {error.message}"))
-    return Paragraph(named_by_content(title, context), tuple(questions))
-
-
-def _question(row: Mapping[str, Any], where: str) -> SquadQuestion:
-    return SquadQuestion(
-        id=evalset.identifier(row, "id"),
-        question=evalset.filled_text(row, "question"),
-        spans=tuple(_span(_object(answer)) for answer in evalset.optional_list(row, "answers")),
-        answerable=not evalset.optional_flag(row, "is_impossible", default=False),
-        where=where,
-    )
-
-
-def _span(row: Mapping[str, Any]) -> Span:
-    start = row.get("answer_start")
-    return Span(start if isinstance(start, int) else None, evalset.text(row, "text"))
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    if not isinstance(value, dict):
-        raise Malformed(f"not an object but {evalset.shown(value)}")
-    return value
+    for place, article in usable(_Article, _articles(file), "data"):
+        title = article.title.replace("_", " ")
+        for where, one in usable(_Paragraph, article.paragraphs, f"{place}.paragraphs"):
+            if not one.context.strip():
+                reason = f"{where}: context is empty, which leaves out {len(one.qas)} questions"
+                problems.append(Problem(file.name, None, reason))
+                continue
+            questions = [
+                SquadQuestion(row.id, row.question, tuple(row.answers), not row.is_impossible, at)
+                for at, row in usable(_Question, one.qas, f"{where}.qas")
+            ]
+            yield Paragraph(named_by_content(title, one.context), tuple(questions))
 
 
 def _articles(file: Path) -> list[Any]:
     try:
         with opened(file) as source:
-            # A byte that is no UTF-8 costs the row that it is in, as fields.py finds it there.
+            # A byte that is no UTF-8 costs the row that it is in.
             found = json.loads(source.read().decode("utf-8-sig", "surrogateescape"))
     except BROKEN_ARCHIVE as error:
         raise UsageError(f"{str(file)!r} is a damaged archive: {error}") from error
@@ -204,23 +194,36 @@ def _articles(file: Path) -> list[Any]:
 
 BEIR_ID_FIELD = "_id"
 JUDGEMENTS = "qrels"
-_PREFERRED = ("test", "dev", "train")
+
+
+class _BeirQuery(RowForm):
+    id: Id
+    text: Filled
 
 
 def read_beir(folder: Path, *, corpus: Path, queries: Path, split: str | None) -> EvalSet:
-    chosen = _chosen_split(folder, split)
+    there = sorted(path.stem for path in (folder / JUDGEMENTS).glob("*.tsv"))
+    wanted = ("test", "dev", "train", *there[:1]) if len(there) == 1 else ("test", "dev", "train")
+    chosen = next((one for one in (wanted if split is None else [split]) if one in there), None)
+    if chosen is None:
+        lacking = f"the split {split!r}" if split else "test, dev or train"
+        listed = ", ".join(f"{name}.tsv" for name in there) or "nothing"
+        raise UsageError(
+            f"{str(folder)!r} has no judgements of {lacking}",
+            hint=f"in {JUDGEMENTS}/ there is: {listed}",
+        )
     problems: list[Problem] = []
     known = Corpus.survey(read_passages(corpus, problems, id_field=BEIR_ID_FIELD))
     file = f"{JUDGEMENTS}/{chosen}.tsv"
-    lines, gold = _judgements(folder / file, file, known, problems)
-    unknown, without_gold = dict(lines), 0
+    unknown, gold = _judgements(folder / file, file, known, problems)
+    without_gold = 0
 
     def case_of(row: dict[str, Any], _: Gathering, __: int) -> Case | None:
         nonlocal without_gold
-        query = evalset.identifier(row, BEIR_ID_FIELD)
-        unknown.pop(query, None)
-        if query in gold:
-            return Case(query, evalset.filled_text(row, "text"), gold=gold[query])
+        found = read_row(_BeirQuery, {**row, "id": row.get(BEIR_ID_FIELD)})
+        unknown.pop(found.id, None)
+        if found.id in gold:
+            return Case(found.id, found.text, gold=gold[found.id])
         without_gold += 1
         return None
 
@@ -242,22 +245,6 @@ def read_beir(folder: Path, *, corpus: Path, queries: Path, split: str | None) -
     )
 
 
-def _chosen_split(folder: Path, split: str | None) -> str:
-    there = sorted(path.stem for path in (folder / JUDGEMENTS).glob("*.tsv"))
-    wanted = _PREFERRED if split is None else (split,)
-    for name in wanted:
-        if name in there:
-            return name
-    if split is None and len(there) == 1:
-        return there[0]
-    lacking = f"the split {split!r}" if split else "test, dev or train"
-    listed = ", ".join(f"{name}.tsv" for name in there) or "nothing"
-    raise UsageError(
-        f"{str(folder)!r} has no judgements of {lacking}",
-        hint=f"in {JUDGEMENTS}/ there is: {listed}",
-    )
-
-
 def _judgements(
     path: Path, file: str, corpus: Corpus, problems: list[Problem]
 ) -> tuple[dict[str, int], dict[str, dict[str, int]]]:
@@ -268,47 +255,26 @@ def _judgements(
     gold: dict[str, dict[str, int]] = {}
     seen: dict[tuple[str, str], int] = {}
     for line, data in numbered_lines(path, file, problems):
-        if not data.strip() or (line == 1 and _is_header(data)):
+        cells = [cell.strip() for cell in data.decode(errors="replace").split("\t")]
+        if not any(cells) or (line == 1 and "query" in cells[0] and not cells[-1].isdigit()):
             continue
-        try:
-            query, document, grade = _judgement(data)
-        except Malformed as error:
-            gathering.tell(line, error.message)
+        if len(cells) != 3 or not all(cells):  # noqa: PLR2004
+            gathering.tell(line, "not three columns with tabs between: query, document, grade")
+            continue
+        query, document, grade = cells
+        if not grade.lstrip("+-").isdecimal():
+            gathering.tell(line, f"grade {shown(grade)} is no whole number")
             continue
         lines.setdefault(query, line)
-        if seen.setdefault((query, document), grade) != grade:
+        if seen.setdefault((query, document), int(grade)) != int(grade):
             gathering.tell(line, f"{document!r} was given another grade for {query!r} before")
-        elif grade > 0:
-            found = gathering.findable({document: grade}, corpus, line=line)
+        elif int(grade) > 0:
+            found = gathering.findable({document: int(grade)}, corpus, line=line)
             gold.setdefault(query, {}).update(found)
     return lines, gold
 
 
-def _is_header(data: bytes) -> bool:
-    first, *_, last = data.lower().split(b"\t")
-    return b"query" in first and not last.strip().isdigit()
-
-
-def _judgement(data: bytes) -> tuple[str, str, int]:
-    try:
-        cells = [cell.strip() for cell in data.decode().split("\t")]
-    except UnicodeDecodeError as error:
-        raise Malformed(f"not UTF-8 at byte {error.start + 1} of the line") from error
-    if len(cells) != 3 or not all(cells):  # noqa: PLR2004
-        raise Malformed("not three columns with tabs between: query, document, grade")
-    query, document, grade = cells
-    try:
-        return query, document, int(grade)
-    except ValueError as error:
-        raise Malformed(f"grade {evalset.shown(grade)} is no whole number") from error
-
-
-# The form that public sets are converted to: `corpus.jsonl` and `queries.jsonl`.
-
-ID_FIELD = "id"
-TYPE_FIELDS = ("type", "level", "difficulty", "subject")
-"""Fields by which questions are told apart; the first that is filled counts."""
-
+# Our own form, to which public sets are converted: `corpus.jsonl` and `queries.jsonl`.
 
 _NOTHING_TO_SEARCH = (
     "there is no corpus, so that nothing is searched: only what a model knows can answer "
@@ -316,104 +282,153 @@ _NOTHING_TO_SEARCH = (
 )
 
 
-def has_choices(queries: Path) -> bool:
-    """Whether the questions can be put to a model without a corpus: those of multiple choice."""
-    return bool(first_object(queries).get("choices"))
+class _Labels(RowForm):
+    """The first that is filled is what results are broken down by."""
+
+    type: Label = None
+    level: Label = None
+    difficulty: Label = None
+    subject: Label = None
+
+    @property
+    def first(self) -> str | None:
+        labels = (self.type, self.level, self.difficulty, self.subject)
+        return next(filter(None, labels), None)
+
+
+class _Query(_Labels):
+    id: Id
+    question: Filled
+    answers: Answers = []  # noqa: RUF012
+    gold: list[Id] = []  # noqa: RUF012
+    answerable: bool = True
+    choices: dict[str, str] | None = None
+    choice: str | None = None
 
 
 def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
     """Without a corpus: questions of multiple choice alone."""
     problems: list[Problem] = []
-    passages = read_passages(corpus, problems, id_field=ID_FIELD) if corpus else iter(())
+    passages = read_passages(corpus, problems, id_field="id") if corpus else iter(())
     known = Corpus.survey(passages)
-    held = known if corpus else None
-    cases = read_cases(queries, problems, lambda row, told, at: _case(row, told, held, at))
+
+    def case_of(row: dict[str, Any], gathering: Gathering, line: int) -> Case:
+        one = read_row(_Query, row)
+        if one.choice and one.choice not in (one.choices or {}):
+            raise Malformed(f"choice {shown(one.choice)} is none of the choices")
+        gold = dict.fromkeys(one.gold, 1)
+        return Case(
+            id=one.id,
+            question=one.question,
+            answers=tuple(one.answers),
+            answerable=one.answerable,
+            type=one.first,
+            subject=one.subject or None,
+            choices=one.choices,
+            choice=one.choice or None,
+            gold=gathering.findable(gold, known, line=line) if corpus else {},
+        )
+
     return EvalSet(
         name=folder.name,
         path=folder,
         form="lines",
-        cases=cases,
+        cases=read_cases(queries, problems, case_of),
         problems=tuple(problems),
         fingerprint=known.fingerprint,
         passages=len(known.ids),
         has_corpus=corpus is not None,
         notes=known.notes if corpus else (_NOTHING_TO_SEARCH,),
-        texts=lambda: as_texts(read_passages(corpus, [], id_field=ID_FIELD) if corpus else ()),
+        texts=lambda: as_texts(read_passages(corpus, [], id_field="id") if corpus else ()),
     )
 
 
-def _case(row: dict[str, Any], gathering: Gathering, corpus: Corpus | None, line: int) -> Case:
-    named = [evalset.as_identifier(gold, "gold") for gold in evalset.optional_list(row, "gold")]
-    gold = dict.fromkeys(named, 1)
-    choices = evalset.text_map(row, "choices")
-    choice = evalset.optional_text(row, "choice") or None
-    if choice is not None and choice not in (choices or {}):
-        raise Malformed(f"choice {evalset.shown(choice)} is none of the choices")
-    return Case(
-        id=evalset.identifier(row, ID_FIELD),
-        question=evalset.filled_text(row, "question"),
-        answers=evalset.answers(evalset.optional_list(row, "answers")),
-        answerable=evalset.optional_flag(row, "answerable", default=True),
-        type=evalset.first_label(row, TYPE_FIELDS),
-        subject=evalset.first_label(row, ("subject",)),
-        choices=choices,
-        choice=choice,
-        gold=gathering.findable(gold, corpus, line=line) if corpus else {},
+# Questions over tables: a table each, and nothing to search.
+
+
+class _TableQuestion(_Labels):
+    id: Id
+    question: Filled
+    table: Id
+    answers: Answers = []  # noqa: RUF012
+
+
+class _TableRow(RowForm):
+    table: Id
+    header: list[Any]
+    rows: list[list[Any]] = []  # noqa: RUF012
+
+
+class _Task(RowForm):
+    id: Id
+    question: Filled
+    file_name: Filled
+    constraints: str = ""
+    format: str = ""
+    level: Label = None
+    answers: list[tuple[str, Any]]
+
+
+def _table_set(
+    folder: Path,
+    cases: tuple[Case, ...],
+    problems: list[Problem],
+    digests: Mapping[str, str],
+    read_table: Callable[[str], TableFile],
+) -> EvalSet:
+    """`digests` are of the tables' contents, by name."""
+    digest = hashlib.sha256()
+    for name, content in sorted(digests.items()):
+        fingerprint(digest, name, content)
+    return EvalSet(
+        name=folder.name,
+        path=folder,
+        form="tables",
+        cases=cases,
+        problems=tuple(problems),
+        fingerprint=digest.hexdigest(),
+        has_corpus=False,
+        tables=len(digests),
+        notes=("every question is about one table, and is given that one alone",),
+        read_table=read_table,
     )
-
-
-# WikiTableQuestions (Pasupat and Liang, ACL 2015): `questions.jsonl` names for each question
-# its table and the answers, which are right together; `tables.jsonl` holds header and rows.
 
 
 def read_wikitables(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
+    """WikiTableQuestions (Pasupat and Liang, ACL 2015): `questions.jsonl` names for each question
+    its table and the answers, which are right together; `tables.jsonl` holds header and rows."""
     problems: list[Problem] = []
     held: dict[str, bytes] = {}
     for line, row in objects(tables, problems):
         try:
-            held[evalset.identifier(row, "table")] = _as_csv(row)
+            one = read_row(_TableRow, row)
         except Malformed as error:
             problems.append(Problem(tables.name, line, error.message))
-    cases = read_cases(questions, problems, lambda row, *_: _wikitables_case(row, held))
-    return table_set(
-        folder,
-        cases,
-        problems,
-        {name: hashlib.sha256(content).hexdigest() for name, content in held.items()},
-        # `csv/203-csv/384.csv` as `csv_203_csv_384.csv`
-        lambda name: TableFile(
-            re.sub(r"\W+", "_", name.removesuffix(".csv")).strip("_") + ".csv", held[name]
-        ),
-    )
+            continue
+        text = io.StringIO(newline="")
+        csv.writer(text).writerows([one.header, *one.rows])
+        held[one.table] = text.getvalue().encode()
 
+    def case_of(row: dict[str, Any], _: Gathering, __: int) -> Case:
+        one = read_row(_TableQuestion, row)
+        if one.table not in held:
+            raise Malformed(f"its table {one.table!r} is not among the tables")
+        answers = tuple(one.answers)
+        return Case(one.id, one.question, answers, type=one.first, table=one.table)
 
-def _as_csv(row: dict[str, Any]) -> bytes:
-    header, rows = evalset.optional_list(row, "header"), evalset.optional_list(row, "rows")
-    if not header or not all(isinstance(one, list) for one in rows):
-        raise Malformed("a table has a header and rows, each a list")
-    text = io.StringIO(newline="")
-    csv.writer(text).writerows([header, *rows])
-    return text.getvalue().encode()
+    def read_table(name: str) -> TableFile:
+        """`csv/203-csv/384.csv` as `csv_203_csv_384.csv`."""
+        plain = re.sub(r"\W+", "_", name.removesuffix(".csv")).strip("_")
+        return TableFile(f"{plain}.csv", held[name])
 
-
-def _wikitables_case(row: dict[str, Any], held: dict[str, bytes]) -> Case:
-    table = evalset.identifier(row, "table")
-    if table not in held:
-        raise Malformed(f"its table {table!r} is not among the tables")
-    return Case(
-        id=evalset.identifier(row, "id"),
-        question=evalset.filled_text(row, "question"),
-        answers=evalset.answers(evalset.optional_list(row, "answers")),
-        type=evalset.first_label(row, TYPE_FIELDS),
-        table=table,
-    )
-
-
-# InfiAgent-DABench as it is published (Hu et al., ICML 2024): questions with constraints and
-# the form that their values must have, over CSV files in the folder `tables`.
+    digests = {name: hashlib.sha256(content).hexdigest() for name, content in held.items()}
+    cases = read_cases(questions, problems, case_of)
+    return _table_set(folder, cases, problems, digests, read_table)
 
 
 def read_dabench(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
+    """InfiAgent-DABench as it is published (Hu et al., ICML 2024): questions with constraints and
+    the form that their values must have, over CSV files in the folder `tables`."""
     problems: list[Problem] = []
     files = {
         file.name.removesuffix(".gz"): file
@@ -425,35 +440,25 @@ def read_dabench(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
         with opened(files[name]) as file:
             return TableFile(name, file.read())
 
-    cases = read_cases(questions, problems, lambda row, *_: _dabench_case(row, files))
+    def case_of(row: dict[str, Any], _: Gathering, __: int) -> Case:
+        pairs = [
+            tuple(pair) if isinstance(pair, list) else pair for pair in row.get("answers") or ()
+        ]
+        one = read_row(_Task, {**row, "answers": pairs or None})
+        if one.file_name not in files:
+            raise Malformed(f"its table {one.file_name!r} is not in the folder")
+        values = {name: str(value) for name, value in one.answers}
+        parts = (one.question, one.constraints.strip(), one.format.strip())
+        return Case(
+            id=one.id,
+            question="\n".join(filter(None, parts)),
+            answers=tuple(f"@{name}[{value}]" for name, value in values.items()),
+            type=one.level or None,
+            table=one.file_name,
+            values=tuple((name, str(value)) for name, value in one.answers),
+        )
+
+    cases = read_cases(questions, problems, case_of)
     asked = {case.table for case in cases if case.table}
     digests = {name: hashlib.sha256(read_table(name).content).hexdigest() for name in asked}
-    return table_set(folder, cases, problems, digests, read_table)
-
-
-def _dabench_case(row: dict[str, Any], files: dict[str, Path]) -> Case:
-    name = evalset.filled_text(row, "file_name")
-    if name not in files:
-        raise Malformed(f"its table {name!r} is not in the folder")
-    values = tuple(_value(pair) for pair in evalset.optional_list(row, "answers"))
-    if not values:
-        raise Malformed("answers are missing")
-    parts = [
-        evalset.filled_text(row, "question"),
-        evalset.optional_text(row, "constraints").strip(),
-        evalset.optional_text(row, "format").strip(),
-    ]
-    return Case(
-        id=evalset.identifier(row, "id"),
-        question="\n".join(part for part in parts if part),
-        answers=tuple(f"@{name}[{value}]" for name, value in dict(values).items()),
-        type=evalset.first_label(row, ("level",)),
-        table=name,
-        values=values,
-    )
-
-
-def _value(pair: object) -> tuple[str, str]:
-    if not isinstance(pair, list) or len(pair) != 2 or not isinstance(pair[0], str):  # noqa: PLR2004
-        raise Malformed(f"an answer is {shown(pair)}, not a name and its value")
-    return pair[0], str(pair[1])
+    return _table_set(folder, cases, problems, digests, read_table)
