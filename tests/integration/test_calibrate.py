@@ -13,10 +13,8 @@ import pytest
 
 from secondlook.cli.main import main
 from secondlook.evaluation import calibration as procedure
-from secondlook.evaluation.cache import Memory
-from secondlook.evaluation.calibration import _of_set, calibrate
+from secondlook.evaluation.calibration import _of_sheet, calibrate
 from secondlook.evaluation.confidence import fit
-from secondlook.evaluation.datasets import load
 from secondlook.evaluation.generated_questions import Place, made_questions
 from secondlook.evaluation.library import EvaluatedLibrary
 from secondlook.library.library import Library
@@ -170,50 +168,19 @@ def test_a_sheet_of_questions_is_about_the_library(
     assert not own.exists()
 
 
-def test_a_set_brings_its_own_documents(towns: Path, made: list[Asked], tmp_path: Path) -> None:
-    folder = tmp_path / "set"
-    folder.mkdir()
-    corpus = [{"id": text.name, "title": text.title, "text": text.text} for text in documents()]
-    queries = [
-        {
-            "id": f"q{at}",
-            "question": one.question,
-            "answers": list(one.answers) if one.answerable else [],
-            "gold": [],
-            "answerable": one.answerable,
-        }
-        for at, one in enumerate(made)
-    ]
-    for name, rows in (("corpus", corpus), ("queries", queries)):
-        (folder / f"{name}.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    seen: list[Progress] = []
-    report = calibrate(towns, folder, most=MOST, dry_run=True, progress=seen.append)
-    assert report.source == "set"
-    assert any("set's own documents" in note for note in report.notes)
-    assert any(progress.indexed for progress in seen)
-    assert seen[-1].total == MOST
-
-
 def test_a_folder_that_the_library_holds_is_asked_there_and_its_sheet_is_left_out(
     tmp_path: Path, made: list[Asked]
 ) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
-    for text in documents():
-        (papers / text.name).write_text(text.text, encoding="utf-8")
+    (papers / "town.txt").write_text(documents()[0].text, encoding="utf-8")
     sheet = sheet_of([one for one in made if one.answerable], papers / "questions.csv")
-    memory = Memory(tmp_path / "memory.db")
     with EvaluatedLibrary.open(tmp_path / "own") as library:
         library.add([papers])
-        (papers / "later.txt").write_text("Not yet in the library.", encoding="utf-8")
-        data = load(papers)
-        source = _of_set(data, library, memory, most=MOST, seed=0, tell=lambda _: None)
+        source = _of_sheet(sheet, library, most=MOST, seed=0)
         held = next(item for item in library.documents() if str(sheet) in item.paths)
-        assert source.library is library
         assert {one.left_out for one in source.asked} == {(Place(held.id),)}
-        assert "1 documents of the folder are not in the library" in source.notes
         assert any("every question has an answer" in note for note in source.notes)
-    memory.close()
 
 
 # What cannot be done
@@ -227,7 +194,7 @@ def test_a_folder_that_the_library_holds_is_asked_there_and_its_sheet_is_left_ou
         (["--plot", "reliability.pdf"], "SVG or PNG"),
         (["--plot", "nowhere/reliability.svg"], "no folder"),
         (["--questions", "10"], "too few"),
-        (["nowhere"], "there is nothing at"),
+        (["nowhere"], "cannot be read"),
     ],
 )
 def test_a_call_that_makes_no_sense_is_told(

@@ -474,16 +474,16 @@ _FIGURES = (
     """\
 \b
 FOLDER is a questions.csv about your library (question, answer, answerable),
-or any set that `secondlook eval` reads. Without it, questions are made from
+or the folder that holds one. Without it, questions are made from
 the documents of the library itself.
 
 \b
 Examples:
-  secondlook calibrate              on questions made from the library
-  secondlook calibrate questions.csvon your own questions
+  secondlook calibrate                 on questions made from the library
+  secondlook calibrate questions.csv   on your own questions
   secondlook calibrate --dry-run --plot reliability.svg
-  secondlook calibrate --show       what is in use
-  secondlook calibrate --remove     back to what was shipped
+  secondlook calibrate --show          what is in use
+  secondlook calibrate --remove        back to what was shipped
 
 \b
 Ctrl-C changes nothing; the same command goes on. docs/confidence.md has more.
@@ -496,7 +496,6 @@ def calibrate(
     from_library: bool = flag("--from-library", "Make the questions from the library (default)."),
     questions: int = option(400, "At most so many questions.", "N"),
     seed: int = option(0, "Of the draw.", "S"),
-    split: str | None = option(None, "Of a BEIR folder: test, dev or train.", "NAME"),
     plot: Path | None = option(None, "Draw the reliability (.svg or .png).", "FILE"),
     dry_run: bool = flag("--dry-run", "Store nothing."),
     force: bool = flag("--force", "Store it even where it is no better."),
@@ -527,7 +526,6 @@ def calibrate(
             progress=progress,
             most=questions,
             seed=seed,
-            split=split,
             dry_run=dry_run,
             force=force,
         )

@@ -7,17 +7,16 @@ from collections import Counter
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from secondlook.engine.secondlook import LoopThread
 from secondlook.errors import UsageError
-from secondlook.evaluation import datasets
 from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.confidence import Answering, CalibrationReport, fit, store
 from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.datasets.own import QUESTIONS, questions_of, read_sheet
 from secondlook.evaluation.generated_questions import Asked, Place, made_questions
-from secondlook.evaluation.library import EvaluatedLibrary, cache_folder, open_indexed
+from secondlook.evaluation.library import EvaluatedLibrary, cache_folder
 from secondlook.evaluation.runner import Progress
 from secondlook.evaluation.study import MEMORY_FILE
 from secondlook.library.library import Library
@@ -28,8 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from secondlook.evaluation.confidence import Answered
-    from secondlook.evaluation.datasets.evalset import EvalSet
-    from secondlook.evaluation.records import Case, Problem
+    from secondlook.evaluation.records import Problem
     from secondlook.settings.sections import Settings
 
     Listener = Callable[[Progress], None]
@@ -49,7 +47,6 @@ def calibrate(
     *,
     most: int = MOST,
     seed: int = 0,
-    split: str | None = None,
     dry_run: bool = False,
     force: bool = False,
     settings: Settings | None = None,
@@ -57,8 +54,8 @@ def calibrate(
 ) -> CalibrationReport:
     """Fit the probability that an answer is right to a library (default: the configured one).
 
-    `questions` names a sheet of questions with their answers, or any set that `secondlook eval`
-    reads; without it questions are made from the library's own documents. The fit is stored with
+    `questions` names a sheet of questions with their answers, or the folder that holds one;
+    without it questions are made from the library's own documents. The fit is stored with
     the library where it is better than the shipped calibration on documents that it has not seen,
     or where `force` says so; `dry_run` stores nothing. Ctrl-C changes nothing, and the next call
     goes on with what was read.
@@ -70,9 +67,8 @@ def calibrate(
         closing(Memory(cache_folder() / MEMORY_FILE)) as memory,
         closing(_opened(library, settings, memory)) as opened,
     ):
-        source = _source(opened, questions, memory, most=most, seed=seed, split=split, tell=listen)
-        with closing(source.library):
-            return _calibrated(opened, source, listen, store_it=not dry_run, force=force)
+        source = _source(opened, questions, most=most, seed=seed)
+        return _calibrated(opened, source, listen, store_it=not dry_run, force=force)
 
 
 def _opened(
@@ -91,7 +87,7 @@ def _calibrated(
     library: EvaluatedLibrary, source: Source, tell: Listener, *, store_it: bool, force: bool
 ) -> CalibrationReport:
     shipped = load_calibration(library.reader().name)
-    answering = Answering(source.library, shipped)
+    answering = Answering(library, shipped)
     answered: list[Answered] = []
     with closing(LoopThread()) as loop:
         for done, one in enumerate(source.asked):
@@ -146,80 +142,41 @@ def _check(answered: Sequence[Answered], name: str) -> None:
         )
 
 
-# Where the questions come from, and which documents they are asked of.
+# Where the questions come from.
 
 _MADE = (
     "made questions are easier than real ones: they move the probability, and what --max-risk "
     "promises stays as it was (docs/confidence.md)"
 )
+_ONE_SIDED = (
+    "every question has an answer in the documents: the probability will be too high for "
+    "questions that have none (write no in a column `answerable`)"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Questions, and the library to ask them of."""
-
     name: str
     asked: tuple[Asked, ...]
-    library: EvaluatedLibrary
     notes: tuple[str, ...] = ()
 
 
 def _source(
-    library: EvaluatedLibrary,
-    questions: str | Path | None,
-    memory: Memory,
-    *,
-    most: int,
-    seed: int,
-    split: str | None,
-    tell: Listener,
+    library: EvaluatedLibrary, questions: str | Path | None, *, most: int, seed: int
 ) -> Source:
-    """A sheet of questions is about the library. So is a folder of documents that the library
-    holds; any other set brings the documents that its questions are about."""
-    hint = "write more of them, or leave them out to have questions made from the documents"
-    path = Path(questions).expanduser().absolute() if questions is not None else None
-    if path is None:
+    if questions is None:
         asked = tuple(made_questions(library, most=most, seed=seed))
-        source = Source("the library's own documents", asked, library, (_MADE,))
+        source = Source("the library's own documents", asked, (_MADE,))
         hint = "its documents hold too few plain English sentences"
-    elif path.is_file() and path.suffix.lower() in {".csv", ".tsv"}:
-        source = _of_sheet(path, library, most=most, seed=seed)
     else:
-        data = datasets.load(path, split=split)
-        source = _of_set(data, library, memory, most=most, seed=seed, tell=tell)
+        path = Path(questions).expanduser().absolute()
+        sheet = path / QUESTIONS if path.is_dir() else path
+        source = _of_sheet(sheet, library, most=most, seed=seed)
+        hint = "write more of them, or leave them out to have questions made from the documents"
     if len(source.asked) < FEWEST:
-        number = len(source.asked)
-        raise UsageError(
-            f"{source.name}: {number} questions can be used, and {FEWEST} are needed", hint=hint
-        )
+        few = f"{len(source.asked)} questions can be used, and {FEWEST} are needed"
+        raise UsageError(f"{source.name}: {few}", hint=hint)
     return source
-
-
-def _of_set(
-    data: EvalSet,
-    library: EvaluatedLibrary,
-    memory: Memory,
-    *,
-    most: int,
-    seed: int,
-    tell: Listener,
-) -> Source:
-    drawn = sample(_usable(data.cases, data.name), limit=most, seed=seed)
-    notes = [*data.notes, *_told(data.problems), *_one_sided(drawn)]
-    paths = {path for document in library.documents() for path in document.paths}
-    held = sum(str(path) in paths for path in data.documents) if data.form == "own" else 0
-    if held:
-        if lacking := len(data.documents) - held:
-            notes.append(f"{lacking:,} documents of the folder are not in the library")
-        out = _places(library, data.path / QUESTIONS)
-        return Source(data.name, _asked(drawn, out), library, tuple(notes))
-
-    def listen(indexed: Any) -> None:
-        tell(Progress(indexed=indexed))
-
-    searched = open_indexed(data, library.settings, memory, progress=listen)
-    notes.append("the questions were asked of the set's own documents, not of the library's")
-    return Source(data.name, _asked(drawn), searched, tuple(notes))
 
 
 def _of_sheet(path: Path, library: EvaluatedLibrary, *, most: int, seed: int) -> Source:
@@ -232,24 +189,28 @@ def _of_sheet(path: Path, library: EvaluatedLibrary, *, most: int, seed: int) ->
         problems,
         gold=lambda row, _: {row.cells["gold"]: 1} if row.cells.get("gold") else {},
     )
-    drawn = sample(_usable(cases, path.name), limit=most, seed=seed)
-    notes = (*sheet.notes, *_told(problems), *_one_sided(drawn))
-    return Source(path.name, _asked(drawn, _places(library, path)), library, notes)
-
-
-def _usable(cases: Sequence[Case], name: str) -> list[Case]:
-    """Those of which right and wrong can be told."""
-    found = [case for case in cases if not case.choices and (case.scored or not case.answerable)]
-    if not found:
+    usable = [case for case in cases if case.scored or not case.answerable]
+    if not usable:
         raise UsageError(
-            f"{name!r} holds no question whose answer is known in words",
+            f"{path.name!r} holds no question whose answer is known in words",
             hint="fill the column `answer`; where there is none, write no in `answerable`",
         )
-    return found
-
-
-def _asked(cases: Sequence[Case], left_out: tuple[Place, ...] = ()) -> tuple[Asked, ...]:
-    return tuple(
+    drawn = sample(usable, limit=most, seed=seed)
+    notes = list(sheet.notes)
+    if problems:
+        line = f", line {problems[0].line}" if problems[0].line else ""
+        more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
+        first = f"{problems[0].file}{line}: {problems[0].reason}"
+        notes.append(f"not all could be used: {first}{more}")
+    if all(case.answerable for case in drawn):
+        notes.append(_ONE_SIDED)
+    # The sheet itself, where it was added with the folder: it would answer every question.
+    left_out = tuple(
+        Place(document.id)
+        for document in library.documents()
+        if any(Path(one) == path for one in document.paths)
+    )
+    asked = [
         Asked(
             question=case.question,
             answers=case.answers,
@@ -257,36 +218,9 @@ def _asked(cases: Sequence[Case], left_out: tuple[Place, ...] = ()) -> tuple[Ask
             group=next(iter(case.gold), case.id),
             left_out=left_out,
         )
-        for case in cases
-    )
-
-
-def _places(library: EvaluatedLibrary, sheet: Path) -> tuple[Place, ...]:
-    """The sheet itself, where it was added with the folder: it would answer every question."""
-    return tuple(
-        Place(document.id)
-        for document in library.documents()
-        if any(Path(path) == sheet for path in document.paths)
-    )
-
-
-def _told(problems: Sequence[Problem]) -> list[str]:
-    if not problems:
-        return []
-    first = problems[0]
-    line = f", line {first.line}" if first.line else ""
-    more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
-    return [f"not all could be used: {first.file}{line}: {first.reason}{more}"]
-
-
-def _one_sided(cases: Sequence[Case]) -> list[str]:
-    if any(not case.answerable for case in cases):
-        return []
-    note = (
-        "every question has an answer in the documents: the probability will be too high for "
-        "questions that have none (write no in a column `answerable`)"
-    )
-    return [note]
+        for case in drawn
+    ]
+    return Source(path.name, tuple(asked), tuple(notes))
 
 
 # The reliability plot that `secondlook eval` draws, before and after.

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 QUESTIONS = "questions.csv"
 RESULTS_FOLDER = "secondlook-eval"
 """Where results go unless told otherwise: among the documents, when run from their folder."""
-_SEVERAL = "|"
-_YES = frozenset({"yes", "y", "true", "1"})
+_YES = frozenset({"", "yes", "y", "true", "1"})
 _NO = frozenset({"no", "n", "false", "0"})
 
 
@@ -43,7 +42,22 @@ def read_own(folder: Path, *, questions: Path, leave_out: Sequence[Path] = ()) -
     sheet = read_sheet(questions, problems)
     shelf = _Shelf(folder)
     shelf.fill([questions, *leave_out], problems)
-    cases = _cases(questions, sheet.rows, shelf, problems)
+    if not shelf.files:
+        raise UsageError(
+            f"{str(folder)!r} holds {questions.name}, but no document to ask about",
+            hint="put the documents into the same folder, or into folders below it",
+        )
+    cases = questions_of(questions.name, sheet.rows, problems, gold=shelf.gold)
+    notes = list(sheet.notes)
+    # An empty answer is easily taken for "there is none", which it does not say.
+    unjudged = sum(case.answerable and not case.answers for case in cases)
+    if 0 < unjudged < len(cases):
+        those = "1 question has" if unjudged == 1 else f"{unjudged:,} questions have"
+        notes.append(
+            f"{those} no answer to compare with, and what is answered there counts neither as "
+            "right nor as wrong; where the documents hold no answer, write no in a column "
+            "`answerable`"
+        )
     return EvalSet(
         name=folder.name,
         path=folder,
@@ -52,21 +66,8 @@ def read_own(folder: Path, *, questions: Path, leave_out: Sequence[Path] = ()) -
         problems=tuple(problems),
         fingerprint=shelf.fingerprint(),
         documents=tuple(shelf.files.values()),
-        notes=(*sheet.notes, *_unjudged(cases)),
+        notes=tuple(notes),
     )
-
-
-def _unjudged(cases: Sequence[Case]) -> list[str]:
-    """An empty answer is easily taken for "there is none", which it does not say."""
-    number = sum(case.answerable and not case.answers for case in cases)
-    if not number or number == len(cases):
-        return []
-    those = "1 question has" if number == 1 else f"{number:,} questions have"
-    note = (
-        f"{those} no answer to compare with, and what is answered there counts neither as right "
-        "nor as wrong; where the documents hold no answer, write no in a column `answerable`"
-    )
-    return [note]
 
 
 @dataclass(slots=True)
@@ -92,15 +93,21 @@ class _Shelf:
             if isinstance(found, Skipped):
                 self.skipped[name] = found.reason
                 problems.append(Problem(_composed(name), None, found.reason))
-            else:
-                self._place(name, found.path)
+                continue
+            self.files[name] = found.path
+            for written in {_folded(name), _folded(found.path.name)}:
+                self.by_name[written].append(name)
 
-    def _place(self, name: str, path: Path) -> None:
-        self.files[name] = path
-        for written in {_folded(name), _folded(path.name)}:
-            self.by_name[written].append(name)
+    def gold(self, row: SheetRow, gathering: Gathering) -> dict[str, int]:
+        gold = {}
+        for written in _parts(row.cells.get("gold", "")):
+            try:
+                gold[self._named(written)] = 1
+            except Malformed as error:
+                gathering.tell(row.line, error.message)
+        return gold
 
-    def named(self, written: str) -> str:
+    def _named(self, written: str) -> str:
         """The document that a person means."""
         wanted = written.replace("\\", "/").removeprefix("./")
         if wanted in self.files:
@@ -119,7 +126,12 @@ class _Shelf:
     def fingerprint(self) -> str:
         digest = hashlib.sha256()
         for name, path in sorted(self.files.items(), key=lambda item: _composed(item[0])):
-            fingerprint(digest, _composed(name), _digest(path))
+            try:
+                with path.open("rb") as file:
+                    content = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                raise unreadable(path, error) from error
+            fingerprint(digest, _composed(name), content)
         return digest.hexdigest()
 
 
@@ -133,23 +145,8 @@ def _folded(name: str) -> str:
     return _composed(name).casefold()
 
 
-def _digest(path: Path) -> str:
-    try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        raise unreadable(path, error) from error
-
-
-def _cases(
-    path: Path, rows: list[SheetRow], shelf: _Shelf, problems: list[Problem]
-) -> tuple[Case, ...]:
-    if not shelf.files:
-        raise UsageError(
-            f"{str(shelf.folder)!r} holds {path.name}, but no document to ask about",
-            hint="put the documents into the same folder, or into folders below it",
-        )
-    return questions_of(path.name, rows, problems, gold=lambda row, told: _gold(row, told, shelf))
+def _parts(cell: str) -> list[str]:
+    return [part.strip() for part in cell.split("|") if part.strip()]
 
 
 def questions_of(
@@ -163,48 +160,25 @@ def questions_of(
     of that name means."""
     gathering = Gathering(file, problems)
     for row in rows:
-        try:
-            case = _case(row, gold(row, gathering))
-            gathering.take(case, line=row.line, where=f"line {row.line}")
-        except Malformed as error:
-            gathering.tell(row.line, error.message)
+        cells, answerable = row.cells, row.cells.get("answerable", "").casefold()
+        case = Case(
+            id=cells.get("id") or f"line-{row.line}",
+            question=cells.get("question", ""),
+            answers=tuple(dict.fromkeys(_parts(cells.get("answer", "")))),
+            answerable=answerable not in _NO,
+            type=cells.get("type") or None,
+            gold=gold(row, gathering),
+        )
+        if not case.question:
+            gathering.tell(row.line, "question is empty")
+        elif answerable not in _YES | _NO:
+            gathering.tell(row.line, f"answerable is {shown(answerable)}, not yes or no")
+        else:
+            try:
+                gathering.take(case, line=row.line, where=f"line {row.line}")
+            except Malformed as error:
+                gathering.tell(row.line, error.message)
     return tuple(gathering.cases)
-
-
-def _case(row: SheetRow, gold: dict[str, int]) -> Case:
-    cells = row.cells
-    if not cells.get("question"):
-        raise Malformed("question is empty")
-    return Case(
-        id=cells.get("id") or f"line-{row.line}",
-        question=cells["question"],
-        answers=tuple(dict.fromkeys(_parts(cells.get("answer", "")))),
-        answerable=_answerable(cells.get("answerable", "")),
-        type=cells.get("type") or None,
-        gold=gold,
-    )
-
-
-def _parts(cell: str) -> list[str]:
-    return [part.strip() for part in cell.split(_SEVERAL) if part.strip()]
-
-
-def _answerable(cell: str) -> bool:
-    if cell.casefold() in _NO:
-        return False
-    if cell and cell.casefold() not in _YES:
-        raise Malformed(f"answerable is {shown(cell)}, not yes or no")
-    return True
-
-
-def _gold(row: SheetRow, gathering: Gathering, shelf: _Shelf) -> dict[str, int]:
-    gold = {}
-    for written in _parts(row.cells.get("gold", "")):
-        try:
-            gold[shelf.named(written)] = 1
-        except Malformed as error:
-            gathering.tell(row.line, error.message)
-    return gold
 
 
 # `questions.csv`, as people's spreadsheets write it: any encoding, any of three separators.
@@ -219,7 +193,6 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """What each column may be called; upper case, blanks and hyphens make no difference."""
 _FIELDS = {name: field for field, names in COLUMNS.items() for name in names}
-_SEPARATORS = ("\t", ";", ",")
 _SEPARATOR_MARK = re.compile(r"sep=([\t;,|])\s*")
 """A first line that some programs write for Excel."""
 HINT = (
@@ -241,28 +214,44 @@ class Sheet:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class _Header:
-    line: int
-    separator: str
-    fields: tuple[str | None, ...]
-    notes: tuple[str, ...]
-
-
 def read_sheet(path: Path, problems: list[Problem]) -> Sheet:
     lines = _lines(path, problems)
-    header = _header(path, lines)
+    line = next((number for number, text in enumerate(lines) if text.strip()), None)
+    if line is None:
+        raise UsageError(f"{str(path)!r} is empty", hint=HINT)
+    separators: tuple[str, ...] = ("\t", ";", ",")
+    if (mark := _SEPARATOR_MARK.fullmatch(lines[line])) and line + 1 < len(lines):
+        line, separators = line + 1, (mark[1],)
+
+    def known(separator: str) -> list[tuple[str, str | None]]:
+        """The columns as this separator divides them, each with the field that it is."""
+        try:
+            names = next(csv.reader([lines[line]], delimiter=separator))
+        except csv.Error:  # longer than any header
+            return []
+        keys = [re.sub(r"[\s-]+", "_", name.strip().casefold()) for name in names]
+        return [(name.strip(), _FIELDS.get(key)) for name, key in zip(names, keys, strict=True)]
+
+    # The separator that gives the most columns we know is right.
+    separator = max(separators, key=lambda one: sum(field is not None for _, field in known(one)))
+    columns = known(separator)
+    fields = [field for _, field in columns]
+    if "question" not in fields:
+        raise UsageError(f"{str(path)!r} has no column `question`", hint=HINT)
+    twice = next((name for name in fields if name and fields.count(name) > 1), None)
+    if twice:
+        names = ", ".join(COLUMNS[twice])
+        raise UsageError(f"{str(path)!r} has two columns for {twice!r}: {names}", hint=HINT)
     rows = []
-    for line, cells in _records(path, lines, header, problems):
-        if not any(cell.strip() for cell in cells):
-            continue
-        if len(cells) > len(header.fields):
-            reason = f"{len(cells)} cells under {len(header.fields)} columns: is a text unquoted?"
-            problems.append(Problem(path.name, line, reason))
-            continue
-        named = zip(header.fields, cells, strict=False)
-        rows.append(SheetRow(line, {field: cell.strip() for field, cell in named if field}))
-    return Sheet(rows, header.notes)
+    for number, cells in _records(path, lines, line + 1, separator, problems):
+        if len(cells) > len(fields):
+            reason = f"{len(cells)} cells under {len(fields)} columns: is a text unquoted?"
+            problems.append(Problem(path.name, number, reason))
+        elif any(cell.strip() for cell in cells):
+            named = zip(fields, cells, strict=False)
+            rows.append(SheetRow(number, {one: cell.strip() for one, cell in named if one}))
+    unread = [name for name, field in columns if field is None and name]
+    return Sheet(rows, tuple(f"the column {name!r} is not read" for name in unread))
 
 
 def _lines(path: Path, problems: list[Problem]) -> list[str]:
@@ -284,63 +273,21 @@ def _lines(path: Path, problems: list[Problem]) -> list[str]:
     return list(io.StringIO(text, newline=""))
 
 
-def _header(path: Path, lines: list[str]) -> _Header:
-    """Read with each separator; the one that gives the most columns we know is right."""
-    line = next((number for number, text in enumerate(lines) if text.strip()), None)
-    if line is None:
-        raise UsageError(f"{str(path)!r} is empty", hint=HINT)
-    separators: tuple[str, ...] = _SEPARATORS
-    if (mark := _SEPARATOR_MARK.fullmatch(lines[line])) and line + 1 < len(lines):
-        line, separators = line + 1, (mark[1],)
-    readings = [
-        _Header(line, separator, *_columns(lines[line], separator)) for separator in separators
-    ]
-    best = max(readings, key=lambda reading: sum(field is not None for field in reading.fields))
-    _check(path, best)
-    return best
-
-
-def _columns(line: str, separator: str) -> tuple[tuple[str | None, ...], tuple[str, ...]]:
-    try:
-        names = next(csv.reader([line], delimiter=separator))
-    except csv.Error:  # longer than any header
-        return (), ()
-    fields = tuple(_FIELDS.get(re.sub(r"[\s-]+", "_", name.strip().casefold())) for name in names)
-    unread = [
-        name.strip()
-        for name, field in zip(names, fields, strict=True)
-        if field is None and name.strip()
-    ]
-    return fields, tuple(f"the column {name!r} is not read" for name in unread)
-
-
-def _check(path: Path, header: _Header) -> None:
-    known = [name for name in header.fields if name]
-    if "question" not in known:
-        raise UsageError(f"{str(path)!r} has no column `question`", hint=HINT)
-    for name in known:
-        if known.count(name) > 1:
-            names = ", ".join(COLUMNS[name])
-            raise UsageError(f"{str(path)!r} has two columns for {name!r}: {names}", hint=HINT)
-
-
 def _records(
-    path: Path, lines: list[str], header: _Header, problems: list[Problem]
+    path: Path, lines: list[str], start: int, separator: str, problems: list[Problem]
 ) -> Iterator[tuple[int, list[str]]]:
     """Rows with the number of their first line. After a row that cannot be read it goes on with
     the line that follows: a quotation mark never closed must not swallow the rest."""
-    start = header.line + 1
     while start < len(lines):
-        reader = csv.reader(lines[start:], delimiter=header.separator, strict=True)
+        reader = csv.reader(lines[start:], delimiter=separator, strict=True)
         before = 0
         try:
             for cells in reader:
                 yield start + before + 1, cells
                 before = reader.line_num
         except csv.Error as error:
-            problems.append(
-                Problem(path.name, start + before + 1, f"not a row of a table: {error}")
-            )
+            reason = f"not a row of a table: {error}"
+            problems.append(Problem(path.name, start + before + 1, reason))
             start += before + 1
         else:
             return
