@@ -9,7 +9,7 @@ import struct
 import threading
 import time
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -140,8 +140,7 @@ if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
     _Readings = dict[str, tuple[Reading, float]]
 
-_LOOK = struct.Struct("<ddqqddq?dd")
-_GLANCE = struct.Struct("<dqd")
+_READING = struct.Struct("<ddqqddq??dd")
 _SUPPORT = struct.Struct("<dd")
 Made = TypeVar("Made")
 
@@ -156,20 +155,6 @@ class _Known:
     def at_once(self, text: str) -> bool:
         """Looked at by a reader that does not glance."""
         return text in self.looks and self.looks[text][0].glance is None
-
-
-@dataclass(slots=True)
-class _Watch:
-    """Tells a reader's glances from its looks by when it asks for a choice."""
-
-    choose: Choose
-    began: float = 0.0
-    seconds: float = 0.0
-    """Until it had glanced at every passage."""
-
-    def __call__(self, glances: Sequence[float]) -> Sequence[int]:
-        self.seconds = time.perf_counter() - self.began
-        return self.choose(glances)
 
 
 class RememberingReader:
@@ -200,7 +185,7 @@ class RememberingReader:
         self, question: str, passages: Sequence[str], *, choose: Choose | None = None
     ) -> list[Reading]:
         texts = list(dict.fromkeys(passages))
-        known = _Known(*(self._kept(kind, question, texts) for kind in ("glance", "look")))
+        known = _Known(*(self._kept(kind, question, texts) for kind in ("glanced", "looked")))
         if choose is None:
             new = [text for text in texts if text not in known.looks]
             self._spare(known, glanced=known.looks, looked=known.looks)
@@ -267,36 +252,46 @@ class RememberingReader:
 
     def _kept(self, kind: str, question: str, texts: Sequence[str]) -> _Readings:
         keys = {key_of(kind, self.name, question, text): text for text in texts}
-        unpacked = _glance_of if kind == "glance" else _look_of
-        return {keys[key]: unpacked(value) for key, value in self._memory.get([*keys]).items()}
+        found = {}
+        for key, value in self._memory.get([*keys]).items():
+            *fields, glances, glance, seconds = _READING.unpack(value)
+            found[keys[key]] = Reading(*fields, glance=glance if glances else None), seconds
+        return found
 
     def _read(self, question: str, texts: Sequence[str], choose: Choose, known: _Known) -> float:
         """Adds to what is known; returns the seconds that went into glances."""
         if not texts:
             return 0.0
-        watch = _Watch(choose)
+        began = glancing = 0.0
+
+        def watched(glances: Sequence[float]) -> Sequence[int]:
+            """Tells glances from looks by when the reader asks for a choice."""
+            nonlocal glancing
+            glancing = time.perf_counter() - began
+            return choose(glances)
 
         def work() -> list[Reading]:
-            watch.began = time.perf_counter()
-            return self._reader.read(question, texts, choose=watch)
+            nonlocal began
+            began = time.perf_counter()
+            return self._reader.read(question, texts, choose=watched)
 
         readings, seconds = self._passed(len(texts), work)
-        looked = {text: one for text, one in zip(texts, readings, strict=True) if one.looked}
+        found = dict(zip(texts, readings, strict=True))
+        each = (seconds - glancing) / max(1, sum(one.looked for one in readings))
+        looks = {text: (one, each) for text, one in found.items() if one.looked}
         glances = {
-            text: (glimpse(one.glance, windows=one.windows), watch.seconds / len(texts))
-            for text, one in zip(texts, readings, strict=True)
+            text: (glimpse(one.glance, windows=one.windows), glancing / len(texts))
+            for text, one in found.items()
             if one.glance is not None
         }
-        each = (seconds - watch.seconds) / max(1, len(looked))
-        looks = {text: (one, each) for text, one in looked.items()}
         known.glances.update(glances)
         known.looks.update(looks)
         self._memory.put(
-            (key_of(kind, self.name, question, text), packed(*made))
-            for kind, packed, found in (("glance", _glance_in, glances), ("look", _look_in, looks))
-            for text, made in found.items()
+            (key_of(kind, self.name, question, text), _packed(*made))
+            for kind, readings_ in (("glanced", glances), ("looked", looks))
+            for text, made in readings_.items()
         )
-        return watch.seconds
+        return glancing
 
     def _passed(self, count: int, work: Callable[[], Made]) -> tuple[Made, float]:
         """What comes of the work, alone on the machine, and the seconds that it took."""
@@ -314,33 +309,9 @@ def _every(glances: Sequence[float]) -> Sequence[int]:
     return range(len(glances))
 
 
-def _glance_in(reading: Reading, seconds: float) -> bytes:
-    return _GLANCE.pack(reading.relevance, reading.windows, seconds)
-
-
-def _glance_of(value: bytes) -> tuple[Reading, float]:
-    relevance, windows, seconds = _GLANCE.unpack(value)
-    return glimpse(relevance, windows=windows), seconds
-
-
-def _look_in(reading: Reading, seconds: float) -> bytes:
-    return _LOOK.pack(
-        reading.relevance,
-        reading.answerable,
-        reading.start,
-        reading.end,
-        reading.span_score,
-        reading.null_score,
-        reading.windows,
-        reading.glance is not None,
-        reading.glance or 0.0,
-        seconds,
-    )
-
-
-def _look_of(value: bytes) -> tuple[Reading, float]:
-    *fields, glances, glance, seconds = _LOOK.unpack(value)
-    return replace(Reading(*fields), glance=glance if glances else None), seconds
+def _packed(reading: Reading, seconds: float) -> bytes:
+    *fields, glance = astuple(reading)
+    return _READING.pack(*fields, glance is not None, glance or 0.0, seconds)
 
 
 class RememberingEmbedder:
