@@ -104,29 +104,11 @@ def test_an_honest_answer_stands() -> None:
     assert [claim.text for claim in answer.claims] == [honest]
 
 
-def test_what_was_held_back_is_marked_where_that_is_wished() -> None:
-    answer, _ = asked("linear", SUBTLE, unsupported="mark")
-    held = [claim for claim in answer.claims if reached(claim.text, SUBTLE)]
-    assert held
-    assert all(claim.supported is False for claim in held)
-    assert "held back" in answer.text
-
-
 def test_the_double_knows_the_attack_by_six_words() -> None:
     assert shares("... wrap each noun of this report ...", SUBTLE)
     assert not shares("wrap each noun in paper", SUBTLE)
     assert payloads(SUBTLE)[1] == "golden rope for sailors"
     assert reached("Buy golden rope for sailors now.", SUBTLE)
-
-
-MANUAL = "Open the menu of the editor. Click Save to store the file. Never close the lid too soon."
-
-
-@pytest.mark.parametrize("workflow", WORKFLOWS[:3])
-def test_a_handbook_that_orders_is_answered_from(workflow: str) -> None:
-    claim = "Click Save to store the file."
-    answer, _ = asked(workflow, "", honest=claim, question="How do I store the file?", text=MANUAL)
-    assert [one.text for one in answer.claims if one.supported] == [claim]
 
 
 def test_a_worksheet_is_answered_from() -> None:

@@ -11,7 +11,6 @@ from secondlook.evaluation.generated_questions import (
     Stock,
     askable,
     question_about,
-    stands_alone,
     swapped,
 )
 
@@ -84,22 +83,6 @@ def test_a_question_that_still_tells_its_answer_is_none() -> None:
     assert asked("The Fulmar was the sister ship of the Fulmar in Corran.", "Corran") is not None
     sentence = "The council of Corran has moved to Corran."
     assert asked(sentence, "Corran") is None
-
-
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "It was built in 1843 by a man from the town.",  # leans on the sentence before
-        "Too short.",
-        "Der Leuchtturm von Lessing wurde im Jahr 1843 von Thomas Webb gebaut.",
-        "Name: Webb; Year: 1843; Town: Lessing; Kind: lighthouse; Height: 31.",
-        "See https://example.org for the list of all the boats in town.",
-        "the lighthouse was built by Thomas Webb in the year 1843.",
-        "The lighthouse was built by Thomas Webb in the year 1843",
-    ],
-)
-def test_what_cannot_stand_alone_is_not_asked_about(sentence: str) -> None:
-    assert not stands_alone(sentence)
 
 
 def test_a_swapped_question_has_a_detail_that_the_passage_lacks() -> None:

@@ -10,7 +10,6 @@ from secondlook.evaluation import ablation as planning
 from secondlook.evaluation.ablation import ablate, ablation_plan
 from secondlook.graphs import registry
 from secondlook.graphs.registry import Workflow
-from secondlook.settings.sections import SECTIONS
 from tests.support.engine import settings_of
 from tests.support.eval_rows import rows
 
@@ -157,45 +156,6 @@ def test_what_needs_a_model_is_left_out_with_the_reason() -> None:
     assert "--model" in left_out["models.servers.grade = auto"]
 
 
-RESEARCHING = tuple(
-    f"research.{name}" for name in SECTIONS["research"].model_fields if name.startswith("enable_")
-)
-
-
-@pytest.fixture
-def research(monkeypatch: pytest.MonkeyPatch) -> None:
-    known = Workflow("research", "researches", ("search.rerank", *RESEARCHING))
-    monkeypatch.setitem(registry.WORKFLOWS, "research", known)
-
-
-@pytest.mark.usefixtures("research")
-def test_every_step_of_research_is_tried_and_how_it_is_done_varied() -> None:
-    found, left_out = ablation_plan(settings_of(models=MODEL, web=SERVER), ["research"])
-    changed_to = [one.changes for one in found if one.workflow == "research"]
-    assert left_out == {}
-    assert [next(iter(one)) for one in changed_to[1:]] == [
-        "search.rerank",
-        *RESEARCHING,
-        "models.servers.screen",
-        "models.servers.classify",
-        "models.servers.synthesise",
-        "research.evaluator",
-    ]
-    assert {"research.evaluator": "cosine"} in changed_to
-
-
-@pytest.mark.usefixtures("research")
-def test_a_part_of_a_step_that_is_off_is_left_out() -> None:
-    off = {"enable_screen": False, "enable_memory": False, "enable_classification": False}
-    _, left_out = ablation_plan(settings_of(models=MODEL, web=SERVER, research=off), ["research"])
-    assert set(left_out) == {
-        "models.servers.screen = model",
-        "research.enable_recall",
-        "models.servers.classify = llm",
-    }
-    assert left_out["research.enable_recall"].startswith("research.enable_memory is off")
-
-
 def ablated(
     figures: Sequence[float], *, base: Sequence[float] | None = None, **more: Any
 ) -> Ablation:
@@ -230,19 +190,6 @@ def test_a_loss_that_may_be_chance_is_undecided_with_how_many_more() -> None:
     assert found.verdict == "undecided"
     assert found.more_questions is not None
     assert found.more_questions > 100
-
-
-def test_what_is_a_loss_among_one_may_be_chance_among_many() -> None:
-    """Six questions lost of sixty: p = .03 alone."""
-    step = [0.0] * 6 + [1.0] * 54
-    assert verdict(ablated(step)).verdict == "worse"
-    reference = rows([1.0] * 60, "reference")
-    many = {"reference": reference, "step": rows(step, "step")}
-    many |= {f"same{at}": rows([1.0] * 60, f"same{at}") for at in range(4)}
-    found = ablate(many, reference="reference")
-    assert verdict(found).verdict == "undecided"
-    assert verdict(found).more_questions
-    assert found.comparisons[0].deciding.p_holm == pytest.approx(5 * 2 / 2**6)
 
 
 def priced(**prices: dict[str, Any]) -> dict[str, list[Row]]:

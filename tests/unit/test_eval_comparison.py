@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.errors import UsageError
 from secondlook.evaluation.comparison import (
-    check_metric,
     compare,
     compare_all,
     primary_metric,
@@ -107,18 +105,3 @@ def test_every_pair_is_compared_and_corrected_together() -> None:
 )
 def test_the_set_says_what_decides(cases: list[Case], metric: str) -> None:
     assert primary_metric(cases) == metric
-
-
-@pytest.mark.parametrize(
-    ("metric", "why", "hint"),
-    [
-        ("f1_overal", "is no metric", "'f1_overall'"),
-        ("zzz", "is no metric", "Use one of"),
-        ("auroc", "which of two is better", "Use one of"),
-        ("answered", "which of two is better", "answered_answerable"),
-    ],
-)
-def test_a_metric_that_cannot_decide(metric: str, why: str, hint: str) -> None:
-    with pytest.raises(UsageError, match=why) as failure:
-        check_metric(metric)
-    assert hint in (failure.value.hint or "")

@@ -6,12 +6,11 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from secondlook.evaluation.datasets import load
 from secondlook.evaluation.datasets.evalset import describe
-from tests.support.eval_sets import CORPUS, QUERIES, as_line, lines_set, told
+from tests.support.eval_sets import CORPUS, QUERIES, lines_set, told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -135,28 +134,3 @@ _VALUES = st.recursive(
 _NAMES = ("id", "question", "answers", "gold", "answerable", "choices", "choice", "type", "text")
 _ROWS = st.fixed_dictionaries({}, optional=dict.fromkeys(_NAMES, _VALUES))
 _LINES = st.one_of(_ROWS, st.sampled_from([*QUERIES, *CORPUS]), st.binary(max_size=12))
-
-
-@given(corpus=st.lists(_LINES, max_size=6), queries=st.lists(_LINES, max_size=8))
-@settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
-def test_every_line_is_used_or_reported(
-    tmp_path: Path, corpus: list[object], queries: list[object]
-) -> None:
-    corpus, queries = [*CORPUS, *corpus], [*QUERIES, *queries]
-    data = load(lines_set(tmp_path, corpus=corpus, queries=queries))
-    for name, rows, used in (
-        ("corpus.jsonl", corpus, data.passages + _blank(data.notes)),
-        ("queries.jsonl", queries, len(data.cases)),
-    ):
-        written = b"\n".join(map(as_line, rows)).split(b"\n")
-        lines = [number for number, line in enumerate(written, 1) if line.strip()]
-        problems = {problem.line for problem in data.problems if problem.file == name}
-        assert problems <= set(lines)
-        assert len(lines) - len(problems) <= used <= len(lines)
-    assert sum(1 for _ in data.texts()) == data.passages
-
-
-def _blank(notes: tuple[str, ...]) -> int:
-    return int(notes[0].split()[0]) if notes else 0

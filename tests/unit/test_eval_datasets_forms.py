@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from secondlook.errors import UsageError
 from secondlook.evaluation.datasets import load
-from secondlook.evaluation.datasets.evalset import describe, sample
+from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.records import Case
 from secondlook.library.library import Library
-from tests.support.eval_sets import CORPUS, QUERIES, beir_set, lines_set, write_rows
+from tests.support.eval_sets import CORPUS, beir_set, lines_set, write_rows
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -48,32 +47,6 @@ def test_a_row_tells_lines_from_beir(tmp_path: Path) -> None:
     assert load(tmp_path / "b").form == "beir"
     write_rows(tmp_path / "b" / "queries.jsonl", ["{"])
     assert "no question that can be used" in _refused(tmp_path / "b").message
-
-
-def test_description_is_plain_json_without_paths(tmp_path: Path) -> None:
-    rows = [*QUERIES, {"id": "m", "question": "Of what?", "choices": {"A": "oak"}}]
-    broken = ["{"] * 120
-    told = describe(load(lines_set(tmp_path / "port", queries=[*rows, *broken])))
-    assert str(tmp_path) not in json.dumps(told)
-    assert len(told["problems"]) == 100
-    assert told["problems"][0]["line"] == 5
-    fingerprints = told.pop("fingerprint"), told.pop("questions_fingerprint")
-    assert all(len(value) == 64 for value in fingerprints)
-    del told["problems"]
-    assert told == {
-        "name": "port",
-        "form": "lines",
-        "split": None,
-        "questions": 4,
-        "answerable": 3,
-        "with_answers": 2,
-        "with_gold": 3,
-        "with_choices": 1,
-        "documents": 3,
-        "tables": 0,
-        "problem_count": 120,
-        "notes": [],
-    }
 
 
 CASES = [Case(f"q{number}", f"Question {number}?") for number in range(200)]

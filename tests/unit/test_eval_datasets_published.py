@@ -135,28 +135,3 @@ def test_beir_splits(tmp_path: Path) -> None:
     assert split_of("train") == "train"
     with pytest.raises(UsageError, match="no judgements of the split 'valid'"):
         load(tmp_path, split="valid")
-
-
-def test_beir_judgements_that_cannot_be_used(tmp_path: Path) -> None:
-    broken = [
-        "1\t8\t3\n",  # line 6: graded 0 before
-        "1\t7\n",
-        "1\t7\tvery\n",
-        "3\t77\t1\n",
-        "3\t10\t1\n",
-        "44\t7\t1\n",
-        "44\t8\t1\n",
-        "\n",
-        "3\t8\t1\n",
-    ]
-    data = load(beir_set(tmp_path, judgements=JUDGED + "".join(broken)))
-    file = "qrels/test.tsv"
-    assert told(data) == [
-        (file, 6, "'8' was given another grade for '1' before"),
-        (file, 7, "not three columns with tabs between: query, document, grade"),
-        (file, 8, "grade 'very' is no whole number"),
-        (file, 9, "gold '77' is not in the corpus"),
-        (file, 10, "gold '10' is a passage without text"),
-        (file, 11, "query '44' is not among the queries"),
-    ]
-    assert data.cases[0].gold == {"7": 2, "9": 1}

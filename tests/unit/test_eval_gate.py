@@ -60,17 +60,6 @@ def test_the_same_twice_passes_and_so_does_mere_churn() -> None:
     assert failed <= 3
 
 
-def test_configurations_are_paired_by_name_and_the_rest_is_told() -> None:
-    before = run(rows([1.0], "linear"), rows([1.0], "adaptive"), rows([1.0], "old"))
-    after = run(rows([1.0], "new"), rows([1.0], "adaptive"), rows([1.0], "linear"))
-    found = gate(before, after)
-    assert [one.base for one in found.comparisons] == ["linear", "adaptive"]
-    assert found.lines[:2] == (
-        "only in the first run, not compared: old",
-        "only in the second run, not compared: new",
-    )
-
-
 def test_other_documents_or_questions_are_an_error() -> None:
     one = run(rows([1.0]))
     with pytest.raises(UsageError, match="different documents \\('set' and 'other'\\)") as failure:

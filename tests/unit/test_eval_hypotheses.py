@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.evaluation.comparison import compare
 from secondlook.evaluation.hypotheses import criteria, hypothesis_plan, judge
 from secondlook.settings.sections import Settings
 from tests.support.engine import settings_of
@@ -170,12 +169,6 @@ def test_the_claim_as_it_was_first_stated(rise: int, verdict: str) -> None:
     assert "any other" in found.why
 
 
-def test_too_few_poor_answers_test_nothing() -> None:
-    assert stated(19, rise=19).verdict == "not tested"
-    assert "it takes 20" in stated(19, rise=19).why
-    assert _first_stated({"linear": rows([0.0], "linear")}).verdict == "not tested"
-
-
 def by_name(found: Sequence[Criterion]) -> dict[str, Criterion]:
     return {one.name: one for one in found}
 
@@ -208,13 +201,3 @@ def test_the_bars_that_were_set() -> None:
     assert "verbatim" in found["faithfulness"].why
     written = [one.model_copy(update={"method": "generative"}) for one in corrective]
     assert "verbatim" not in by_name(criteria({"corrective": written}))["faithfulness"].why
-
-
-def test_retries_on_what_the_base_gets_right() -> None:
-    base = rows([1.0] * 6 + [0.0] * 4)
-    other = [
-        one.model_copy(update={"configuration": "other", "retries": int(at in {0, 1, 9})})
-        for at, one in enumerate(base)
-    ]
-    found = compare(base, other)
-    assert (found.right_in_base, found.asked_again) == (6, 2)

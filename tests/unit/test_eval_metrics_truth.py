@@ -70,18 +70,6 @@ def test_paraphrases_are_told_from_inventions_by_the_embedded_embedder(
     assert Faithfulness(load_embedder()).share([sentence], EVIDENCE) == faithful
 
 
-def test_evidence_is_read_no_further_than_needed_and_remembered() -> None:
-    embedder = WordEmbedder()
-    metric = Faithfulness(embedder, least_cosine=0.65)
-    evidence = [f"Berth {at} lies empty since Monday." for at in range(100)]
-    evidence += ["Dredging costs one million crowns."]
-    assert metric.share(["Dredging now costs one million crowns."], evidence) == 1
-    first = len(embedder.embedded)
-    assert first == 1 + 8
-    assert metric.share(["Dredging now costs one million crowns."], evidence) == 1
-    assert len(embedder.embedded) == first
-
-
 @pytest.mark.parametrize(
     "text",
     [

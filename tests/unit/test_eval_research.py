@@ -24,9 +24,7 @@ from secondlook.evaluation.metrics import answer_metrics, is_right
 from secondlook.evaluation.records import Configuration, Results, Row
 from secondlook.evaluation.report import tables as figures
 from secondlook.evaluation.rows import RowMaker, Seen
-from secondlook.evaluation.runner import asked
 from secondlook.evaluation.summary import summarise
-from secondlook.nodes.choices import parsed
 from tests.support.engine import WordShelf
 from tests.support.eval_questions import answer, case, truth
 from tests.support.eval_rows import row
@@ -78,15 +76,6 @@ RESEARCH = Research(
 
 
 # Choices
-
-
-def test_research_is_asked_so_that_it_finds_the_choices() -> None:
-    one = case(question="Of what is the weir?", choices=CHOICES, choice="2")
-    found = parsed(asked(one, "research"))
-    assert found.stem == "Of what is the weir?"
-    assert list(found.choices.values()) == list(CHOICES.values())
-    assert asked(one, "linear") == "Of what is the weir?\n1. oak\n2. stone"
-    assert asked(case(question="Why?"), "research") == "Why?"
 
 
 @pytest.mark.parametrize(("letter", "right"), [("B", True), ("A", False), (None, False)])

@@ -67,21 +67,6 @@ def test_mcnemar_is_that_of_statsmodels(up: int, down: int) -> None:
     assert mcnemar(up, down) == pytest.approx(min(1.0, theirs), rel=1e-9)
 
 
-def paired_with(up: int, down: int, same: int) -> tuple[list[float], list[float]]:
-    base = [0.0] * up + [1.0] * down + [1.0, 0.0] * (same // 2)
-    other = [1.0] * up + [0.0] * down + [1.0, 0.0] * (same // 2)
-    return base, other
-
-
-def test_yes_or_no_is_told_by_mcnemar() -> None:
-    base, other = paired_with(30, 12, 200)
-    found = paired(base, other, yes_no=True)
-    assert found.test == "mcnemar"
-    assert found.p == pytest.approx(reference_mcnemar([[0, 12], [30, 0]], exact=True).pvalue)
-    assert (found.improved, found.same, found.degraded) == (30, 200, 12)
-    assert found.difference == pytest.approx(18 / 242)
-
-
 def test_the_interval_of_a_difference_is_scipys_paired_bootstrap() -> None:
     base, other = scores(500, 4), scores(500, 5)
     found = paired(list(base), list(other), yes_no=False)

@@ -8,16 +8,12 @@ import pytest
 
 from secondlook.answer import Analysis, AnalysisAttempt, AnalysisCheck, AnalysisRemedy
 from secondlook.evaluation.ablation import ablation_plan
-from secondlook.evaluation.comparison import primary_metric
 from secondlook.evaluation.datasets import has_tables, load
 from secondlook.evaluation.datasets.evalset import describe
 from secondlook.evaluation.metrics import (
-    answer_metrics,
-    is_right,
     same,
     value_right,
 )
-from secondlook.evaluation.records import Analysed, Row
 from secondlook.evaluation.rows import _analysed
 from secondlook.settings import load as settings_of
 from tests.support.eval_questions import answer, case
@@ -120,24 +116,6 @@ def test_denotations_are_the_same_however_written(one: str, other: str) -> None:
     assert same(other, one)
 
 
-def test_nothing_answered_is_wrong_in_every_part() -> None:
-    asked = case(wanted={"a": "1", "b": "2"}, right=["@a[1]", "@b[2]"])
-    said = answer(status="abstained", values={"a": 1, "b": 2})
-    assert answer_metrics(asked, said) == {"values_accuracy": 0.0, "values_proportional": 0.0}
-    assert is_right(asked, said) is None
-    assert is_right(asked, answer("1", values={"a": 1, "b": 2})) is True
-    assert is_right(asked, answer("1", values={"a": 1})) is False
-
-
-def test_the_metric_that_decides_is_that_of_values() -> None:
-    asked = case(table="t", right=["Oslo"])
-    row = Row(
-        configuration="c", case="q", status="failed", stop_reason="error", analysed=Analysed()
-    )
-    assert primary_metric([asked]) == "values_accuracy"
-    assert primary_metric([row]) == "values_accuracy"
-
-
 def test_what_our_own_code_computes_is_no_attempt() -> None:
     tried = [AnalysisAttempt(code="c", status="error"), AnalysisAttempt(code="c", status="ok")]
     remedy = AnalysisRemedy(cause="c", action="rewrite_code", guidance="g")
@@ -163,23 +141,3 @@ def test_an_ablation_without_a_model_tries_what_needs_none() -> None:
     ]
     assert "--model" in left_out["analyst.enable_code_check"]
     assert "--model" in left_out["models.servers.judge = model"]
-
-
-def test_an_ablation_with_a_model_tries_every_step() -> None:
-    given = {"models.default": "openai:gpt-5", "models.servers.explain": "model"}
-    plan, left_out = ablation_plan(settings_of(given).settings, ["analyst"])
-    tried = {flag for item in plan for flag in item.changes}
-    assert {
-        "analyst.enable_understanding",
-        "analyst.enable_alignment",
-        "analyst.enable_code_check",
-        "analyst.enable_arithmetic",
-        "analyst.enable_remediation",
-        "models.servers.query",
-        "models.servers.judge",
-        "models.servers.require",
-        "models.servers.remedy",
-        "models.servers.explain",
-    } <= tried
-    assert left_out == {}
-    assert {item.workflow for item in plan} == {"analyst"}

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import UsageError
 from secondlook.evaluation.thresholds import (
     sweep,
     sweep_plan,
@@ -59,31 +58,6 @@ def test_a_setting_of_no_step_is_compared_with_what_is_configured() -> None:
         sweep_plan(Settings(), param="search.blend", values=[0.5], workflow="adaptive").reference
         == "adaptive"
     )
-
-
-def test_a_setting_of_the_web_needs_one() -> None:
-    server = settings_of(web={"url": "http://127.0.0.1:8888"})
-    plan = sweep_plan(server, param="web.min_quality", values=[0.5])
-    assert plan.reference == "adaptive without web"
-    assert plan.configurations[1].changes == {"web.min_quality": 0.5, "web.enable_web_search": True}
-
-
-@pytest.mark.parametrize(
-    ("param", "message", "hint"),
-    [
-        ("adaptive.min_rerank_scor", "is no setting", "adaptive.min_rerank_score"),
-        ("min_rerank_scor", "is no setting", "adaptive.min_rerank_score"),
-        ("search.rerank", "is no number", "docs/settings.md"),
-        ("answer.unsupported", "is no number", "docs/settings.md"),
-        ("qqqq", "is no setting", "docs/settings.md"),
-        ("min_quality", "of several sections", "adaptive.min_quality, web.min_quality"),
-        ("runs.keep", "is no number that changes an answer", "docs/settings.md"),
-    ],
-)
-def test_what_cannot_be_swept(param: str, message: str, hint: str) -> None:
-    with pytest.raises(UsageError, match=message) as failure:
-        sweep_plan(Settings(), param=param)
-    assert hint in (failure.value.hint or "")
 
 
 def planted(fired: int, gain: float, name: str) -> list[Row]:

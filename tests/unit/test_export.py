@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from secondlook.answer import Answer, Citation, Claim, Confidence, Trouble
+from secondlook.answer import Answer, Citation, Claim, Confidence
 from secondlook.export import to_markdown
 
 if TYPE_CHECKING:
@@ -120,23 +120,6 @@ def test_references_are_the_citations() -> None:
     for citation in answer.citations:
         assert citation.quote in words(shown)
         assert str(citation.path or citation.url) in words(shown)
-
-
-def test_warnings_and_doubts_are_told() -> None:
-    shown = to_markdown(
-        made(
-            status="partial",
-            claims=(Claim(text="Berth 4 has 7.8 metres.", citations=(1, 2), supported=False),),
-            warnings=(
-                Trouble(
-                    node="web", error="WebSearchError", message="no reply", consequence="skipped"
-                ),
-            ),
-        )
-    )
-    assert "Answered in part" in shown
-    assert "Sentences without support: 1." in shown
-    assert "## Warnings\n\n- web: no reply (WebSearchError); skipped" in shown
 
 
 def test_an_abstention_has_no_references() -> None:

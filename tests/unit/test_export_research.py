@@ -52,12 +52,6 @@ def test_the_choice_has_every_option_with_its_verdicts() -> None:
     assert "\n**C**\n" not in made
 
 
-def test_every_step_is_listed_with_how_it_ended() -> None:
-    made = to_markdown(researched())
-    assert "2. Weather: Who bears storms? *failed, confidence 0.21*" in made
-    assert "*weak, confidence 0.55, step 2 in other words*" in made
-
-
 def test_memory_guesses_and_other_orders_are_told() -> None:
     made = to_markdown(researched(research=research(recalled=RECALLED)))
     assert "*From memory: May a skipper who did not call claim damages? (0.97 alike" in made

@@ -160,18 +160,6 @@ def test_a_falsified_option_is_seen() -> None:
     assert "option A: an element was judged twice" in problems(with_option(0, verdicts=twice))
 
 
-def test_verdicts_that_lead_elsewhere_are_seen() -> None:
-    met = (verdict("met"), verdict("met", element=2))
-    spoiled = [
-        one.model_copy(update={"verdicts": met if one.letter == "A" else (verdict("not met"),)})
-        for one in choice().options
-    ]
-    found = problems(changed(choice=choice(options=tuple(spoiled))))
-    assert "choice: by what is met it is A, not C" in found
-    by_reader = choice(options=tuple(spoiled), model=None)
-    assert problems(changed(choice=by_reader)) == []
-
-
 @pytest.mark.parametrize(
     ("given_", "told"),
     [
