@@ -613,13 +613,11 @@ def report(pairs: Sequence[tuple[Row, Row]]) -> str:
             higher, lower = sum(one > 0 for one in moved), sum(one < 0 for one in moved)
             below.append(f"\n{name}: {len(changed)} changed, {higher} score higher, {lower} lower")
             for a, b in changed:
-                below.append(
-                    f"  {a['score']:.2f} > {b['score']:.2f}  {a.get('question') or a['id']}"
-                )
-                sides = [f"{r['status']}/{r['stop']}: {r.get('said')}" for r in (a, b)]
-                below += [f"    before  {sides[0]}", f"    after   {sides[1]}"] * (
-                    a["set"] in SHOWN
-                )
+                ends = [f"{one['status']}/{one['stop']}" for one in (a, b)]
+                told = f"{a['score']:.2f} > {b['score']:.2f}  {' > '.join(dict.fromkeys(ends))}"
+                below.append(f"  {told}  {a.get('question') or a['id']}")
+                if a["set"] in SHOWN and a["said"] != b["said"]:
+                    below += [f"    before  {a['said']}", f"    after   {b['said']}"]
     return "\n".join(out + below)
 
 

@@ -70,8 +70,8 @@ def test_a_changed_answer_is_shown_beside_the_old_one() -> None:
     after = [row(0, score=0.5, short="x", said="Lyon"), *BEFORE[1:3]]
     told = report(list(zip(BEFORE[:3], after, strict=True)))
     assert "squad2-dev: 1 changed, 1 score higher, 0 lower" in told
-    assert "before  abstained/low_confidence: Paris" in told
-    assert "after   answered/answered: Lyon" in told
+    assert "abstained/low_confidence > answered/answered  Question 0?" in told
+    assert "before  Paris\n    after   Lyon" in told
 
 
 def test_texts_of_other_sets_are_not_written(tmp_path: Path) -> None:
