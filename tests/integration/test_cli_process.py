@@ -137,7 +137,7 @@ def test_ctrl_c_keeps_what_is_reported_and_the_same_command_completes_it(tmp_pat
     arguments = ["add", "--json", str(documents), "--library", str(tmp_path / "lib")]
     done = subprocess.run(
         [sys.executable, "-c", STOPPING_ITSELF, *arguments],
-        env=environment({"SECONDLOOK_INGEST_COMMIT_PASSAGES": "5"}),
+        env=environment(),
         capture_output=True,
         timeout=120,
         check=False,
@@ -155,7 +155,9 @@ def test_ctrl_c_keeps_what_is_reported_and_the_same_command_completes_it(tmp_pat
 STOPPING_ITSELF = """
 import os, signal, sys
 from contextlib import contextmanager
-import secondlook.cli.add as add
+import secondlook.cli.library as add
+from secondlook.library import ingest
+ingest._COMMIT_PASSAGES = 5
 
 @contextmanager
 def shown_progress(call):

@@ -61,7 +61,6 @@ class Run:
 
 def add(folder: Path, library: Path, mark: str) -> dict[str, Any]:
     settings = {
-        "SECONDLOOK_INGEST_IDLE_SECONDS": "20",
         "SECONDLOOK_INGEST_WORKERS": "2",
         "HOSTILE_MARK": mark,
     }

@@ -239,9 +239,13 @@ def test_ctrl_c_in_the_middle(tmp_path: Path) -> None:
         words = " ".join(f"ferry{number}x{place}" for place in range(300))
         (papers / f"note{number:02}.txt").write_text(words)
     command = [*SECONDLOOK, "add", str(papers), "--library", str(library)]
+    often = (
+        "import sys; from secondlook.library import ingest; ingest._COMMIT_PASSAGES = 5; "
+        "from secondlook.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
     with subprocess.Popen(
-        command,
-        env=environment({"SECONDLOOK_INGEST_COMMIT_PASSAGES": "5"}),
+        [sys.executable, "-c", often, *command[len(SECONDLOOK) :]],
+        env=environment(),
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,

@@ -25,7 +25,8 @@ WORDS = ("tide", "quay", "basin", "crane", "pilot", "berth", "lock", "buoy", "ro
 KILLS = 50 if os.environ.get("SECONDLOOK_SOAK") else 3
 ADD = """
 import sys
-from secondlook.library import Library
+from secondlook.library import Library, ingest
+ingest._COMMIT_PASSAGES, ingest._COMMIT_SECONDS = 12, 1.0
 with Library.open(sys.argv[2]) as library:
     library.add([sys.argv[1]], prune=True, done=lambda c: print(c.change, c.path, flush=True))
 """
@@ -59,12 +60,10 @@ def write_second_state(folder: Path) -> None:
 
 
 def start(folder: Path, library: Path) -> subprocess.Popen[str]:
-    settings = {"SECONDLOOK_INGEST_COMMIT_PASSAGES": "12", "SECONDLOOK_INGEST_COMMIT_SECONDS": "1"}
     return subprocess.Popen(
         [sys.executable, "-c", ADD, folder, library],
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | settings,
     )
 
 

@@ -194,7 +194,6 @@ def test_a_collector_is_sent_every_span_before_the_program_ends(settings: Settin
                 "SECONDLOOK_LIBRARY_PATH": str(settings.library.path),
                 "SECONDLOOK_RUNS_PATH": str(settings.runs.path),
                 "SECONDLOOK_ANSWER_WORKFLOW": "linear",
-                "SECONDLOOK_TELEMETRY_ENABLE": "true",
                 "SECONDLOOK_TELEMETRY_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
                 "HOME": str(settings.library.path),
             },

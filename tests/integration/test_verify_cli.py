@@ -187,14 +187,3 @@ def test_a_huge_file_is_refused_unread(
 def test_what_windows_shells_write_is_read(library: Library, file: Path, encoding: str) -> None:
     file.write_text(file.read_text("utf-8"), encoding=encoding)
     assert run(file, "--library", library.path) == 0
-
-
-def test_the_threshold_is_the_setting(
-    library: Library,
-    file: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("SECONDLOOK_ANSWER_MIN_SUPPORT", "1.0")
-    assert run(file, "--library", library.path) == 1
-    assert "less than 1.00" in capsys.readouterr().out
