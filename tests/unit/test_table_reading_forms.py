@@ -9,10 +9,17 @@ from typing import Any
 import duckdb
 import pytest
 
+from secondlook.tables.cells import (
+    BOOLEAN,
+    INTEGER,
+    ISO_DATE,
+    ISO_DATETIME,
+    MISSING,
+    NUMBER,
+    OTHERWISE_MISSING,
+    Form,
+)
 from secondlook.tables.column_types import infer
-from secondlook.tables.dates import ISO_DATE, ISO_DATETIME
-from secondlook.tables.forms import MISSING, OTHERWISE_MISSING, Form
-from secondlook.tables.numbers import BOOLEAN, INTEGER, NUMBER
 
 at = datetime.fromisoformat
 CASES: list[tuple[list[str], str, list[Any]]] = [

@@ -19,29 +19,29 @@ from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import TableError
-from secondlook.tables.dates import iso_form, local_form, written_form
-from secondlook.tables.forms import (
+from secondlook.tables.cells import (
     BLANKS,
-    MISSING,
-    OTHERWISE_MISSING,
-    TEXT,
-    Form,
-    identifier,
-    present,
-    quoted,
-    says_missing,
-)
-from secondlook.tables.numbers import (
     BOOLEAN,
     INTEGER,
+    MISSING,
     NUMBER,
+    OTHERWISE_MISSING,
+    TEXT,
     Decimal,
     Decorated,
+    Form,
     decorated_number,
     dots_may_group,
     grouped_by_dots,
+    identifier,
     is_code,
+    iso_form,
+    local_form,
     plain_number,
+    present,
+    quoted,
+    says_missing,
+    written_form,
 )
 
 if TYPE_CHECKING:

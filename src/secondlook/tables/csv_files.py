@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from secondlook.errors import LimitExceeded, NoText, Unsupported
 from secondlook.retrieval.parse.source import is_text
+from secondlook.tables.cells import BLANKS
 from secondlook.tables.column_types import (
     Cells,
     Part,
@@ -23,7 +24,6 @@ from secondlook.tables.column_types import (
     notes_of,
     numbered,
 )
-from secondlook.tables.forms import BLANKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText, TableError
 from secondlook.retrieval.parse.source import BROKEN_ZIP
+from secondlook.tables.cells import identifier, quoted
 from secondlook.tables.column_types import (
     Cells,
     Converted,
@@ -26,7 +27,6 @@ from secondlook.tables.column_types import (
     rows_part,
 )
 from secondlook.tables.csv_files import delimited_part
-from secondlook.tables.forms import identifier, quoted
 from secondlook.tables.read import kind_of, suffix_of, unpacked
 
 if TYPE_CHECKING:

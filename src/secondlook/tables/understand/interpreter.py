@@ -10,7 +10,7 @@ from secondlook.tables.query import Filter
 from secondlook.tables.resolver import Resolver
 from secondlook.tables.table import NUMERIC
 from secondlook.tables.understand import charts, rows, statistics
-from secondlook.tables.understand.doubt import DROPPED_GROUP, EACH, STEMMED_FILLER, columns_used
+from secondlook.tables.understand.question import DROPPED_GROUP, EACH, STEMMED_FILLER, columns_used
 from secondlook.tables.understand.readings import queries, wanted_of
 from secondlook.tables.understand.selection import cued
 from secondlook.tables.words import STOP_WORDS, atoms, same_word, stem

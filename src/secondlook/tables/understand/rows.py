@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from secondlook.errors import TableError
 from secondlook.tables.query import Order
 from secondlook.tables.resolver import Resolved
-from secondlook.tables.understand import counting, superlatives
 from secondlook.tables.understand.drafts import (
     Draft,
     Parsed,
@@ -22,6 +21,7 @@ from secondlook.tables.understand.drafts import (
     score,
     shares,
 )
+from secondlook.tables.understand.families import counting_drafts, superlative_drafts, yes_no_drafts
 from secondlook.tables.understand.readings import Output, Reading
 from secondlook.tables.understand.sentence import sentence
 
@@ -131,10 +131,10 @@ def _names_a_row(choice: Choice) -> bool:
 
 FAMILIES = (
     lookup_drafts,
-    counting.drafts,
-    superlatives.drafts,
+    counting_drafts,
+    superlative_drafts,
     neighbour_drafts,
-    counting.yes_no_drafts,
+    yes_no_drafts,
 )
 MOST_COMPUTED = 24
 """Drafts of a question that are computed to see what they come to, the likeliest first."""

@@ -3,29 +3,41 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from secondlook.tables.query import Filter, Key, Order, Query
-from secondlook.tables.understand.doubt import doubt_of, drops_something
-from secondlook.tables.understand.lexicon import other_work, p_cases, spans_of
-from secondlook.tables.understand.measures import plain_plans, plan_for
+from secondlook.tables.understand.lexicon import Said, other_work, p_cases, spans_of, statistics_in
 from secondlook.tables.understand.question import (
+    PAIRED,
     Plan,
     Sheet,
+    Target,
     columns_of,
+    doubt_of,
+    drops_something,
     is_a_label,
     numeric_targets,
+    of_derived,
+    of_mention,
     output,
     said_of,
+    share_of_words,
+    statistic_of,
     take_apart,
+    targets,
 )
 from secondlook.tables.understand.readings import Output, Reading
+from secondlook.tables.words import STOP_WORDS, atoms, same_word, squeezed, stem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Literal
 
-    from secondlook.tables.resolver import AskedTable, Resolved, Resolver
+    from secondlook.tables.query import Condition
+    from secondlook.tables.resolver import AskedTable, Mention, Resolved, Resolver
+    from secondlook.tables.understand.lexicon import Kind
     from secondlook.tables.understand.question import Asked
     from secondlook.tables.understand.readings import Wanted
 
@@ -270,3 +282,361 @@ def _outputs(wanted: Wanted, entity: str, measure: str, count: int) -> tuple[Out
         Output(texts[0], entity, every=every),
         *(Output(one, measure, decimals=decimals[one], every=every) for one in numbers),
     )
+
+
+# What a question wants when it gives no names: its statistics, each with its columns.
+
+ANY_COLUMN: frozenset[Kind] = frozenset(
+    {"missing", "missing_share", "distinct", "mode", "min", "max"}
+)
+"""What can be told of a column that holds no numbers."""
+OVERRULED: frozenset[Kind] = frozenset({"min", "max", "count", "sum", "mean", "share"})
+"""Words that are no statistic of their own beside a correlation or outliers."""
+
+
+HAVING = re.compile(r"\b(?:have|has|had|having|with|whose|where)\b", re.IGNORECASE)
+OF_THE = re.compile(r"\s*(?:of )?(?:the )?(?:all )?[\"'\u201c]?", re.IGNORECASE)
+BESIDE = re.compile(
+    r"[\"'\u201d)]?(?:\s*columns?)?\s*(?:,|and|&|or|as well as|to|/|,\s*and)?\s*(?:of )?"
+    r"(?:the )?(?:column )?[(\"'\u201c]?",
+    re.IGNORECASE,
+)
+"""Between two columns of one statistic; anything else makes the second a condition."""
+THAN_A_MEASURE = re.compile(
+    r"\b(?:above|below|over|under|than|exceed\w*|equal to|beyond)\s+(?:or equal to )?"
+    r"(?:the |its |an? )?"
+    r"(?:overall |total )?(?:average|mean|median|maximum|minimum|mode|standard|sum|total)\b",
+    re.IGNORECASE,
+)
+"""A condition that takes a computation of its own."""
+NAMES_A_THING = re.compile(
+    r"\s*(?:(?:from|in|at|on) )?(?:which|who|whom|where|when)\b", re.IGNORECASE
+)
+"""Asks for what has the most, not how much it is."""
+
+
+def plain_plans(asked: Asked) -> list[Plan]:
+    if THAN_A_MEASURE.search(asked.text[: asked.question]):
+        return []
+    said = _joined([one for one in asked.said if asked.in_question(one.start)])
+    kinds = {one.kind for one in said}
+    if kinds & {"correlation", "covariance"}:
+        return _of_pair(asked, [one for one in said if one.kind not in OVERRULED])
+    if kinds and kinds <= {"min", "max"} and NAMES_A_THING.match(asked.text):
+        return []
+    said = _not_overruled(said)
+    made = of_derived(asked)
+    if made is not None:
+        return [Plan(one.kind, (made,), at=one.at) for one in said if one.kind not in PAIRED]
+    return _of_trend(asked) if "slope" in kinds else _by_segments(asked, said)
+
+
+def _not_overruled(said: list[Said]) -> list[Said]:
+    """`the number of outliers` is no count of rows."""
+    kinds = {one.kind for one in said}
+    if kinds & {"outliers", "missing", "missing_share"}:
+        return [one for one in said if one.kind not in OVERRULED]
+    return [one for one in said if one.kind == "share"] if "share" in kinds else said
+
+
+def _by_segments(asked: Asked, said: list[Said]) -> list[Plan]:
+    """Nothing where one of the statistics has no column, or a column no place beside another."""
+    if _stands_apart(asked, said):
+        return []
+    plans = [
+        _plan_of(asked, one, column)
+        for statistics, columns in _segments(asked, said)
+        for column in (*columns,) or (None,)
+        for one in statistics
+    ]
+    return [plan for plan in plans if plan is not None] if all(plans) else []
+
+
+def _joined(said: list[Said]) -> list[Said]:
+    """`what percentage of X is missing` names one statistic with two words."""
+    kinds = {one.kind for one in said}
+    if not {"share", "missing"} <= kinds:
+        return said
+    rest = [one for one in said if one.kind not in {"share", "missing"}]
+    first = next(one for one in said if one.kind in {"share", "missing"})
+    return [replace(first, kind="missing_share"), *rest]
+
+
+def _plan_of(asked: Asked, said: Said, target: Target | None) -> Plan | None:
+    if said.kind == "count" and re.search(r"\bcolumns\b", asked.text[: asked.question]):
+        return None
+    if said.kind == "count":
+        return _count_plan(asked, said, target)
+    if said.kind == "share":
+        return share_of_rows(asked)
+    if target is None or statistic_of(asked, said.kind) in PAIRED:
+        return None
+    return Plan(said.kind, (target,), at=said.at)
+
+
+def _count_plan(asked: Asked, said: Said, target: Target | None) -> Plan | None:
+    """Rows; but of a column of amounts (`how many units`) their sum, and of one of names that
+    repeat (`how many regions`) the different ones."""
+    if target is not None and not is_a_label(asked, target.term.column):
+        return Plan("sum", (target,)) if _of_what_follows(asked, said, target) else None
+    named = _counted(asked, said)
+    if named is None:
+        return Plan("count", ())
+    # Of chosen rows it may mean either.
+    return None if asked.clauses else Plan("distinct", (of_mention(named.resolved),))
+
+
+def _of_what_follows(asked: Asked, said: Said, target: Target) -> bool:
+    """`how many products have a price` does not count the price."""
+    first = next((one for one in asked.mentions if one.start >= said.end), None)
+    if first is None or first.resolved.column != target.term.column:
+        return first is None
+    return HAVING.search(asked.text[said.end : first.start]) is None
+
+
+def _counted(asked: Asked, said: Said) -> Mention | None:
+    """The column right after the count, where its values repeat and are no numbers."""
+    for one in asked.mentions:
+        profile = asked.table.profile.column(one.resolved.column)
+        between = asked.text[said.end : one.start] if one.start >= said.end else "?"
+        away = {each.key.column for each in asked.groups}
+        away |= {column for clause in asked.clauses for column in columns_of(clause)}
+        if OF_THE.fullmatch(between) and profile and one.resolved.column not in away:
+            repeats = profile.distinct < profile.rows
+            return one if repeats and not asked.is_number(one.resolved.column) else None
+    return None
+
+
+def share_of_rows(asked: Asked) -> Plan | None:
+    """Of all rows, those that meet the one condition of the question."""
+    if len(asked.clauses) != 1:
+        return None
+    (one,) = asked.clauses
+    return Plan("share", (), (one.condition,), said=one.said)
+
+
+def _segments(asked: Asked, said: list[Said]) -> list[tuple[list[Said], list[Target]]]:
+    """Statistics with the columns that follow them: `mean and median of A, and the sum of B`."""
+    away = {one.key.column for one in asked.groups}
+    columns = [
+        one
+        for one in asked.mentions
+        if asked.in_question(one.start) and one.resolved.column not in away
+    ]
+    segments: list[tuple[list[Said], list[Target]]] = []
+    before: list[Target] = []
+    events: list[Said | Mention] = [*said, *columns]
+    for one in sorted(events, key=lambda one: one.start):
+        if isinstance(one, Said):
+            if not segments or segments[-1][1]:
+                segments.append(([], []))
+            segments[-1][0].append(one)
+            continue
+        kinds = {each.kind for each in segments[-1][0]} if segments else set()
+        target = _target(asked, one, kinds)
+        if target is not None:
+            (segments[-1][1] if segments else before).append(target)
+    if segments and not segments[-1][1]:
+        segments[-1][1].extend(before)
+    return segments
+
+
+def _stands_apart(asked: Asked, said: list[Said]) -> bool:
+    """`the mean of units for orders with a discount` is no mean of the discount."""
+    away = {one.key.column for one in asked.groups}
+    away |= {column for clause in asked.clauses for column in columns_of(clause)}
+    columns = [
+        one
+        for one in asked.mentions
+        if asked.is_number(one.resolved.column) and one.resolved.column not in away
+    ]
+    return any(
+        one.resolved.column != other.resolved.column
+        and not any(one.end <= each.start < other.end for each in said)
+        and BESIDE.fullmatch(asked.text[one.end : other.start]) is None
+        for one, other in pairwise(columns)
+    )
+
+
+def _target(asked: Asked, mention: Mention, kinds: set[Kind]) -> Target | None:
+    free = numeric_targets(asked, [mention])
+    if free:
+        return free[0]
+    return of_mention(mention.resolved) if kinds and kinds <= ANY_COLUMN else None
+
+
+def _of_pair(asked: Asked, said: list[Said]) -> list[Plan]:
+    both = targets(asked, 2)
+    if len(both) != 2:  # noqa: PLR2004
+        return []
+    kinds = dict.fromkeys(one.kind for one in said if one.kind != "count")
+    return [Plan(kind, tuple(both)) for kind in kinds if statistic_of(asked, kind) in PAIRED]
+
+
+def _of_trend(asked: Asked) -> list[Plan]:
+    from secondlook.tables.resolver import Resolved
+    from secondlook.tables.understand.selection import the_date
+
+    column, dated = targets(asked, 1), the_date(asked.table)
+    if not column or dated is None:
+        return []
+    time = of_mention(Resolved(dated, asked.table.table.id, dated, 1.0, "exact"))
+    return [Plan("slope", (column[0], time))]
+
+
+# Wanted names such as `mean_fare_class1`: which statistic, which column, which rows they mean.
+
+_SAYS_NOTHING = """value values val column result results test status is are after before removal
+removed removing new old original initial raw transformed coefficient num number no type strength
+relationship overall
+dataset data calculated computed score r distribution dist outcome conclusion category class of in
+the for and with final given output answer float int string list name cleaned imputed normalized
+filled significance significant detected identified count total remaining without outliers outlier
+shapiro wilk ks kolmogorov smirnov anderson darling pearson spearman iqr zscore z method
+stat statistic statistics variable feature group all positive negative"""
+SAYS_NOTHING = frozenset(_SAYS_NOTHING.split())
+GONE = frozenset({"missing", "null", "nulls", "nan", "na"})
+SHARES = frozenset({"pct", "percentage", "percent", "share", "ratio", "proportion", "rate"})
+ONE, TWO = 1, 2
+TESTS: tuple[Kind, ...] = ("normality", "correlation", "skewness")
+"""What is turned into words."""
+FOR_WORDS: tuple[tuple[Kind, tuple[str, ...]], ...] = (
+    ("normality", ("normal", "dist", "distribution", "normality", "shapiro", "ks", "anderson")),
+    (
+        "correlation",
+        ("correlat", "relationship", "strength", "association", "corr", "linear", "signific"),
+    ),
+    ("skewness", ("skew", "skewness", "symmetry")),
+)
+
+
+def plan_for(asked: Asked, name: str) -> Plan | None:
+    words = [atom.text for atom in atoms(name)]
+    text = " ".join(words)
+    said = statistics_in(text)
+    form = asked.wanted.forms.get(name, ())
+    if not form and name in asked.wanted.texts:
+        return None
+    kind, at = _kind(asked, words, said, form)
+    if kind is None:
+        return None
+    if kind == "share":
+        plan = share_of_rows(asked)
+        return replace(plan, name=name) if plan else None
+    covered = {word for one in said for word in text[one.start : one.end].split()}
+    left = [word for word in words if word not in covered and word not in STOP_WORDS]
+    chosen, left = _columns(asked, kind, left)
+    if chosen is None:
+        return None
+    where, rows, left = _rows(asked, left, {one.term.column for one in chosen})
+    unknown = [word for word in left if word not in SAYS_NOTHING and not _explained(asked, word)]
+    if unknown and not form:
+        return None
+    raw = bool({"before", "original", "initial", "raw"} & set(words))
+    return Plan(kind, tuple(chosen), where, name, tuple(form), at, rows, as_it_is=raw)
+
+
+def _kind(
+    asked: Asked, words: Sequence[str], said: Sequence[Said], form: Sequence[str]
+) -> tuple[Kind | None, float | None]:
+    if form:
+        return _kind_of_word(asked, words, said), None
+    if GONE & set(words):
+        return ("missing_share" if SHARES & set(words) else "missing"), None
+    kinds = list(dict.fromkeys(one.kind for one in said))
+    if {"outliers", "missing"} & set(kinds):
+        kinds = [one for one in kinds if one in {"outliers", "missing", "missing_share"}]
+    if len(kinds) > 1:
+        asked_for = {one.kind for one in asked.said}
+        kinds = [one for one in kinds if one in asked_for] or kinds
+    if len(kinds) > 1:
+        # `mean_max_temp` is the mean of a column whose name holds the rest.
+        kinds = [one for one in kinds if one not in {"min", "max", "count", "range"}] or kinds
+    if len(kinds) == 1 and kinds[0] != "count":
+        return kinds[0], next(one.at for one in said if one.kind == kinds[0])
+    if len(kinds) > 1:
+        return None, None
+    return _kind_of_question(asked)
+
+
+def _kind_of_question(asked: Asked) -> tuple[Kind | None, float | None]:
+    """A name that says none: the only one that the question asks for."""
+    here = [one for one in asked.said if asked.in_question(one.start)]
+    kinds = {one.kind for one in here}
+    for strong in ("outliers", "missing_share", "missing", "distinct"):
+        if strong in kinds:
+            kinds = {strong}
+    if len(kinds) != 1:
+        return None, None
+    (kind,) = kinds
+    return kind, next((one.at for one in here if one.kind == kind), None)
+
+
+def _kind_of_word(asked: Asked, words: Sequence[str], said: Sequence[Said]) -> Kind | None:
+    for kind, cues in FOR_WORDS:
+        if any(word.startswith(cue) for word in words for cue in cues):
+            return kind
+    for one in said:
+        if one.kind in TESTS:
+            return one.kind
+    tested = {one.kind for one in asked.said if one.kind in TESTS}
+    return tested.pop() if len(tested) == 1 else None
+
+
+def _columns(asked: Asked, kind: Kind, left: list[str]) -> tuple[list[Target] | None, list[str]]:
+    """The columns that the rest of the name speaks of, else those of the question."""
+    wanted = TWO if statistic_of(asked, kind) in PAIRED else ONE
+    any_type = kind in ANY_COLUMN
+    made = of_derived(asked)
+    known = [made] if made else []
+    known += numeric_targets(asked, asked.mentions, any_type=any_type)
+    named = sorted(
+        (one for one in known if _names(left, one)), key=lambda one: -share_of_words(left, one)
+    )
+    if wanted == ONE and len(named) > 1:
+        first, second = (share_of_words(left, one) for one in named[:2])
+        named = named[:1] if first > second else []
+    if len(named) == wanted:
+        return named, [word for word in left if not any(_names([word], one) for one in named)]
+    if kind in {"count", "share"}:
+        return [], left
+    usual = targets(asked, wanted, any_type=any_type)
+    return (usual or None), left
+
+
+def _names(words: Sequence[str], target: Target) -> bool:
+    """Whether a word of the name is one of the column's, or the words together are its name."""
+    if any(same_word(stem(word), one) for word in words for one in target.words):
+        return True
+    whole = squeezed(target.term.column)
+    return any(word == whole for word in words) or "".join(words) == whole
+
+
+def _rows(
+    asked: Asked, left: list[str], measured: set[str]
+) -> tuple[tuple[Condition, ...], str, list[str]]:
+    """Groups that the name speaks of: `child`, `class1`, `male`; of each column one."""
+    where: list[Condition] = []
+    said: list[str] = []
+    columns = [one.key.column for one in asked.groups]
+    columns += [one.column for one in asked.resolver.values(asked.text[: asked.question])]
+    for column in dict.fromkeys(one for one in columns if one not in measured):
+        profile = asked.table.profile.column(column)
+        top = [one.value for one in profile.top] if profile else []
+        for value in sorted(top or asked.table.values(column), key=len, reverse=True):
+            words = [atom.text for atom in atoms(value)]
+            if words and all(word in left for word in words):
+                own = squeezed(column)
+                left = [word for word in left if word not in words and stem(word) not in own]
+                where.append(Filter(column=column, comparison="=", value=value))
+                said.append(f"{column} is {value}")
+                break
+    return tuple(where), " and ".join(said), left
+
+
+def _explained(asked: Asked, word: str) -> bool:
+    """Whether the question speaks of it too: then it only repeats."""
+    if word.isdigit():
+        return False
+    root = stem(word)
+    return any(same_word(stem(atom.text), root) for atom in atoms(asked.text))
