@@ -152,23 +152,6 @@ def test_a_long_table_is_searched_by_its_card(library: Library, tmp_path: Path) 
     assert len(library.tables()) == 1
 
 
-def test_names_differ_and_do_not_depend_on_the_scope(library: Library, sales: Path) -> None:
-    other = sales.parent / "b" / "sales.csv"
-    other.parent.mkdir()
-    other.write_text("x\n1\n", encoding="utf-8")
-    library.add(other)
-    library.add(sales)
-    assert {table.path: table.name for table in library.tables()} == {
-        str(other): "sales",
-        str(sales): "sales_2",
-    }
-    [scoped] = library.tables(documents=[str(sales)])
-    assert scoped.name == "sales_2"
-    [filtered] = library.tables(filters={"folder": "b"})
-    assert filtered.path == str(other)
-    assert [table.name for table in library.desk(documents=[str(sales)]).tables()] == ["sales_2"]
-
-
 def test_a_library_from_before_tables_gets_them_with_the_next_add(
     library: Library, sales: Path
 ) -> None:

@@ -43,17 +43,6 @@ def test_the_tables_of_a_run_are_found_again(runs: Path) -> None:
     assert ids(folder) == ["t2"]
 
 
-def test_the_same_file_is_found_by_its_contents(
-    runs: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put(runs, "r1", "t1", sha256="a" * 64, age=1)
-    put(runs, "r2", "t2", sha256="b" * 64)
-    assert [table.id for table, _ in handed.same_source(runs, "a" * 64)] == ["t1"]
-    assert handed.same_source(runs, "c" * 64) == []
-    monkeypatch.setattr(handed, "READER_VERSION", "another")
-    assert handed.same_source(runs, "a" * 64) == []
-
-
 def test_a_shared_file_outlives_the_run_it_came_from(
     runs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -45,34 +45,12 @@ def test_an_old_library_has_none(store: TableStore) -> None:
     store.sweep(set())
 
 
-def test_what_was_written_is_read(store: TableStore) -> None:
-    put(store, "a", "t1", "t2")
-    assert store.tables("a") == (table("t1"), table("t2"))
-    assert store.has("a", READER)
-    assert not store.has("a", "2")
-    assert store.known(READER) == {"a"}
-    assert store.problem("a") is None
-
-
-def test_a_document_may_be_no_table(store: TableStore) -> None:
-    store.write("a", READER, (), problem="it holds no rows")
-    assert store.has("a", READER)
-    assert store.tables("a") == ()
-    assert store.problem("a") == "it holds no rows"
-
-
 def test_what_an_older_reader_found_serves_until_it_is_read_again(store: TableStore) -> None:
     put(store, "a", "old", reader="0")
     assert store.tables("a") == (table("old"),)
     assert store.known(READER) == set()
     put(store, "a", "new")
     assert store.tables("a") == (table("new"),)
-
-
-def test_a_table_whose_file_is_gone_is_not_told(store: TableStore) -> None:
-    put(store, "a", "t1", "t2")
-    store.file("t1").unlink()
-    assert store.tables("a") == (table("t2"),)
 
 
 def test_a_document_goes_with_all_that_is_its_own(store: TableStore) -> None:

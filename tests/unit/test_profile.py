@@ -133,22 +133,6 @@ def test_rows_that_repeat_are_counted(tmp_path: Path, monkeypatch: pytest.Monkey
     assert int(said.split()[1].replace(",", "")) == pytest.approx(10_000, rel=0.1)
 
 
-def test_a_key_is_there_and_different_in_every_row(tmp_path: Path) -> None:
-    made = make_table(
-        tmp_path,
-        {
-            "id": [1, 2, 3],
-            "code": ["a", "b", "c"],
-            "gap": [1, None, 3],
-            "twice": [1, 1, 2],
-            "measured": [0.1, 0.2, 0.3],
-        },
-    )
-    keys = [column.name for column in made.profile().columns if column.key]
-    assert keys == ["id", "code"]
-    assert not one_column(tmp_path, [1]).key
-
-
 @pytest.mark.parametrize("rows", [0, 3])
 def test_a_table_without_values(tmp_path: Path, rows: int) -> None:
     frame = pa.table(

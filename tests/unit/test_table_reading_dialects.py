@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pandas as pd
 import pytest
 
-from secondlook.tables.column_types import identifier_of, is_header
+from secondlook.tables.column_types import is_header
 from secondlook.tables.csv_files import detect
 from tests.support.tables import read_text
 
@@ -118,21 +118,3 @@ def test_any_encoding_is_read(tmp_path: Path, text: str, encoding: str) -> None:
     assert table.names == lines[0].split(",")
     assert [row[0] for row in table.rows] == [line.split(",")[0] for line in lines[1:]]
     assert bool(table.warnings) is not encoding.startswith("utf-8")
-
-
-@pytest.mark.parametrize(
-    ("parts", "expected"),
-    [
-        (("Sales 2020",), "sales_2020"),
-        (("2020 sales",), "table_2020_sales"),
-        (("Größe", "Blatt 1"), "große_blatt_1".replace("ß", "_")),
-        (("名前",), "table"),
-        (("book", "Q1"), "book_q1"),
-        (("class",), "table_class"),
-    ],
-)
-def test_tables_have_names_that_are_identifiers(parts: tuple[str, ...], expected: str) -> None:
-    name = identifier_of(*parts)
-    assert name.isidentifier()
-    assert name.strip("_") == name
-    assert name == expected.replace("__", "_")

@@ -166,11 +166,6 @@ def test_json_whose_first_rows_mislead(tmp_path: Path) -> None:
     assert table.rows[0] == ("1", None)
 
 
-def test_a_json_array_of_objects_whatever_its_name(tmp_path: Path) -> None:
-    table = read_text(tmp_path, ' [{"a": 1}, {"a": 2, "b": true}]', "t.dump")
-    assert table.rows == [(1, None), (2, True)]
-
-
 def test_every_table_of_a_database(tmp_path: Path) -> None:
     path = tmp_path / "t.sqlite"
     with sqlite3.connect(path) as database:

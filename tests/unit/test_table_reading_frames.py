@@ -82,14 +82,6 @@ def test_other_kinds_of_frames(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_equal_frames_have_equal_ids(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"n": [1, 2]})
-    first = table_from_frame("a", frame, tmp_path)
-    second = table_from_frame("b", frame.copy(), tmp_path)
-    third = table_from_frame("a", frame + 1, tmp_path)
-    assert first.table.id == second.table.id != third.table.id
-
-
 @pytest.mark.parametrize(
     "frame",
     [5, "x", [1, 2], pd.Series([1, 2]), {}, pd.DataFrame(), pd.DataFrame({"a": []}),

@@ -11,6 +11,7 @@ from secondlook.tables.table import NUMERIC, TEMPORAL
 from secondlook.tables.understand.filters import Clause, conditions
 from secondlook.tables.understand.lexicon import (
     FILLER,
+    cases_in,
     options,
     p_cases,
     sentences,
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     from secondlook.tables.understand.selection import Derived, Group
 
 NUMBERED = re.compile(r"^\s*(?:question\s*)?\d+\s*[.:)]\s+", re.IGNORECASE)
-SIGNIFICANCE = re.compile(r"\bp[- ]?values?\b|\bsignifican|\balpha\b", re.IGNORECASE)
-"""A correlation is turned into yes or no by its p-value alone."""
 FIRST_DATE = 10_000
 """As a number, year * 10000 + month * 100 + day: less has no year."""
 SURE = 0.97
@@ -301,10 +300,13 @@ def output(sheet: Sheet, plan: Plan) -> Output | None:
     text = asked.text
     if plan.kind == "normality":
         cases = p_cases(plan.words, sheet.add(plan, "normality"), text, small="no")
-    elif plan.kind == "correlation" and SIGNIFICANCE.search(text):
-        cases = p_cases(plan.words, sheet.add(plan, "correlation_p"), text, small="yes")
+    elif plan.kind == "correlation":
+        r, p = sheet.add(plan, "correlation"), sheet.add(plan, "correlation_p")
+        ruled = cases_in(text, plan.words, {"r": r, "p": p})
+        cases = ruled or p_cases(plan.words, p, text, small="yes")
     else:
-        return None
+        number = sheet.add(plan, statistic_of(asked, plan.kind))
+        cases = cases_in(text, plan.words, {"r": number})
     return Output(plan.name, cases[0].bounds[0].measure, cases=cases) if cases else None
 
 
