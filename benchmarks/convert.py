@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
 import re
 import sys
@@ -20,17 +21,13 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secondlook.evaluation.datasets import load
-from secondlook.evaluation.datasets.evalset import Passage, read_passages
-from secondlook.evaluation.datasets.public import BEIR_ID_FIELD as BEIR_ID
-from secondlook.evaluation.datasets.public import SquadQuestion, named_by_content, paragraphs
+from secondlook.evaluation.datasets.evalset import Passage, objects, read_passages
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from secondlook.evaluation.records import Problem
 
-CORPUS_FILES = ("corpus.jsonl", "corpus.jsonl.gz")
 _OF_NO_INTEREST = -1
 _FIELD = re.compile(r"^\.([A-Z])\s*$")
 _RECORD = re.compile(r"^\.I\s+(\d+)\s*$")
@@ -56,7 +53,7 @@ class Converted:
     corpus: list[Passage]
     queries: list[QueryRow]
     problems: tuple[Problem, ...] = ()
-    """Rows of the source that are left out, or parts of them."""
+    """Rows of the source that are left out."""
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,34 +61,60 @@ class Converted:
         _write_lines(folder / "queries.jsonl.gz", map(_flat, self.queries))
 
 
+def named_by_content(title: str, text: str) -> Passage:
+    """Named by a hash, so that a paragraph that stands in several places is kept once."""
+    digest = hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()
+    return Passage(digest[:16], title, text)
+
+
 def convert_squad(source: Path) -> Converted:
     """SQuAD 1.1 and 2.0. A question without an answer keeps the paragraph it seems to be about."""
-    problems: list[Problem] = []
     corpus: dict[str, Passage] = {}
     queries: list[QueryRow] = []
-    for paragraph in paragraphs(source, problems):
-        corpus[paragraph.passage.id] = paragraph.passage
-        queries.extend(_squad_query(row, paragraph.passage.id) for row in paragraph.questions)
-    return Converted(list(corpus.values()), queries, tuple(problems))
-
-
-def _squad_query(row: SquadQuestion, passage: str) -> QueryRow:
-    texts = [span.text for span in row.spans]
-    extra = {"answer_starts": [span.start for span in row.spans], "answer_texts": texts}
-    distinct = list(dict.fromkeys(texts))
-    return QueryRow(row.id, row.question, distinct, [passage], row.answerable, extra)
+    for article in _read_json(source)["data"]:
+        title = article.get("title", "").replace("_", " ")
+        for paragraph in article["paragraphs"]:
+            passage = named_by_content(title, paragraph["context"])
+            corpus[passage.id] = passage
+            for row in paragraph["qas"]:
+                texts = [answer["text"] for answer in row["answers"]]
+                starts = [answer.get("answer_start") for answer in row["answers"]]
+                queries.append(
+                    QueryRow(
+                        row["id"],
+                        row["question"].strip(),
+                        list(dict.fromkeys(texts)),
+                        [passage.id],
+                        not row.get("is_impossible", False),
+                        {"answer_starts": starts, "answer_texts": texts},
+                    )
+                )
+    return Converted(list(corpus.values()), queries)
 
 
 def convert_beir(folder: Path, split: str = "test") -> Converted:
-    """A set of the BEIR collection: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv."""
-    data = load(folder, split=split)
+    """A set of the BEIR collection: corpus.jsonl, queries.jsonl and qrels/SPLIT.tsv. Queries
+    without a relevant passage are left out."""
+    problems: list[Problem] = []
+    judgements = folder / "qrels" / f"{split}.tsv"
+    if not judgements.is_file():
+        raise ConversionError(f"{str(folder)!r} has no judgements of the split {split!r}")
+    gold: dict[str, list[str]] = {}
+    for line in judgements.read_text("utf-8").splitlines():
+        query, document, grade = (cell.strip() for cell in line.split("\t"))
+        if grade.isdecimal() and int(grade) > 0:  # the first line names the columns
+            gold.setdefault(query, []).append(document)
+
+    def file(name: str) -> Path:
+        return next(one for end in ("", ".gz") if (one := folder / f"{name}.jsonl{end}").exists())
+
     queries = [
-        QueryRow(case.id, case.question, [], list(case.gold), answerable=True)
-        for case in data.cases
+        QueryRow(str(row["_id"]), row["text"], [], gold[str(row["_id"])], answerable=True)
+        for _, row in objects(file("queries"), problems)
+        if str(row["_id"]) in gold
     ]
-    file = next(file for name in CORPUS_FILES if (file := folder / name).exists())
-    corpus = read_passages(file, [], id_field=BEIR_ID)
-    return Converted(list(corpus), queries, data.problems)
+    corpus = read_passages(file("corpus"), problems, id_field="_id")
+    return Converted(list(corpus), queries, tuple(problems))
 
 
 def convert_hotpot(source: Path) -> Converted:

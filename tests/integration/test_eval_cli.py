@@ -242,7 +242,7 @@ def test_the_forms_of_a_set_are_listed_line_by_line(
     error, hint, *forms = capsys.readouterr().err.splitlines()
     assert error.startswith("error: ")
     assert hint.startswith("hint: an evaluation set is one of these")
-    assert len(forms) == 6
+    assert len(forms) == 4
     assert forms[0].startswith("  - your own documents in a folder, and in it questions.csv")
 
 

@@ -51,26 +51,6 @@ def lines_set(
     return folder
 
 
-def beir_set(folder: Path, *, judgements: str, split: str = "test", end: str = "") -> Path:
-    documents = [
-        {"_id": "7", "title": "Tides", "text": "Spring tides follow the new moon."},
-        {"_id": "8", "text": "Silt settles where the current is slow."},
-        {"_id": "9", "title": "Only a title", "text": ""},
-        {"_id": "10", "title": "", "text": " "},
-    ]
-    queries = [
-        {"_id": "1", "text": "When do spring tides come?", "metadata": {}},
-        {"_id": "2", "text": "Nobody judged this."},
-        {"_id": "3", "text": "Where does silt settle?"},
-    ]
-    write_rows(folder / f"corpus.jsonl{end}", documents)
-    write_rows(folder / f"queries.jsonl{end}", queries)
-    (folder / "qrels").mkdir(exist_ok=True)
-    header = "query-id\tcorpus-id\tscore\n"
-    (folder / "qrels" / f"{split}.tsv").write_text(header + judgements, encoding="utf-8")
-    return folder
-
-
 def own_set(folder: Path, table: str | bytes) -> Path:
     for name, text in (
         ("harbour.md", "# Harbour\n\nThe deepest berth has 14.2 metres."),

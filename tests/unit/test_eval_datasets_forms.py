@@ -11,7 +11,7 @@ from secondlook.evaluation.datasets import load
 from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.records import Case
 from secondlook.library.library import Library
-from tests.support.eval_sets import CORPUS, beir_set, lines_set, write_rows
+from tests.support.eval_sets import CORPUS, lines_set
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,18 +35,8 @@ def test_nothing_there_lists_the_forms(tmp_path: Path) -> None:
     ):
         error = _refused(path)
         assert message in error.message
-        for form in ("corpus.jsonl", "BEIR", "SQuAD", "questions.csv"):
+        for form in ("corpus.jsonl", "questions.jsonl", "SQuAD", "questions.csv"):
             assert form in (error.hint or "")
-
-
-def test_a_row_tells_lines_from_beir(tmp_path: Path) -> None:
-    lines_set(tmp_path / "a")
-    (tmp_path / "a" / "qrels").mkdir()
-    assert load(tmp_path / "a").form == "lines"
-    beir_set(tmp_path / "b", judgements="1\t7\t1\n")
-    assert load(tmp_path / "b").form == "beir"
-    write_rows(tmp_path / "b" / "queries.jsonl", ["{"])
-    assert "no question that can be used" in _refused(tmp_path / "b").message
 
 
 CASES = [Case(f"q{number}", f"Question {number}?") for number in range(200)]

@@ -61,7 +61,6 @@ _OPTIONS: dict[str, tuple[Any, object]] = {
     ),
     "metric": (str | None, option(None, "Which metric decides (docs/metrics.md).", "NAME")),
     "only": (str | None, option(None, "Only the answerable, or the unanswerable.", "KIND")),
-    "split": (str | None, option(None, "Of a BEIR folder: test, dev or train.", "NAME")),
     "fresh": (bool, flag("--fresh", "Ask again what an earlier run has asked.")),
 }
 
@@ -174,8 +173,8 @@ class EvalGroup(TyperGroup):
 @over_a_set(
     epilog="""\
 \b
-FOLDER holds corpus.jsonl and queries.jsonl (docs/data.md), or is a SQuAD file,
-a BEIR folder, or your own documents with a questions.csv beside them:
+FOLDER holds corpus.jsonl and queries.jsonl (docs/data.md), or your own
+documents with a questions.csv beside them:
   question,answer
   "How deep is berth 4?",7.8 metres
 

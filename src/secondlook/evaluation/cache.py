@@ -9,7 +9,7 @@ import struct
 import threading
 import time
 from contextvars import ContextVar
-from dataclasses import asdict, astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -255,7 +255,8 @@ class RememberingReader:
         found = {}
         for key, value in self._memory.get([*keys]).items():
             *fields, glances, glance, seconds = _READING.unpack(value)
-            found[keys[key]] = Reading(*fields, glance=glance if glances else None), seconds
+            read = replace(Reading(*fields), glance=glance if glances else None)
+            found[keys[key]] = read, seconds
         return found
 
     def _read(self, question: str, texts: Sequence[str], choose: Choose, known: _Known) -> float:

@@ -67,7 +67,6 @@ class Request:
     out: Path | None = None
     metric: str | None = None
     fresh: bool = False
-    split: str | None = None
     only: str | None = None
     """`answerable` or `unanswerable` questions alone."""
     study: str = ""
@@ -134,7 +133,7 @@ def answer_all(
     began = time.perf_counter()
     settings = request.load().settings
     planned = planned_of(configurations, lambda changes: request.load(changes).settings)
-    data = datasets.load(request.path, split=request.split, leave_out=[request.folder])
+    data = datasets.load(request.path, leave_out=[request.folder])
     others = {item.workflow for item in configurations} - {ANALYST, AUTO}
     if data.form == "tables" and others:
         raise UsageError(

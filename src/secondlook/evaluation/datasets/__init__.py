@@ -12,16 +12,7 @@ from typing import TYPE_CHECKING
 from secondlook.errors import UsageError
 from secondlook.evaluation.datasets.evalset import EvalSet, first_object, unreadable
 from secondlook.evaluation.datasets.own import QUESTIONS, read_own
-from secondlook.evaluation.datasets.public import BEIR_ID_FIELD as BEIR_ID
-from secondlook.evaluation.datasets.public import (
-    JUDGEMENTS,
-    looks_like_squad,
-    read_beir,
-    read_dabench,
-    read_lines,
-    read_squad,
-    read_wikitables,
-)
+from secondlook.evaluation.datasets.public import read_dabench, read_lines, read_wikitables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,39 +21,35 @@ if TYPE_CHECKING:
 
 FORMS = """an evaluation set is one of these (docs/data.md says more):
 - your own documents in a folder, and in it questions.csv with the columns question and answer
-- a SQuAD file (.json), or a folder that holds one
 - a folder with corpus.jsonl (id, title, text) and queries.jsonl (id, question, answers, gold)
 - the same without corpus.jsonl, where every question has choices
-- a folder of the BEIR collection: corpus.jsonl, queries.jsonl (with _id) and qrels/test.tsv
 - questions over tables: questions.jsonl, and beside it a folder `tables` or tables.jsonl"""
 _FIRST_PROBLEMS = 3
 
 
-def load(path: Path, *, split: str | None = None, leave_out: Sequence[Path] = ()) -> EvalSet:
+def load(path: Path, *, leave_out: Sequence[Path] = ()) -> EvalSet:
     """Read a set in any of the forms.
 
-    `split` chooses the judgements of a BEIR set. `leave_out` names files and folders that are no
-    documents although they lie among a person's own, such as the results of an earlier run.
+    `leave_out` names files and folders that are no documents although they lie among a person's
+    own, such as the results of an earlier run.
     """
     # As `discover` makes paths absolute: documents must be found below the set's path.
     place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - resolve() would follow links
     if not place.exists():
         raise UsageError(f"there is nothing at {str(place)!r}", hint=FORMS)
     try:
-        data = _read(place, split, leave_out)
+        data = _read(place, leave_out)
     except OSError as error:
         raise unreadable(place, error) from error
-    if split is not None and data.form != "beir":
-        raise UsageError(
-            f"{str(place)!r} has no split {split!r}: only sets of the BEIR form have splits"
-        )
     _check_usable(data)
     return data
 
 
-def _read(place: Path, split: str | None, leave_out: Sequence[Path]) -> EvalSet:
+def _read(place: Path, leave_out: Sequence[Path]) -> EvalSet:
     if place.is_file():
-        return _read_file(place, leave_out)
+        if place.name.casefold() != QUESTIONS:
+            raise UsageError(f"{str(place)!r} is a file of no form that is known here", hint=FORMS)
+        return read_own(place.parent, questions=place, leave_out=leave_out)
     files = {entry.name.casefold(): entry for entry in place.iterdir()}
 
     def one(name: str) -> Path | None:
@@ -76,18 +63,26 @@ def _read(place: Path, split: str | None, leave_out: Sequence[Path]) -> EvalSet:
 
     corpus, queries = one("corpus.jsonl"), one("queries.jsonl")
     if corpus and queries:
-        row = first_object(queries)
-        if "question" not in row and (BEIR_ID in row or (place / JUDGEMENTS).is_dir()):
-            return read_beir(place, corpus=corpus, queries=queries, split=split)
         return read_lines(place, corpus=corpus, queries=queries)
     if sheet := files.get(QUESTIONS):
         return read_own(place, questions=sheet, leave_out=leave_out)
     if queries and first_object(queries).get("choices"):
         return read_lines(place, corpus=None, queries=queries)
     _refuse_half(place, corpus, queries)
-    return _read_tables(
-        place, files.get("tables"), one("questions.jsonl"), one("tables.jsonl")
-    ) or (_read_only_json(place, files))
+    return _read_tables(place, files, one("questions.jsonl"), one("tables.jsonl"))
+
+
+def _read_tables(
+    place: Path, files: dict[str, Path], questions: Path | None, lines: Path | None
+) -> EvalSet:
+    if questions:
+        tables = files.get("tables")
+        if tables is not None and tables.is_dir():
+            return read_dabench(place, questions=questions, tables=tables)
+        if lines:
+            return read_wikitables(place, questions=questions, tables=lines)
+    what = "holds none of the forms that are known here" if files else "is empty"
+    raise UsageError(f"{str(place)!r} {what}", hint=FORMS)
 
 
 def _refuse_half(place: Path, corpus: Path | None, queries: Path | None) -> None:
@@ -100,45 +95,12 @@ def _refuse_half(place: Path, corpus: Path | None, queries: Path | None) -> None
         )
 
 
-def _read_file(place: Path, leave_out: Sequence[Path]) -> EvalSet:
-    if place.name.casefold() == QUESTIONS:
-        return read_own(place.parent, questions=place, leave_out=leave_out)
-    if place.name.casefold().endswith((".json", ".json.gz")):
-        return read_squad(place, path=place)
-    raise UsageError(f"{str(place)!r} is a file of no form that is known here", hint=FORMS)
-
-
-def _read_tables(
-    place: Path, tables: Path | None, questions: Path | None, lines: Path | None
-) -> EvalSet | None:
-    if questions and tables is not None and tables.is_dir():
-        return read_dabench(place, questions=questions, tables=tables)
-    if questions and lines:
-        return read_wikitables(place, questions=questions, tables=lines)
-    return None
-
-
 def has_tables(path: Path) -> bool:
     """Whether the questions there are over tables, told by the names of files alone."""
     if not path.is_dir():
         return False
     names = {entry.name.casefold().removesuffix(".gz") for entry in path.iterdir()}
     return "questions.jsonl" in names and bool(names & {"tables", "tables.jsonl"})
-
-
-def _read_only_json(folder: Path, files: dict[str, Path]) -> EvalSet:
-    found = [
-        file
-        for name, file in sorted(files.items())
-        if name.endswith((".json", ".json.gz")) and file.is_file() and looks_like_squad(file)
-    ]
-    if len(found) == 1:
-        return read_squad(found[0], path=folder)
-    if found:
-        names = ", ".join(file.name for file in found)
-        raise UsageError(f"{str(folder)!r} holds several SQuAD files: {names}", hint="name one")
-    what = "holds none of the forms that are known here" if files else "is empty"
-    raise UsageError(f"{str(folder)!r} {what}", hint=FORMS)
 
 
 def _check_usable(data: EvalSet) -> None:

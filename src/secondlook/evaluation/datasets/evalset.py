@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from secondlook.evaluation.records import Case
 
-Form = Literal["lines", "squad", "beir", "own", "tables"]
+Form = Literal["lines", "own", "tables"]
 _PROBLEMS_TOLD = 100
 _GZIP_MARK = b"\x1f\x8b"
 BROKEN_ARCHIVE = (EOFError, zlib.error, gzip.BadGzipFile)
@@ -68,10 +68,8 @@ class EvalSet:
     has_corpus: bool = True
     """False: questions of multiple choice alone, or over tables, with nothing to search."""
     tables: int = 0
-    split: str | None = None
-    """Of form `beir`: the judgements that were read."""
     notes: tuple[str, ...] = ()
-    """What is left out rightly, such as queries that nobody judged."""
+    """What is left out rightly, such as passages without text."""
     texts: Callable[[], Iterator[Text]] = field(default=lambda: iter(()), compare=False, repr=False)
     """The documents, read again from disk each time; none of form `own`."""
     read_table: Callable[[str], TableFile] = field(
@@ -92,7 +90,6 @@ def describe(data: EvalSet) -> dict[str, Any]:
     return {
         "name": data.name,
         "form": data.form,
-        "split": data.split,
         "questions": len(cases),
         "answerable": sum(case.answerable for case in cases),
         "with_answers": sum(bool(case.answers) for case in cases),
