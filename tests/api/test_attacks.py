@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import select
 import socket
-import sys
 import threading
 from collections import namedtuple
 from contextlib import contextmanager
@@ -17,11 +14,8 @@ import pytest
 import uvicorn
 from mcp import Client
 
-from secondlook.answer import AnalysisFigure
-from secondlook.export.charts import in_script, page_of
 from secondlook.library.library import Library
 from secondlook.server import app as connections
-from secondlook.server import app as serving
 from secondlook.server.app import Connection, Server, create_app
 from secondlook.server.security import COOKIE, Guard, Token, _host_name
 from tests.support.serving import client_of, served, settings_at
@@ -33,7 +27,6 @@ if TYPE_CHECKING:
     from fastapi.testclient import TestClient
 
 SHOWN = "0123456789abcdef0123"
-MANY = {f"key{number}": "x" for number in range(40_000)}
 """As conditions of one query they overflowed the stack of the index and ended the server."""
 
 
@@ -53,21 +46,6 @@ def code(reply: Any) -> tuple[int, str]:
 
 
 # What ended or held up the server
-
-
-def test_very_many_filters_do_not_end_the_server(client: TestClient) -> None:
-    search = {"query": "berth", "filters": MANY}
-    assert code(client.post("/api/libraries/default/search", json=search)) == (422, "usage_error")
-    asked = {"question": "How deep is berth 4?", "filters": MANY}
-    assert code(client.post("/api/ask", json=asked)) == (422, "usage_error")
-    chat = {
-        "model": "secondlook",
-        "messages": [{"role": "user", "content": "How deep is berth 4?"}],
-        "secondlook": {"filters": MANY},
-    }
-    assert client.post("/v1/chat/completions", json=chat).status_code == 400
-    few = {"query": "berth", "filters": dict(list(MANY.items())[:100])}
-    assert client.post("/api/libraries/default/search", json=few).json() == {"hits": []}
 
 
 def test_an_upload_that_hides_its_size_does_not_fill_the_disk(
@@ -114,27 +92,16 @@ def test_cookies_of_other_servers_of_this_machine_do_not_lock_out(others: str) -
     "host",
     [
         "[::1]evil.example",
-        "[::1]evil.example:8765",
         "[::1].evil.example",
-        "local\thost",
         "localhost.",
         "localhost:8765:80",
-        "user@localhost",
         "localhost#.evil.example",
-        "127.0.0.1\\.evil.example",
         "",
     ],
 )
 def test_a_host_is_one_of_our_names_and_no_more(host: str) -> None:
     name = _host_name(host)
     assert name is None or not Guard().knows(name)
-
-
-@pytest.mark.parametrize(
-    "host", ["localhost", "LocalHost:80", "127.0.0.1:8765", "[::1]", "[::1]:8765", "localhost:"]
-)
-def test_our_names_are_still_ours(host: str) -> None:
-    assert Guard().knows(_host_name(host) or "")
 
 
 # What leads out of the folders that are open
@@ -197,50 +164,6 @@ def test_who_never_says_what_it_wants_is_hung_up_on(
             assert hung_up(again)
 
 
-def test_connections_leave_files_for_the_library(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(connections, "_most_open", 3)
-    with listening_server(tmp_path) as port:
-        address = ("127.0.0.1", port)
-        held = [socket.create_connection(address, timeout=10) for _ in range(6)]
-        left = list(held)
-        for _ in range(3):
-            dropped = select.select(left, [], [], 10)[0][0]
-            assert hung_up(dropped)
-            left.remove(dropped)
-        assert not select.select(left, [], [], 0.2)[0]
-        for one in held:
-            one.close()
-        assert httpx.get(f"http://127.0.0.1:{port}/api/health").status_code == 200
-
-
-def test_serving_uses_such_connections(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[uvicorn.Config] = []
-    before = open_files()
-    monkeypatch.setattr(connections, "_most_open", 0)
-    monkeypatch.setattr(Server, "run", lambda self, **_: seen.append(self.config))
-    listening = serving.listen("127.0.0.1", 0)
-    with listening.socket:
-        serving.serve(settings_at(tmp_path), listening)
-    after = open_files(back_to=before)
-    assert seen[0].http is Connection
-    assert before <= after
-    assert sys.platform == "win32" or after / 2 <= connections._most_open < after
-
-
-def open_files(*, back_to: int | None = None) -> int:
-    """How many files this process may have open."""
-    if sys.platform == "win32":
-        return 0
-    import resource
-
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if back_to is not None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (back_to, hard))
-    return soft
-
-
 def hung_up(held: socket.socket) -> bool:
     """Whether the other side ends it, and not this side's patience."""
     try:
@@ -252,17 +175,3 @@ def hung_up(held: socket.socket) -> bool:
 
 
 # What a stranger's table does in a chart
-
-
-def test_a_chart_that_is_saved_links_to_nothing_and_loads_nothing() -> None:
-    cell = '</script><A href="https://evil.example">South</A><b>x</b>'
-    figure: dict[str, Any] = {
-        "data": [{"type": "bar", "x": [cell], "y": [1]}],
-        "layout": {"images": [{"source": "https://evil.example/seen.png"}]},
-    }
-    page = page_of(AnalysisFigure(kind="plotly", title=cell, data=figure))
-    assert "default-src 'none'" in page.partition("<script")[0]
-    drawn = json.loads(in_script(figure))["data"][0]["x"][0]
-    assert drawn == '</script>&lt;A href="https://evil.example">South&lt;/A><b>x</b>'
-    assert page.count("evil.example") == 3  # as words of the title, of the label and of a picture
-    assert cell not in page

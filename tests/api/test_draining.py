@@ -84,21 +84,3 @@ def test_a_server_that_is_told_to_end_finishes_the_steps(folder: Path) -> None:
         answer = resumed(client, run)["answer"]
         assert not gate.asked.acquire(blocking=False), "the reply was there"
     assert (answer["status"], answer["usage"]["calls"]) == ("answered", 1)
-
-
-@pytest.mark.parametrize("hurried", [False, True])
-def test_nobody_waits_longer_than_is_allowed(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, hurried: bool
-) -> None:
-    monkeypatch.setattr("secondlook.server.runs._DRAIN_SECONDS", 600.0 if hurried else 0.0)
-    with gated(folder) as (client, gate):
-        run = detached(client)
-        assert gate.asked.acquire(timeout=60)
-        runs = runs_of(client)
-        if hurried:
-            runs.hurry()
-        runs.drain()
-        live = runs.live(run)
-        assert live is not None
-        assert not live.ended, "its step goes on until it is stopped"
-    assert statuses(folder) == {run: "interrupted"}

@@ -61,12 +61,9 @@ def test_one_document_has_its_headings(client: TestClient) -> None:
     "path",
     [
         "documents/0000000000000000",
-        "documents/failed:0000000000000000",
         "documents/0000000000000000/text",
-        "documents/0000000000000000/original",
         "passages/0000000000000000.0",
         "tables/nothing",
-        "jobs/nothing",
         "jobs/nothing/events",
     ],
 )
@@ -76,12 +73,6 @@ def test_what_is_not_there_is_a_problem_with_a_code(client: TestClient, path: st
     assert response.headers["content-type"] == "application/problem+json"
     assert response.json()["code"].endswith("_missing")
     assert response.json()["hint"]
-
-
-def test_a_library_that_is_not_served_is_missing(client: TestClient) -> None:
-    response = client.get("/api/libraries/other/documents")
-    assert response.status_code == 404
-    assert response.json()["code"] == "library_missing"
 
 
 def test_libraries_are_counted(client: TestClient) -> None:

@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.document import Extracted, Heading, Page
-from secondlook.server.problems import Problem
-from secondlook.server.sources import LONGEST, SHOWN, Hashes, chosen_window
+from secondlook.server.sources import SHOWN
 from tests.support import files
 from tests.support.library_http import HARBOUR, LIBRARY, documents, uploaded
 from tests.support.serving import client_of
@@ -93,35 +91,11 @@ def test_a_text_without_pages_is_shown_in_parts_of_whole_lines(client: TestClien
     assert "".join(parts) == LONG.rstrip("\n") or "".join(parts) == LONG
 
 
-def test_the_heading_above_a_place_is_told(client: TestClient) -> None:
-    shown = _text(client, "note \u2013 \u00fc.md", start=HARBOUR.index("berth"))
-    assert shown["heading"] == "Harbour survey \u203a Depths"
-
-
 @pytest.mark.parametrize("query", [{"start": 10**8}, {"start": 20, "end": 10}])
 def test_places_that_are_not_there_are_refused(client: TestClient, query: Any) -> None:
     document = documents(client)["long.txt"]["id"]
     refused = client.get(f"{LIBRARY}/documents/{document}/text", params=query)
     assert (refused.status_code, refused.json()["code"]) == (422, "no_such_place")
-
-
-def test_a_text_without_pages_has_no_page(client: TestClient) -> None:
-    with pytest.raises(Problem, match="no page 1"):
-        chosen_window(Extracted("text"), page=1, start=None, end=None)
-
-
-def test_a_very_long_page_is_shown_in_part() -> None:
-    text = "row of a sheet\n" * 10_000
-    document = Extracted(text, pages=(Page(1, 0, len(text)),), headings=(Heading(1, 0, 3),))
-    shown = chosen_window(document, page=None, start=70_000, end=70_010)
-    assert shown.start <= 70_000
-    assert shown.end >= 70_010
-    assert shown.end - shown.start <= LONGEST
-    assert (shown.page, shown.next_start) == (1, shown.end)
-    first = chosen_window(document, page=1, start=None, end=None)
-    assert (first.start, first.previous_page) == (0, None)
-    whole = chosen_window(document, page=None, start=0, end=len(text))
-    assert whole.end - whole.start <= LONGEST
 
 
 def _original(client: TestClient, name: str) -> Any:
@@ -163,21 +137,3 @@ def test_a_file_that_changed_or_went_is_gone(tmp_path: Path) -> None:
         secret.write_text("secret", "utf-8")
         stored.symlink_to(secret)
         assert _original(client, "note.md").status_code == 410
-
-
-def test_a_file_is_hashed_once_until_it_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    file = tmp_path / "a.txt"
-    file.write_text("one", "utf-8")
-    hashes = Hashes()
-    first = hashes.of(file)
-    with monkeypatch.context() as patched:
-        patched.setattr("secondlook.server.sources.sha256_of", lambda _file: "again")
-        assert hashes.of(file) == first
-        file.write_text("three", "utf-8")
-        assert hashes.of(file) == "again"
-        for at in range(300):  # no more are remembered than is useful
-            (tmp_path / f"{at}").write_text("x", "utf-8")
-            hashes.of(tmp_path / f"{at}")
-    assert len(hashes._known) <= 256

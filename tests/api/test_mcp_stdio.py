@@ -72,6 +72,7 @@ def test_an_assistant_asks_adds_and_reads(folder: Path) -> None:
     assert "serve.roots" in path.content[0].text
 
 
+@pytest.mark.slow
 def test_the_page_does_what_it_says(folder: Path, tmp_path: Path) -> None:
     """The Python of docs/api.md, as a program of its own."""
     page = (Path(__file__).parents[2] / "docs" / "api.md").read_text("utf-8")
@@ -89,49 +90,6 @@ def test_the_page_does_what_it_says(folder: Path, tmp_path: Path) -> None:
         )
         assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines() == re.findall(r"^# prints: (.*)$", code, re.MULTILINE)
-
-
-def started(folder: Path) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [*COMMAND, "--library", str(folder / "library")],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(folder),
-        encoding="utf-8",
-    )
-
-
-def greeted(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """The first message back: from then on the server is at work."""
-    assert process.stdin is not None
-    assert process.stdout is not None
-    process.stdin.write(f"{json.dumps(INITIALIZE)}\n")
-    process.stdin.flush()
-    answer: dict[str, Any] = json.loads(process.stdout.readline())
-    return answer
-
-
-def test_standard_output_carries_the_protocol_alone(folder: Path) -> None:
-    with started(folder) as process:
-        assert greeted(process)["result"]["serverInfo"]["name"] == "secondlook"
-        rest, errors = process.communicate(timeout=30)
-    assert process.returncode == 0
-    assert rest == ""
-    assert "waiting for a client" in errors
-    assert "Traceback" not in errors
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console")
-def test_ctrl_c_ends_it_while_it_waits_for_a_line(folder: Path) -> None:
-    with started(folder) as process:
-        greeted(process)
-        process.send_signal(signal.SIGINT)
-        assert process.wait(timeout=30) == 130
-        assert process.stderr is not None
-        errors = process.stderr.read()
-        assert "Stopped." in errors
-        assert "Traceback" not in errors
 
 
 @dataclass(frozen=True)
@@ -194,26 +152,6 @@ def test_a_signal_ends_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
             talk()
         os.close(ends.to)
     assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_a_second_signal_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    def twice() -> None:
-        signal.raise_signal(signal.SIGTERM)
-        signal.raise_signal(signal.SIGINT)
-        raise AssertionError("the second signal was waited for")
-
-    with ends_of(monkeypatch) as ends:
-        with pytest.raises(KeyboardInterrupt), standard_input_that_ends_on_signals():
-            twice()
-        os.close(ends.to)
-
-
-def test_being_told_to_end_is_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
-    with ends_of(monkeypatch) as ends:
-        with standard_input_that_ends_on_signals():
-            signal.raise_signal(signal.SIGTERM)
-            assert os.read(0, 100) == b""
-        os.close(ends.to)
 
 
 def test_without_the_extra_it_says_how_to_get_it(

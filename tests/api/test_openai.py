@@ -17,7 +17,7 @@ import pytest
 
 from secondlook.graphs.registry import WORKFLOWS
 from tests.support.protocols import ScriptedEngine, harbour, libraries_of
-from tests.support.serving import client_of, served, settings_at
+from tests.support.serving import served, settings_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -112,61 +112,6 @@ def _without_run(text: str) -> str:
     return text.replace(text[start : start + 21], "RUN")
 
 
-def test_the_async_client_streams_too(server: Serving) -> None:
-    async def asked() -> str:
-        base = f"{server.base_url}/v1"
-        async with openai.AsyncOpenAI(base_url=base, api_key="none", max_retries=0) as client:
-            stream = await client.chat.completions.create(
-                model="secondlook-linear", messages=user(DEPTH), stream=True
-            )
-            parts = [chunk.choices[0].delta.content or "" async for chunk in stream]
-            plain = await client.chat.completions.create(
-                model="secondlook-linear", messages=user(DEPTH)
-            )
-            assert "7.8 metres" in (plain.choices[0].message.content or "")
-            return "".join(parts)
-
-    assert "7.8 metres" in asyncio.run(asked())
-
-
-def test_raw_responses_show_the_wire(client: openai.OpenAI) -> None:
-    raw = client.chat.completions.with_raw_response.create(
-        model="secondlook-linear", messages=user(DEPTH)
-    )
-    assert raw.status_code == 200
-    assert raw.headers["content-type"] == "application/json"
-    assert raw.headers["cache-control"] == "no-store"
-    with client.chat.completions.with_streaming_response.create(
-        model="secondlook-linear", messages=user(DEPTH), stream=True
-    ) as streaming:
-        lines = [line for line in streaming.iter_lines() if line]
-    assert streaming.headers["content-type"].startswith("text/event-stream")
-    assert lines[-1] == "data: [DONE]"
-    assert "usage" not in json.loads(lines[0].removeprefix("data: "))
-
-
-def test_what_is_not_known_is_a_message_that_says_so(client: openai.OpenAI) -> None:
-    done = client.chat.completions.create(
-        model="secondlook-linear", messages=user("who is the king of France")
-    )
-    assert (done.choices[0].message.content or "").startswith("I don't know")
-    assert done.choices[0].message.annotations == []
-    assert done.secondlook["status"] == "abstained"  # type: ignore[attr-defined]
-
-
-def test_figures_come_with_their_table_and_code(client: openai.OpenAI) -> None:
-    done = client.chat.completions.create(
-        model="secondlook-analyst",
-        messages=user("what is the mean of price by region"),
-        extra_body={"secondlook": {"answer": True}},
-    )
-    text = done.choices[0].message.content or ""
-    assert "| North |" in text
-    assert "```sql" in text
-    about = done.secondlook  # type: ignore[attr-defined]
-    assert about["answer"]["analysis"]["table"]["columns"][0] == "region"
-
-
 def test_a_follow_up_leans_on_the_answer_before_it(client: openai.OpenAI) -> None:
     first = client.chat.completions.create(model="secondlook-linear", messages=user(DEPTH))
     done = client.chat.completions.create(
@@ -178,47 +123,19 @@ def test_a_follow_up_leans_on_the_answer_before_it(client: openai.OpenAI) -> Non
     assert asked == "how deep is berth 2?"
 
 
-def test_only_in_the_documents_named(client: openai.OpenAI) -> None:
-    done = client.chat.completions.create(
-        model="secondlook-linear",
-        messages=user(DEPTH),
-        extra_body={"secondlook": {"documents": ["ferry.md"]}},
-    )
-    assert "7.8" not in (done.choices[0].message.content or "")
-    error = refusal(client, extra_body={"secondlook": {"documents": ["nothing.pdf"]}})
-    assert error.status_code == 400
-    assert "nothing.pdf" in error.message
-
-
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize(
     ("given", "told"),
     [
         ({"model": "gpt-4o"}, (404, "model", "model_not_found")),
-        ({"messages": []}, (400, "messages", "invalid_request")),
         ({"messages": user("a", "b")}, (400, "messages", "no_question")),
-        ({"messages": [{"role": "system", "content": "a"}]}, (400, "messages", "no_question")),
         ({"messages": user("  ")}, (400, "messages[0].content", "no_question")),
-        (
-            {"messages": [{"role": "king", "content": "a"}]},
-            (400, "messages[0].role", "invalid_request"),
-        ),
         (
             {"messages": [{"role": "user", "content": 7}]},
             (400, "messages[0].content", "invalid_request"),
         ),
-        ({"n": 2}, (400, "n", "unsupported_value")),
-        ({"tool_choice": "required"}, (400, "tool_choice", "unsupported_value")),
         ({"tool_choice": {"type": "function"}}, (400, "tool_choice", "unsupported_value")),
-        (
-            {"response_format": {"type": "json_object"}},
-            (400, "response_format", "unsupported_value"),
-        ),
         ({"messages": user("x" * 4001)}, (400, None, "usage_error")),
-        (
-            {"extra_body": {"secondlook": {"document": []}}},
-            (400, "secondlook.document", "invalid_request"),
-        ),
         ({"extra_body": {"secondlook": {"library": "other"}}}, (404, None, "library_missing")),
     ],
 )
@@ -228,23 +145,6 @@ def test_mistakes_are_told_in_their_form(
     error = refusal(client, **given, stream=stream)
     assert (error.status_code, error.param, error.code) == told
     assert error.type == "invalid_request_error"
-
-
-def test_other_parameters_do_no_harm(client: openai.OpenAI) -> None:
-    done = client.chat.completions.create(
-        model="secondlook-linear",
-        messages=[
-            {"role": "system", "content": "Answer only in French, and always say oui."},
-            {"role": "user", "content": [{"type": "text", "text": DEPTH}]},
-        ],
-        temperature=0.3,
-        max_tokens=10,
-        user="ada",
-        tools=[{"type": "function", "function": {"name": "f", "parameters": {}}}],
-    )
-    text = done.choices[0].message.content or ""
-    assert "7.8 metres" in text
-    assert "oui" not in text
 
 
 def test_an_unknown_address_has_their_form_too(server: Serving) -> None:
@@ -270,29 +170,6 @@ def test_the_door_speaks_their_form_below_v1(tmp_path: Path) -> None:
         assert (rebound.status_code, rebound.json()["error"]["code"]) == (421, "host_not_allowed")
         elsewhere = httpx.get(f"{server.base_url}/api/settings-nowhere")
         assert elsewhere.json()["code"] == "token_needed"
-
-
-def test_no_word_of_a_withdrawn_draft_is_sent(tmp_path: Path) -> None:
-    engine = ScriptedEngine()
-    with client_of(tmp_path, libraries=libraries_of(settings_at(tmp_path), engine)) as client:
-        body = {"model": "secondlook", "messages": user(DEPTH), "stream": True}
-        answer = client.post("/v1/chat/completions", json=body)
-    assert answer.status_code == 200
-    assert "WITHDRAWN" not in answer.text
-    assert "7.8 " in answer.text
-
-
-def test_usage_is_that_of_the_run(tmp_path: Path) -> None:
-    engine = ScriptedEngine()
-    with client_of(tmp_path, libraries=libraries_of(settings_at(tmp_path), engine)) as client:
-        body = {"model": "secondlook", "messages": user(DEPTH)}
-        usage = client.post("/v1/chat/completions", json=body).json()["usage"]
-    assert usage == {
-        "prompt_tokens": 100,
-        "completion_tokens": 20,
-        "total_tokens": 120,
-        "prompt_tokens_details": {"cached_tokens": 40},
-    }
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -321,49 +198,6 @@ async def _drained(client: openai.AsyncOpenAI, *, stream: bool) -> None:
             pass
 
 
-def test_a_full_queue_asks_to_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.server.runs._MOST_WAITING", 0)
-    engine = ScriptedEngine(waits=True)
-    limits = {"concurrency": 1}
-    libraries = libraries_of(settings_at(tmp_path, serve=limits), engine)
-    with served(tmp_path, libraries=libraries, serve=limits) as server:
-        httpx.post(f"{server.base_url}/api/ask", json={"question": DEPTH, "detach": True})
-        assert engine.began.wait(10)
-        with client_at(server) as client:
-            error = refusal(client)
-        assert isinstance(error, openai.RateLimitError)
-        assert (error.type, error.code) == ("rate_limit_error", "queue_full")
-        assert int(error.response.headers["retry-after"]) >= 1
-
-
-@pytest.mark.parametrize("stream", [False, True])
-def test_what_nobody_foresaw_is_a_server_error(tmp_path: Path, stream: bool) -> None:
-    engine = ScriptedEngine(error=RuntimeError("a secret of the inside"))
-    with (
-        served(tmp_path, libraries=libraries_of(settings_at(tmp_path), engine)) as server,
-        client_at(server) as client,
-    ):
-        error = refusal(client, stream=stream)
-    assert isinstance(error, openai.InternalServerError)
-    assert error.type == "server_error"
-    assert "secret" not in error.message
-
-
-def test_a_mistake_of_ours_has_their_form_too(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def broken(_: object) -> None:
-        raise RuntimeError("a secret of the inside")
-
-    monkeypatch.setattr("secondlook.server.openai._check", broken)
-    with client_of(tmp_path) as client:
-        body = {"model": "secondlook", "messages": user(DEPTH)}
-        answer = client.post("/v1/chat/completions", json=body)
-    assert answer.status_code == 500
-    assert answer.json()["error"]["type"] == "server_error"
-    assert "secret" not in answer.text
-
-
 def test_a_run_that_is_stopped_ends_the_stream_with_an_error(tmp_path: Path) -> None:
     engine = ScriptedEngine(waits=True)
     libraries = libraries_of(settings_at(tmp_path), engine)
@@ -375,28 +209,6 @@ def test_a_run_that_is_stopped_ends_the_stream_with_an_error(tmp_path: Path) -> 
         httpx.post(f"{server.base_url}/api/runs/{run}/cancel")
         with pytest.raises(openai.APIError, match="ended without an answer"):
             list(stream)
-
-
-def test_what_leans_on_earlier_messages_is_given_to_the_engine(tmp_path: Path) -> None:
-    engine = ScriptedEngine()
-    libraries = libraries_of(settings_at(tmp_path), engine)
-    with client_of(tmp_path, libraries=libraries) as client:
-
-        def ask(messages: list[Any]) -> str:
-            body = {"model": "secondlook", "messages": messages}
-            done = client.post("/v1/chat/completions", json=body)
-            said: str = done.json()["choices"][0]["message"]["content"]
-            return said
-
-        reply = ask(user("how deep is it"))
-        ask([{"role": "system", "content": "obey"}, *user("how deep is it", reply, "why?")])
-        ask(user("how deep is it", "Very deep, I think.", "why?"))
-    ours, strange = engine.asked[1]["earlier"], engine.asked[2]["earlier"]
-    assert [(turn.short, turn.titles) for turn in ours] == [("7.8 metres", ("Survey",))]
-    assert [(turn.asked, turn.text, turn.short) for turn in strange] == [
-        ("how deep is it", "Very deep, I think.", None)
-    ]
-    assert all("obey" not in str(asked) for asked in engine.asked)
 
 
 def test_the_page_does_what_it_says(server: Serving) -> None:
@@ -417,3 +229,18 @@ def test_the_page_does_what_it_says(server: Serving) -> None:
             assert "7.8 metres" in json.loads(done.stdout)["choices"][0]["message"]["content"]
     names["client"].close()
     assert {language for language, _ in blocks} == {"py", "sh"}
+
+
+def test_a_full_queue_asks_to_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("secondlook.server.runs._MOST_WAITING", 0)
+    engine = ScriptedEngine(waits=True)
+    limits = {"concurrency": 1}
+    libraries = libraries_of(settings_at(tmp_path, serve=limits), engine)
+    with served(tmp_path, libraries=libraries, serve=limits) as server:
+        httpx.post(f"{server.base_url}/api/ask", json={"question": DEPTH, "detach": True})
+        assert engine.began.wait(10)
+        with client_at(server) as client:
+            error = refusal(client)
+        assert isinstance(error, openai.RateLimitError)
+        assert (error.type, error.code) == ("rate_limit_error", "queue_full")
+        assert int(error.response.headers["retry-after"]) >= 1

@@ -69,12 +69,6 @@ def test_what_looks_like_a_mark_within_a_claim_is_left_alone() -> None:
     assert links(answer) == ["1", "1"]
 
 
-def test_a_mark_without_a_citation_is_no_link() -> None:
-    answer = answer_of(text="It is deep. [9]", claims=())
-    assert r"\[9\]" in written(answer, BASE).text
-    assert links(answer) == ["1"]
-
-
 @pytest.mark.parametrize(
     "hostile",
     [
@@ -100,18 +94,6 @@ def test_words_of_documents_stay_words(hostile: str) -> None:
     assert links(answer) == ["1", "1"]
 
 
-def test_an_outline_keeps_its_bullets() -> None:
-    answer = answer_of(
-        method="outline",
-        short=None,
-        text="Outline of it:\n\n- Depths: All of them. [1]\n  - Berth 4: Deep.",
-        claims=(Claim(text="All of them.", citations=(1,)),),
-    )
-    lines = written(answer, BASE).text.splitlines()
-    assert lines[2].startswith("- Depths: All of them. [[1]](")
-    assert lines[3] == "  - Berth 4: Deep."
-
-
 def test_an_analysis_shows_its_table_and_where_the_chart_is() -> None:
     figure = AnalysisFigure(kind="plotly", data={})
     table = ResultTable(columns=("region", "mean"), rows=(("North", 3.5),), total_rows=1)
@@ -134,18 +116,6 @@ def test_a_choice_is_told_with_its_words_and_a_question_back_once() -> None:
     assert "**(A) deep**" in said
     assert not said.startswith("**A**")
     assert said.count("Which berth?") == 1
-
-
-def test_doubt_is_told_and_a_withheld_answer_has_no_confidence() -> None:
-    doubtful = answer_of(claims=(Claim(text="x", citations=(), supported=False),))
-    assert "does not support: 1" in written(doubtful, BASE).text
-    withheld = answer_of(status="abstained", text="I don't know.", short=None, citations=())
-    assert "Confidence" not in written(withheld, BASE).text
-
-
-def test_a_page_of_the_web_is_linked_beside_its_place() -> None:
-    web = cited(1, origin="web", url="https://example.org/tides")
-    assert "<https://example.org/tides>" in written(answer_of(citations=(web,)), BASE).text
 
 
 def messages(*said: tuple[str, Any]) -> list[Message]:
@@ -191,10 +161,3 @@ def test_a_run_that_is_still_recorded_is_leant_on_itself() -> None:
     _, earlier = read(messages(("user", "it?"), ("assistant", reply), ("user", "why")), known)
     assert looked_up == [RUN]
     assert earlier[0].asked == "how deep is berth 4"
-
-
-def test_only_the_latest_turns_are_leant_on() -> None:
-    said = [("user", f"q{at}") if at % 2 == 0 else ("assistant", f"a{at}") for at in range(100)]
-    _, earlier = read(messages(("assistant", "hello"), *said, ("user", "and?")), unknown)
-    assert len(earlier) == 20
-    assert earlier[-1].asked == "q98"

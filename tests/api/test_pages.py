@@ -49,25 +49,11 @@ def test_the_page_is_shown_and_asked_for_again(built: TestClient) -> None:
     assert built.head("/", headers=HTML).status_code == 200
 
 
-def test_its_files_may_be_kept_for_ever(built: TestClient) -> None:
-    reply = built.get("/assets/index-abc123.js")
-    assert reply.text == "let a;"
-    assert "immutable" in reply.headers["cache-control"]
-    again = built.get("/assets/index-abc123.js", headers={"if-none-match": reply.headers["etag"]})
-    assert again.status_code == 304
-
-
 @pytest.mark.parametrize(
     "path", ["/assets/../index.html", "/assets/%2e%2e/index.html", "/assets/x"]
 )
 def test_nothing_beside_them_is_sent(built: TestClient, path: str) -> None:
     assert "Page" not in built.get(path).text
-
-
-def test_a_program_is_told_that_nothing_is_there(built: TestClient) -> None:
-    assert built.get("/anything/else").json()["code"] == "not_found"
-    assert built.get("/api/nothing", headers=HTML).json()["code"] == "not_found"
-    assert built.post("/anything").status_code == 404
 
 
 def test_without_a_page_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,15 +69,6 @@ def test_plotly_comes_out_of_its_wheel(client: TestClient) -> None:
     reply = client.get("/assets/plotly.min.js")
     assert reply.status_code == 200
     assert "plotly.js" in reply.text[:200]
-
-
-def test_without_plotly_the_command_is_told(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(pages, "find_spec", lambda name: None)
-    told = client.get("/assets/plotly.min.js").json()
-    assert (told["status"], told["code"]) == (404, "analyst_extra_missing")
-    assert told["hint"] == "pip install plotly pandas"
 
 
 def test_settings_are_shown_without_secrets(tmp_path: Path) -> None:
@@ -182,8 +159,3 @@ def test_every_operation_tells_of_its_problems(document: Any) -> None:
         if "requestBody" in operation:
             assert {"413", "415", "422"} <= set(told), path
     assert "HTTPValidationError" not in json.dumps(document)
-
-
-def test_every_reference_of_the_document_is_in_it(document: Any) -> None:
-    wanted = set(re.findall(r'"#/components/schemas/([^"]+)"', json.dumps(document)))
-    assert wanted <= set(document["components"]["schemas"])

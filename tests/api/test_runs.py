@@ -3,29 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
 
-from secondlook.engine.ownership import Process
 from secondlook.engine.record import RunStore
 from secondlook.events import Event, NodeFinished, RunStarted
-from secondlook.server import asking as elsewhere
 from secondlook.server import runs as asking_runs
 from secondlook.server.asking import turns_before
-from secondlook.server.events import EACH, EventLog
-from secondlook.server.problems import Problem
-from secondlook.server.runs import Ask
-from tests.support.asking_http import (
-    QUESTION,
-    events_of,
-    gated,
-    gated_server,
-    library_at,
-)
+from secondlook.server.events import EACH
+from tests.support.asking_http import QUESTION, events_of, gated, gated_server, library_at
 from tests.support.memory_runs import full_answer
 from tests.support.serving import client_of
 
@@ -33,8 +22,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fastapi.testclient import TestClient
-
-ELSEWHERE = Process(pid=1, host="another-machine", began=None).to_json()
 
 
 @pytest.fixture
@@ -115,19 +102,6 @@ def test_a_detached_run_goes_on_and_is_watched_from_any_event(folder: Path) -> N
         assert view["library"] == "default"
 
 
-def test_who_lags_behind_loses_no_text(folder: Path) -> None:
-    with gated(folder) as (client, gate):
-        gate.open()
-        run = detached(client)
-        answer = runs_of(client)
-        list(watched(client, run))
-        pieces = [one for one in watched(client, run) if one.event == "token"]
-        text = "".join(json.loads(one.data)["text"] for one in pieces)
-        said = " ".join(claim["text"] for claim in shown(client, run)["answer"]["claims"])
-        assert " ".join(text.split()).startswith(said.split()[0])
-        assert answer.live(run) is not None
-
-
 def test_a_run_of_before_is_read_from_the_record(folder: Path) -> None:
     with client_of(folder) as client:
         run = ask(client).json()["run"]
@@ -141,27 +115,6 @@ def test_a_run_of_before_is_read_from_the_record(folder: Path) -> None:
         assert missed[0].id > live[-2].id
         assert shown(client, run)["answer"]["run"] == run
         assert client.get(f"/api/runs/{run[:-1]}").status_code == 404
-
-
-def test_runs_are_listed_newest_first(folder: Path) -> None:
-    with client_of(folder) as client:
-        first = ask(client).json()["run"]
-        second = ask(client, conversation={"after": first}).json()["run"]
-        listed = client.get("/api/runs").json()["runs"]
-        assert [(one["id"], one["after"]) for one in listed] == [(second, first), (first, None)]
-        assert "7.8" in listed[1]["short"]
-        assert listed[0]["library"] == "default"
-        page = client.get("/api/runs", params={"limit": 1, "offset": 1}).json()["runs"]
-        assert [one["id"] for one in page] == [first]
-
-
-def test_without_a_record_runs_are_in_memory(folder: Path) -> None:
-    with client_of(folder, runs={"keep": 0}) as client:
-        run = ask(client).json()["run"]
-        assert [one["id"] for one in client.get("/api/runs").json()["runs"]] == [run]
-        assert shown(client, run)["answer"]["status"] == "answered"
-        assert client.delete(f"/api/runs/{run}").status_code == 204
-        assert client.get(f"/api/runs/{run}").status_code == 404
 
 
 # The queue
@@ -196,21 +149,6 @@ def test_who_comes_later_waits_and_is_told_his_place(
         assert kinds == ["queued", "queued", "run_started"]
 
 
-def test_one_that_waits_can_be_stopped(folder: Path) -> None:
-    with gated(folder, serve={"concurrency": 1}) as (client, gate):
-        first, second, third = (detached(client) for _ in range(3))
-        stopped = client.post(f"/api/runs/{second}/cancel")
-        assert stopped.status_code == 202
-        assert stopped.json() == {"id": second, "status": "interrupted"}
-        assert watched(client, second)[-1].event == "stopped"
-        assert shown(client, third)["position"] == 1
-        gate.open()
-        assert watched(client, first)[-1].event == "answered"
-        resumed = client.post(f"/api/runs/{second}/resume")
-        assert resumed.status_code == 202
-        assert watched(client, second)[-1].event == "answered"
-
-
 # Stopping and resuming
 
 
@@ -236,49 +174,6 @@ def test_a_run_is_stopped_and_taken_up(folder: Path) -> None:
         assert client.post(f"/api/runs/{run}/cancel").json()["status"] == "answered"
 
 
-def test_a_run_is_taken_up_once(folder: Path) -> None:
-    with gated(folder) as (client, gate):
-        run = detached(client)
-        assert gate.asked.acquire(timeout=20)
-    with gated(folder) as (client, gate):
-        runs = runs_of(client)
-        stored = runs.record.get(run)
-        first, second = (runs._of_record(stored, EventLog()) for _ in range(2))
-        first.resumed = second.resumed = True
-        runs._enqueued(first)
-        with pytest.raises(Problem, match="has not ended"):
-            runs._enqueued(second)
-        gate.open()
-        assert watched(client, run)[-1].event == "answered"
-
-
-def test_what_a_dead_server_left_can_be_taken_up(folder: Path) -> None:
-    with gated(folder) as (client, gate):
-        run = detached(client)
-        assert gate.asked.acquire(timeout=20)
-    with RunStore.open(folder / "runs.db") as store:
-        assert store.get(run).status == "interrupted"
-    with gated(folder) as (client, gate):
-        gate.open()
-        assert [one["status"] for one in client.get("/api/runs").json()["runs"]] == ["interrupted"]
-        assert watched(client, run)[-1].event == "stopped"
-        assert client.post(f"/api/runs/{run}/cancel").json()["status"] == "interrupted"
-        resumed = client.post(f"/api/runs/{run}/resume")
-        assert resumed.status_code == 202, resumed.text
-        assert watched(client, run)[-1].event == "answered"
-        assert shown(client, run)["answer"]["status"] == "answered"
-
-
-def test_a_run_of_a_library_that_is_not_served(folder: Path, tmp_path: Path) -> None:
-    with gated(folder) as (client, gate):
-        run = detached(client)
-        assert gate.asked.acquire(timeout=20)
-    other: dict[str, Any] = {"library": {"path": tmp_path / "elsewhere"}}
-    with client_of(folder, **other) as client:
-        assert client.get("/api/runs").json()["runs"][0]["library"] is None
-        assert client.post(f"/api/runs/{run}/resume").json()["code"] == "library_not_served"
-
-
 def test_a_run_is_deleted_with_every_trace(folder: Path) -> None:
     with client_of(folder) as client:
         run = ask(client).json()["run"]
@@ -292,26 +187,6 @@ def test_a_run_is_deleted_with_every_trace(folder: Path) -> None:
         ):
             assert reply.json()["code"] == "run_missing"
             assert reply.status_code == 404
-
-
-def test_a_run_of_another_process_is_left_alone(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(elsewhere, "STOPS_WITHIN", 0.1)
-    with RunStore.open(folder / "runs.db") as store:
-        store.start("elsewhere-1", question="q", workflow="linear", created="2026-01-01T00:00:00")
-        with client_of(folder) as client:
-            assert shown(client, "elsewhere-1")["status"] == "running"
-            for reply in (
-                client.post("/api/runs/elsewhere-1/cancel"),
-                client.post("/api/runs/elsewhere-1/resume"),
-                client.delete("/api/runs/elsewhere-1"),
-            ):
-                assert reply.status_code == 409
-            refused = client.post("/api/runs/elsewhere-1/cancel").json()
-            assert refused["code"] == "run_elsewhere"
-            assert f"process {os.getpid()} on" in refused["detail"]
-        assert store.stops().among(["elsewhere-1"]) == [], "nobody waits for it any more"
 
 
 def test_a_run_of_another_server_is_stopped_there(
@@ -359,50 +234,6 @@ def test_a_run_of_another_process_is_watched_until_it_ends(folder: Path) -> None
         assert httpx.get(f"{server.base_url}/api/runs/r").json()["status"] == "answered"
 
 
-@pytest.mark.parametrize(("end", "why"), [("leave", "interrupted"), ("remove", "deleted")])
-def test_whoever_watches_is_told_how_a_run_elsewhere_stopped(
-    folder: Path, end: str, why: str
-) -> None:
-    with RunStore.open(folder / "runs.db") as store, gated_server(folder) as (server, _gate):
-        store.start("r", question="q", workflow="linear", created="2026-01-01T00:00:00")
-        store.append(RunStarted(run="r", question="q", workflow="linear"))
-        url = f"{server.base_url}/api/runs/r/events"
-        with httpx.stream("GET", url, timeout=60) as reply:
-            pieces = reply.iter_text()
-            text = next(pieces)
-            getattr(store, end)("r")
-            text += "".join(pieces)
-        last = events_of(text)[-1]
-        assert last.event == "stopped"
-        assert json.loads(last.data)["why"] == f"it was {why}"
-
-
-def test_a_run_that_was_left_here_and_went_on_elsewhere_is_told_by_its_record(
-    folder: Path,
-) -> None:
-    with gated(folder) as (client, gate):
-        run = detached(client)
-        assert gate.asked.acquire(timeout=20)
-        client.post(f"/api/runs/{run}/cancel")
-        assert runs_of(client).live(run).put_away.wait(20)
-        assert shown(client, run)["status"] == "interrupted"
-        with RunStore.open(folder / "runs.db") as store:
-            store._process = ELSEWHERE
-            store.start(run, question=QUESTION, workflow="linear", created="2026-01-01T00:00:00")
-            assert shown(client, run)["status"] == "running"
-            listed = client.get("/api/runs").json()["runs"]
-            assert [one["status"] for one in listed] == ["running"]
-            for reply in (
-                client.post(f"/api/runs/{run}/resume"),
-                client.delete(f"/api/runs/{run}"),
-            ):
-                assert reply.status_code == 409, reply.text
-            store.finish(full_answer(run))
-        assert watched(client, run)[-1].event == "answered"
-        assert shown(client, run)["status"] == "answered"
-        assert client.post(f"/api/runs/{run}/resume").json()["code"] == "run_finished"
-
-
 # Clients that go
 
 
@@ -418,30 +249,6 @@ def test_leaving_a_stream_stops_its_run(folder: Path) -> None:
         assert live.put_away.wait(20)
         assert live.status == "interrupted"
         assert live.log.last.why == "the client has left"
-
-
-def test_leaving_before_the_answer_stops_its_run(folder: Path) -> None:
-    with gated_server(folder) as (server, _gate):
-        body = {"question": QUESTION, "workflow": "linear"}
-        with pytest.raises(httpx.ReadTimeout):
-            httpx.post(f"{server.base_url}/api/ask", json=body, timeout=1.0)
-        (live,) = server.app.state.served.runs.in_memory()
-        assert live.put_away.wait(20)
-        assert live.status == "interrupted"
-
-
-def test_leaving_a_detached_run_does_not(folder: Path) -> None:
-    with gated_server(folder) as (server, gate):
-        base = f"{server.base_url}/api"
-        body = {"question": QUESTION, "workflow": "linear", "detach": True}
-        run = httpx.post(f"{base}/ask", json=body, timeout=30).json()["run"]
-        assert gate.asked.acquire(timeout=20)
-        with httpx.stream("GET", f"{base}/runs/{run}/events", timeout=30) as reply:
-            next(reply.iter_lines())
-        gate.open()
-        with httpx.stream("GET", f"{base}/runs/{run}/events", timeout=30) as reply:
-            text = "".join(reply.iter_text())
-        assert events_of(text)[-1].event == "answered"
 
 
 # What the engine refuses
@@ -464,29 +271,6 @@ def test_what_cannot_be_asked_is_told_at_once(folder: Path) -> None:
                 assert reply.json()["hint"]
 
 
-def test_a_server_that_stops_takes_no_more(folder: Path) -> None:
-    with gated(folder) as (client, gate):
-        run = detached(client)
-        assert gate.asked.acquire(timeout=20)
-        runs = runs_of(client)
-        runs.stop()
-        assert watched(client, run)[-1].event == "stopped"
-        assert ask(client).status_code == 503
-        assert runs.live(run).log.last.why == "the server is stopping"
-
-
-def test_old_runs_leave_the_memory(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.server.runs.MOST_KEPT", 2)
-    with client_of(folder) as client:
-        runs = runs_of(client)
-        made = [put_away(client, ask(client)) for _ in range(3)]
-        assert [runs.live(run) is not None for run in made] == [False, True, True]
-        assert shown(client, made[0])["answer"]["run"] == made[0]
-        monkeypatch.setattr("secondlook.server.runs.MOST_KEPT_BYTES", 10)
-        last = put_away(client, ask(client))
-        assert [run.id for run in runs.in_memory()] == [last]
-
-
 # Conversations
 
 
@@ -506,14 +290,6 @@ def test_a_follow_up_leans_on_the_run_before(folder: Path) -> None:
         assert len(turns) == 3
 
 
-def test_turns_may_be_told(folder: Path) -> None:
-    with client_of(folder) as client:
-        turns = [{"question": "How deep is berth 4?", "answer": "7.8 metres"}]
-        reply = ask(client, question="And how much has it lost?", conversation={"turns": turns})
-        assert reply.status_code == 200
-        assert "berth 4" in reply.json()["asked"].lower()
-
-
 def test_a_run_without_an_answer_is_no_turn(folder: Path) -> None:
     with gated(folder) as (client, _gate):
         run = detached(client)
@@ -521,14 +297,9 @@ def test_a_run_without_an_answer_is_no_turn(folder: Path) -> None:
         assert reply.json()["code"] == "run_unfinished"
 
 
-def test_an_answer_is_found_wherever_it_is(folder: Path) -> None:
+def test_turns_may_be_told(folder: Path) -> None:
     with client_of(folder) as client:
-        run = ask(client).json()["run"]
-        assert runs_of(client).answer(run).run == run
-    with gated(folder) as (client, _gate):
-        runs = runs_of(client)
-        assert runs.answer(run).run == run
-        live = runs.start(Ask(QUESTION, workflow="linear"))
-        with pytest.raises(Exception, match="has no answer yet"):
-            runs.answer(live.id)
-        assert runs.counts()[0] == 1
+        turns = [{"question": "How deep is berth 4?", "answer": "7.8 metres"}]
+        reply = ask(client, question="And how much has it lost?", conversation={"turns": turns})
+        assert reply.status_code == 200
+        assert "berth 4" in reply.json()["asked"].lower()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 import signal
@@ -23,11 +22,9 @@ from secondlook.cli import serve as cli
 from secondlook.cli.main import main
 from secondlook.engine.record import RunStore
 from secondlook.errors import SettingsError, UsageError
-from secondlook.server.app import Listening, listen
 from secondlook.settings import load
 from secondlook.settings.sections import Settings
 from tests.support.asking_http import QUESTION, events_of, gated_server, library_at
-from tests.support.serving import settings_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -134,50 +131,6 @@ def test_a_port_that_is_in_use_is_told_with_what_to_do(
     assert "--port 0" in said
 
 
-@pytest.mark.parametrize("host", ["no.such.host.invalid", "203.0.113.7", "a\0b"])
-def test_an_address_that_is_not_ours(host: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if "invalid" in host:  # no name server is asked in a test
-
-        def unknown(*args: object, **options: object) -> None:
-            raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
-
-        monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    with pytest.raises(UsageError, match="cannot listen on") as error:
-        listen(host, 0)
-    assert "127.0.0.1" in (error.value.hint or "")
-
-
-def test_a_port_of_the_administrator(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refused(*args: object, **options: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(socket, "create_server", refused)
-    with pytest.raises(UsageError, match="kept for the administrator"):
-        listen("127.0.0.1", 80)
-
-
-@pytest.mark.parametrize(
-    ("host", "shown"),
-    [
-        ("127.0.0.1", "http://127.0.0.1:"),
-        (EVERYWHERE, "http://127.0.0.1:"),
-        ("localhost", "http://localhost:"),
-    ],
-)
-def test_the_address_is_one_that_a_browser_takes(host: str, shown: str) -> None:
-    listening = listen(host, 0)
-    with listening.socket:
-        assert listening.url == f"{shown}{listening.socket.getsockname()[1]}"
-        assert cli.address(listening.url, "t") == f"{listening.url}/enter#token=t"
-        assert cli.address(listening.url, None) == listening.url
-
-
-def test_an_address_of_the_longer_kind_is_bracketed() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as some:
-        assert Listening(some, "::1").url.startswith("http://[::1]:")
-        assert Listening(some, "::").url.startswith("http://[::1]:")
-
-
 # Tokens
 
 
@@ -190,13 +143,6 @@ def test_on_this_machine_no_token_is_needed() -> None:
         assert cli.chosen_token(settings_for(host), None) is None
 
 
-@pytest.mark.parametrize("host", [EVERYWHERE, "::", "192.168.0.7", "box.local"])
-def test_for_other_machines_one_is_made_up(host: str) -> None:
-    made = {cli.chosen_token(settings_for(host), None) for _ in range(3)}
-    assert len(made) == 3
-    assert all(token is not None and len(token) >= 32 for token in made)
-
-
 def test_a_token_comes_from_the_call_or_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SECONDLOOK_TOKEN", TOKEN)
     settings = load().settings  # the variable is no unknown setting
@@ -205,13 +151,6 @@ def test_a_token_comes_from_the_call_or_the_environment(monkeypatch: pytest.Monk
     for short in ("", "short", " " * 30):
         with pytest.raises(UsageError, match="16 characters at least"):
             cli.chosen_token(settings, short)
-
-
-def test_a_token_is_not_seen_in_what_is_printed_of_it() -> None:
-    from secondlook.server.security import Token
-
-    assert TOKEN not in repr(Token(TOKEN))
-    assert repr(Token()) == "Token(none)"
 
 
 # Announcing
@@ -266,60 +205,29 @@ def test_other_machines_are_told_of(announced: Any, monkeypatch: pytest.MonkeyPa
     assert "Other machines" not in said
 
 
-@pytest.mark.parametrize("is_connected", [True, False])
-def test_the_address_in_the_network_is_that_of_the_way_out(
-    *, is_connected: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from secondlook.server import app as serving
-
-    def connect(asked: socket.socket, address: tuple[str, int]) -> None:
-        assert asked.type == socket.SOCK_DGRAM, "a packet would be sent"
-        if not is_connected:
-            raise OSError(errno.ENETUNREACH, "Network is unreachable")
-        asked.bind(("127.0.0.1", 0))
-
-    monkeypatch.setattr(socket.socket, "connect", connect)
-    found = serving.address_in_network(socket.AF_INET)
-    assert found == ("127.0.0.1" if is_connected else None)
-
-
-def test_a_server_for_this_machine_has_no_address_elsewhere() -> None:
-    with listen("127.0.0.1", 0).socket as ours:
-        assert Listening(ours, "127.0.0.1").url_elsewhere is None
-        assert Listening(ours, "192.168.7.5").url_elsewhere == (
-            f"http://192.168.7.5:{ours.getsockname()[1]}"
-        )
+# Settings
 
 
 @pytest.mark.parametrize(
-    ("platform", "variables", "there"),
+    ("name", "value", "told"),
     [
-        ("linux", {}, False),
-        ("linux", {"DISPLAY": ":0"}, True),
-        ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, True),
-        ("darwin", {}, True),
-        ("win32", {"SSH_CONNECTION": "1"}, False),
+        ("LIBRARIES", "papers", "not of the form name=path"),
+        ("LIBRARIES", "Papers=/a", "not of the form name=path"),
+        ("ROOTS", "papers", "neither absolute nor begins with ~"),
+        ("ORIGINS", "papers.example", "is no origin"),
+        ("QUEUE", "-1", "0"),
     ],
 )
-def test_where_a_browser_can_be_seen(
-    platform: str, variables: dict[str, str], *, there: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("DISPLAY", "WAYLAND_DISPLAY", "SSH_CONNECTION"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    monkeypatch.setattr(sys, "platform", platform)
-    assert cli.has_display() is there
+def test_what_is_set_wrong_is_told(tmp_path: Path, name: str, value: str, told: str) -> None:
+    with pytest.raises(SettingsError, match=told):
+        load(cwd=tmp_path, environ={f"SECONDLOOK_SERVE_{name}": value})
 
 
-def test_the_browser_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = threading.Event()
-    monkeypatch.setattr("webbrowser.open", lambda url: opened.set())
-    cli._open_browser("http://127.0.0.1:1")
-    assert opened.wait(10)
-
-
-# Settings
+@pytest.mark.parametrize("host", [EVERYWHERE, "::", "192.168.0.7", "box.local"])
+def test_for_other_machines_one_is_made_up(host: str) -> None:
+    made = {cli.chosen_token(settings_for(host), None) for _ in range(3)}
+    assert len(made) == 3
+    assert all(token is not None and len(token) >= 32 for token in made)
 
 
 @pytest.mark.parametrize(
@@ -339,32 +247,3 @@ def test_a_folder_of_a_stranger_does_not_open_this_machine(tmp_path: Path, line:
     (tmp_path / "mine.toml").write_text(f"[serve]\n{line}\n", encoding="utf-8")
     with pytest.raises(SettingsError, match="a file given by its path may not say how"):
         load(cwd=tmp_path.parent, environ={}, preset=str(tmp_path / "mine.toml"))
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [
-        ("LIBRARIES", "papers", "not of the form name=path"),
-        ("LIBRARIES", "default=/a", "not of the form name=path"),
-        ("LIBRARIES", "Papers=/a", "not of the form name=path"),
-        ("LIBRARIES", "papers=a/b", "neither absolute nor begins with ~"),
-        ("ROOTS", "papers", "neither absolute nor begins with ~"),
-        ("ORIGINS", "papers.example", "is no origin"),
-        ("PORT", "70000", "65535"),
-        ("QUEUE", "-1", "0"),
-    ],
-)
-def test_what_is_set_wrong_is_told(tmp_path: Path, name: str, value: str, told: str) -> None:
-    with pytest.raises(SettingsError, match=told):
-        load(cwd=tmp_path, environ={f"SECONDLOOK_SERVE_{name}": value})
-
-
-def test_further_libraries_and_roots_are_paths(tmp_path: Path) -> None:
-    given = {
-        "SECONDLOOK_SERVE_LIBRARIES": f"papers={tmp_path},more=~/more",
-        "SECONDLOOK_SERVE_ROOTS": f"{tmp_path},~",
-    }
-    serve = load(cwd=tmp_path, environ=given).settings.serve
-    assert serve.library_paths == {"papers": tmp_path, "more": Path.home() / "more"}
-    assert serve.root_paths == (tmp_path, Path.home())
-    assert settings_at(tmp_path).serve.library_paths == {}

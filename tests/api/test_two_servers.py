@@ -89,6 +89,7 @@ def test_a_run_is_watched_stopped_and_resumed_on_the_other(
         assert story([*seen, *rest]) == story(member.watch(run)), "nothing lost, nothing twice"
 
 
+@pytest.mark.slow
 def test_all_questions_are_answered_when_one_of_two_is_killed_under_load(
     fleet: Fleet, held: Held, server: ChatServer
 ) -> None:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
 from playwright.sync_api import expect
 
-from tests.support.page import PHONE
-
 if TYPE_CHECKING:
-    from tests.browser.conftest import Visits
     from tests.support.page import Visitor
-    from tests.support.serving import Serving
 
 SOUNDINGS = "What would a yearly line of soundings cost?"
 CHART = "plot the mean of tonnes by goods"
 BOTH = "How long is the breakwater, and what is the mean of tonnes by goods?"
 UNKNOWN = "Who designed the lighthouse on Cape Varn?"
-CHOICE = "Who voted against the dredging? (A) Councillor Whitlock (B) the mayor (C) Captain Okafor"
 SURVEY = "Halvermouth Harbour Survey 2024"
-MINUTES = "Minutes of the Halvermouth town council, 11 June 2024"
 
 
 def test_a_quote_is_marked_in_its_page_and_back_returns_to_the_chip(visitor: Visitor) -> None:
@@ -45,15 +37,6 @@ def test_a_quote_is_marked_in_its_page_and_back_returns_to_the_chip(visitor: Vis
     page.get_by_role("button", name="Back").click()
     expect(mark).to_be_hidden()
     visitor.has_focus(chip)
-
-
-def test_the_address_of_a_citation_opens_it(visitor: Visitor) -> None:
-    visitor.asks(SOUNDINGS).is_answered()
-    visitor.opens(f"#/runs/{visitor.run}/citations/1")
-    visitor.page.reload()
-    expect(visitor.page.locator("mark")).to_contain_text("9,000 crowns")
-    visitor.page.keyboard.press("Escape")
-    expect(visitor.page.locator("mark")).to_be_hidden()
 
 
 def test_how_it_was_made_is_drawn_and_listed_with_reasons(visitor: Visitor) -> None:
@@ -112,29 +95,6 @@ def test_a_question_of_both_kinds_shows_both_kinds_of_evidence(visitor: Visitor)
         expect(graph.locator("[data-state=done]").first).to_be_visible()
 
 
-def test_a_figure_fits_a_phone(visit: Visits, server: Serving) -> None:
-    visitor = visit(server.base_url, viewport=PHONE).opens()
-    visitor.asks(CHART).is_answered()
-    chart = visitor.page.locator(".chart svg.main-svg").first
-    expect(chart).to_be_visible()
-    box = chart.bounding_box()
-    assert box is not None
-    assert box["x"] >= 0
-    assert box["x"] + box["width"] <= PHONE["width"]
-
-
-def test_plotly_comes_only_with_a_figure(visitor: Visitor) -> None:
-    fetched: list[str] = []
-    visitor.page.on("request", lambda request: fetched.append(request.url))
-    visitor.asks(SOUNDINGS).is_answered()
-    assert not [url for url in fetched if "plotly" in url]
-    visitor.asks(CHART).is_answered()
-    expect(visitor.page.locator("svg.main-svg").first).to_be_visible()
-    assert [url for url in fetched if "plotly" in url] == [
-        f"{visitor.base_url}/assets/plotly.min.js"
-    ]
-
-
 def test_an_abstention_says_what_was_searched_and_offers_the_nearest(visitor: Visitor) -> None:
     page = visitor.page
     visitor.asks(UNKNOWN).is_answered()
@@ -149,36 +109,6 @@ def test_an_abstention_says_what_was_searched_and_offers_the_nearest(visitor: Vi
     expect(page.get_by_role("heading", name=passage["title"])).to_be_visible()
     page.keyboard.press("Escape")
     visitor.has_focus(nearest)
-
-
-def test_an_abstention_tells_what_the_tables_hold_instead(visitor: Visitor) -> None:
-    visitor.asks("What is the mean wage by goods?").is_answered()
-    none = visitor.page.get_by_test_id("no-answer")
-    expect(none).to_contain_text("You could ask for the mean of tonnes")
-
-
-def test_a_run_that_is_opened_again_still_says_why_it_was_asked_so(visitor: Visitor) -> None:
-    visitor.asks(SOUNDINGS).is_answered()
-    route, steps = visitor.page.locator(".route p"), visitor.page.locator(".steps-workflow")
-    told, grouped = route.inner_text(), steps.all_inner_texts()
-    assert "Searched your documents" in told
-    assert grouped == ["auto", "linear", "auto"]
-    visitor.page.reload()
-    visitor.is_answered()
-    assert route.inner_text() == told
-    assert steps.all_inner_texts() == grouped
-
-
-def test_every_option_of_a_multiple_choice_gets_its_verdict(visitor: Visitor) -> None:
-    visitor.asks(CHOICE).is_answered()
-    choice = visitor.page.get_by_test_id("choice")
-    expect(choice).to_contain_text("Chosen: (A) Councillor Whitlock")
-    options = choice.locator(".option")
-    expect(options).to_have_count(3)
-    expect(options.nth(0)).to_have_attribute("data-chosen", "true")
-    expect(options.nth(0).locator("[data-met=met]")).to_have_count(1)
-    expect(options.nth(1)).to_contain_text("the mayor")
-    expect(options.nth(1)).to_contain_text("not known")
 
 
 def test_a_follow_up_is_understood_from_what_came_before(visitor: Visitor) -> None:
@@ -207,34 +137,6 @@ def test_the_same_is_asked_another_way_with_one_click(visitor: Visitor) -> None:
     visitor.is_answered()
     assert visitor.run != first
     assert _record(visitor)["answer"]["workflow"] == "corrective"
-
-
-def test_a_question_is_limited_to_one_document(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.row(MINUTES).get_by_role("button", name=MINUTES).click()
-    visitor.button("Ask only in this").click()
-    limits = page.get_by_role("region", name="Only in these documents")
-    expect(limits).to_contain_text(MINUTES)
-    visitor.asks(SOUNDINGS).is_answered()
-    expect(page.get_by_test_id("no-answer")).to_be_visible()
-    assert {one["title"] for one in _record(visitor)["answer"]["passages"]} == {MINUTES}
-    limits.get_by_role("button").click()
-    expect(limits).to_be_hidden()
-    visitor.asks(SOUNDINGS).is_answered()
-    expect(visitor.answer).to_contain_text("9,000 crowns")
-
-
-def test_an_answer_is_taken_along(visitor: Visitor) -> None:
-    visitor.asks(SOUNDINGS).is_answered()
-    visitor.button("Export").click()
-    with visitor.page.expect_download() as markdown:
-        visitor.page.get_by_role("link", name="Markdown").click()
-    assert "9,000 crowns" in Path(markdown.value.path()).read_text(encoding="utf-8")
-    visitor.button("Export").click()
-    with visitor.page.expect_download() as whole:
-        visitor.page.get_by_role("link", name="JSON").click()
-    stored = json.loads(Path(whole.value.path()).read_text(encoding="utf-8"))
-    assert stored["run"] == visitor.run
 
 
 def test_what_was_asked_before_is_found_again_and_forgotten(visitor: Visitor) -> None:

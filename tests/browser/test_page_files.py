@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Route
-
     from secondlook.library.report import Progress
     from tests.browser.conftest import Visits
     from tests.support.page import Visitor
@@ -26,7 +24,6 @@ if TYPE_CHECKING:
 
 SURVEY = "Halvermouth Harbour Survey 2024"
 MINUTES = "Minutes of the Halvermouth town council, 11 June 2024"
-NOTES = b"# Tide notes\n\nThe tide gauge at the north quay was read every hour by Ms Orr.\n"
 
 
 @pytest.fixture(scope="module")
@@ -106,49 +103,6 @@ def test_a_file_that_cannot_be_read_says_why(newcomer: Visitor) -> None:
     expect(row).to_have_count(0)
 
 
-def test_an_upload_that_is_too_large_is_refused_with_what_to_do(newcomer: Visitor) -> None:
-    newcomer.watch.expects("413")
-    newcomer.adds(_file("long.txt", b"word " * 300_000))
-    notice = newcomer.page.locator(".notice")
-    expect(notice).to_contain_text("at most 1.0 MB")
-    notice.get_by_role("button", name="Close").click()
-    expect(notice).to_have_count(0)
-    expect(newcomer.row("long.txt")).to_have_count(0)
-
-
-def test_files_are_dropped_anywhere_on_the_page(newcomer: Visitor) -> None:
-    page = newcomer.page
-    data = page.evaluate_handle(
-        """(text) => {
-          const data = new DataTransfer();
-          data.items.add(new File([text], "tide-notes.md", {type: "text/markdown"}));
-          return data;
-        }""",
-        NOTES.decode(),
-    )
-    page.dispatch_event("body", "dragover", {"dataTransfer": data})
-    expect(page.locator(".drop-anywhere")).to_be_visible()
-    page.dispatch_event("body", "drop", {"dataTransfer": data})
-    expect(newcomer.row("Tide notes")).to_have_attribute("data-state", "ready")
-    expect(page.locator(".drop-anywhere")).to_have_count(0)
-
-
-def test_a_file_is_on_the_list_while_it_is_sent(newcomer: Visitor) -> None:
-    sent: list[Route] = []
-
-    def hold(route: Route) -> None:
-        if route.request.method == "POST":
-            sent.append(route)
-        else:
-            route.continue_()
-
-    newcomer.page.route("**/documents", hold)
-    newcomer.adds(_file("buoys.md", b"# Buoys\n\nThe green buoy was laid by Mr Ferris in 2019.\n"))
-    expect(newcomer.row("buoys.md")).to_contain_text("sending")
-    sent[0].continue_()
-    expect(newcomer.row("Buoys")).to_have_attribute("data-state", "ready")
-
-
 def test_markup_in_names_and_texts_stays_text(newcomer: Visitor) -> None:
     markup = "<img src=x onerror=alert(1)>"
     text = f"# {markup}\n\nThe {markup} lamp was made by Ida Voss in Vardal.\n"
@@ -158,15 +112,6 @@ def test_markup_in_names_and_texts_stays_text(newcomer: Visitor) -> None:
     newcomer.page.locator("article .card").first.click()
     expect(newcomer.page.locator(".page-text")).to_contain_text(markup)
     expect(newcomer.page.locator("img[src=x]")).to_have_count(0)
-
-
-def test_adding_is_stopped(newcomer: Visitor, held: threading.Event) -> None:
-    newcomer.adds(_file("slow.txt", NOTES))
-    row = newcomer.row("slow.txt")
-    row.get_by_role("button", name="slow.txt").click()
-    row.get_by_role("button", name="Stop adding").click()
-    held.set()
-    expect(row).to_have_count(0)
 
 
 def test_a_document_is_read_and_deleted(own: Serving, visit: Visits) -> None:
@@ -186,16 +131,6 @@ def test_a_document_is_read_and_deleted(own: Serving, visit: Visits) -> None:
     visitor.page.reload()
     expect(visitor.row(SURVEY)).to_have_attribute("data-state", "ready")
     expect(row).to_have_count(0)
-
-
-def test_a_table_shows_its_columns_and_first_rows(visitor: Visitor) -> None:
-    row = visitor.row("cargo")
-    row.get_by_role("button", name="cargo").click()
-    row.get_by_role("button", name="See table").click()
-    rows = visitor.page.get_by_role("region", name="First rows of")
-    expect(rows.get_by_role("columnheader")).to_have_text(["month", "goods", "tonnes"])
-    expect(rows.get_by_role("row")).to_have_count(21)
-    expect(visitor.page.locator(".source-place").first).to_contain_text("36 rows, 3 columns")
 
 
 def _file(name: str, data: bytes) -> dict[str, Any]:

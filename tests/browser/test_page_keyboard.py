@@ -80,37 +80,3 @@ def test_the_whole_page_is_walked_through_and_left(visitor: Visitor) -> None:
     _tabs_to(visitor, ".graph")
     _tabs_to(visitor, ".passages button")
     _tabs_to(visitor, ".skip")
-
-
-def test_files_are_chosen_and_limits_set_by_key(visitor: Visitor) -> None:
-    page, keys = visitor.page, visitor.page.keyboard
-    expect(visitor.row("cargo")).to_be_visible()
-    _tabs_to(visitor, ".drop-small")
-    with page.expect_file_chooser():
-        keys.press("Enter")
-    _tabs_to(visitor, ".file", key="Shift+Tab")
-    keys.press("Enter")
-    expect(page.locator(".file[aria-expanded=true]")).to_have_count(1)
-    _tabs_to(visitor, "[aria-pressed=false]")
-    keys.press("Space")
-    expect(page.get_by_role("region", name="Only in these documents")).to_be_visible()
-    _tabs_to(visitor, ".limits button")
-    keys.press("Enter")
-    expect(page.get_by_role("region", name="Only in these documents")).to_be_hidden()
-
-
-def test_menus_open_and_close_by_key(visitor: Visitor) -> None:
-    keys = visitor.page.keyboard
-    visitor.asks(SOUNDINGS).is_answered()
-    visitor.button("Ask another way").focus()
-    keys.press("Enter")
-    expect(visitor.page.locator(".ways")).to_be_visible()
-    keys.press("Escape")
-    expect(visitor.page.locator(".ways")).to_have_count(0)
-    visitor.has_focus(visitor.button("Ask another way"))
-    visitor.button("Export").focus()
-    keys.press("Enter")
-    _tabs_to(visitor, ".menu a", most=1)
-    keys.press("Escape")
-    visitor.has_focus(visitor.button("Export"))
-    expect(visitor.page.locator(".menu")).to_be_hidden()

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import pytest
-from playwright.sync_api import Error as PlaywrightError
 from playwright.sync_api import expect
 
 from tests.support.asking_http import QUESTION, Gate, gated_server, library_at
 from tests.support.page import DESK, PATIENCE_MS, PHONE, overflow, violations
-from tests.support.serving import served
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from playwright.sync_api import Page, ViewportSize
@@ -25,11 +23,9 @@ if TYPE_CHECKING:
 Look: TypeAlias = "tuple[Literal['light', 'dark'], ViewportSize]"
 SURVEY = "Halvermouth Harbour Survey 2024"
 SOUNDINGS = "What would a yearly line of soundings cost?"
-CHOICE = "Who voted against the money for dredging? (A) Councillor Whitlock (B) the mayor"
 LOOKS: tuple[Look, ...] = (("light", DESK), ("dark", DESK), ("light", PHONE), ("dark", PHONE))
 # Of what is like another state in most places: each theme and each width once.
 CROSSED = (LOOKS[0], LOOKS[3])
-TOKEN = "a-token-of-this-test"  # noqa: S105 (opens nothing else)
 
 
 @pytest.fixture(scope="session")
@@ -73,20 +69,6 @@ def _settled(page: Page) -> None:
 
 
 @pytest.fixture
-def guarded(tmp_path: Path) -> Iterator[Serving]:
-    """A server over an empty library, with a token."""
-    with served(tmp_path, token=TOKEN) as serving:
-        yield serving
-
-
-@pytest.fixture
-def altered(copied: Callable[[], Path]) -> Iterator[Serving]:
-    """A server over a library of its own."""
-    with served(copied()) as serving:
-        yield serving
-
-
-@pytest.fixture
 def gated(tmp_path: Path) -> Iterator[tuple[Serving, Gate]]:
     """A server whose model answers when it is let."""
     library_at(tmp_path)
@@ -99,20 +81,6 @@ def audit(pictures: Path) -> Iterator[Audit]:
     made = Audit(pictures)
     yield made
     assert made.wrong == []
-
-
-def test_the_page_before_the_first_file(guarded: Serving, visit: Visits, audit: Audit) -> None:
-    visitor = visit(guarded.base_url)
-    visitor.watch.expects("status of 401")
-    visitor.opens().page.get_by_label("Token", exact=True).fill("wrong")
-    visitor.button("Sign in").click()
-    expect(visitor.page.get_by_role("alert")).not_to_be_empty()
-    audit(visitor, "token")
-    visitor.page.get_by_label("Token", exact=True).fill(TOKEN)
-    visitor.button("Sign in").click()
-    expect(visitor.page.locator(".library-empty")).to_be_visible()
-    expect(visitor.page.get_by_label("Workflow")).to_be_visible()
-    audit(visitor, "empty")
 
 
 def test_the_page_with_files(visitor: Visitor, audit: Audit) -> None:
@@ -138,39 +106,6 @@ def test_an_answer_and_its_source(visitor: Visitor, audit: Audit) -> None:
     visitor.page.locator(".chip").first.click()
     expect(visitor.page.locator("mark")).to_be_visible()
     audit(visitor, "source")
-
-
-def test_a_figure_with_data_and_code(visitor: Visitor, audit: Audit) -> None:
-    visitor.asks("plot the mean of tonnes by goods").is_answered()
-    expect(visitor.page.locator("svg.main-svg").first).to_be_visible()
-    audit(visitor, "figure", looks=CROSSED)
-    visitor.button("Show data").click()
-    visitor.button("Show code").click()
-    audit(visitor, "figure-open")
-    visitor.page.locator(".card").first.click()
-    expect(visitor.page.locator(".columns")).to_be_visible()
-    audit(visitor, "table", looks=CROSSED)
-
-
-def test_an_abstention(visitor: Visitor, audit: Audit) -> None:
-    visitor.asks("Who designed the lighthouse on Cape Varn?").is_answered()
-    expect(visitor.page.locator(".nearest button").first).to_be_visible()
-    audit(visitor, "abstention")
-
-
-def test_a_multiple_choice(visitor: Visitor, audit: Audit) -> None:
-    visitor.asks(CHOICE).is_answered()
-    expect(visitor.page.get_by_test_id("choice")).to_be_visible()
-    audit(visitor, "choice")
-
-
-def test_a_file_that_failed(altered: Serving, visit: Visits, audit: Audit) -> None:
-    visitor = visit(altered.base_url).opens()
-    visitor.adds({"name": "broken.pdf", "mimeType": "", "buffer": b"%PDF-1.7 nothing"})
-    row = visitor.row("broken.pdf")
-    expect(row).to_have_attribute("data-state", "failed")
-    row.get_by_role("button", name="broken.pdf").click()
-    audit(visitor, "failed", looks=LOOKS[:2])
 
 
 def test_the_sheets_of_a_phone(visit: Visits, server: Serving, audit: Audit) -> None:
@@ -205,36 +140,3 @@ def test_a_run_that_goes_on_and_one_that_was_stopped(
     visitor.button("Stop").click()
     visitor.is_answered("stopped")
     audit(visitor, "stopped", looks=CROSSED)
-
-
-def test_what_went_wrong(visitor: Visitor, audit: Audit) -> None:
-    visitor.watch.expects("status of 404")
-    visitor.opens("#/runs/20260101-000000000000")
-    expect(visitor.heading("This question cannot be shown")).to_be_visible()
-    audit(visitor, "lost")
-
-
-def test_the_audit_finds_what_is_wrong(visitor: Visitor) -> None:
-    assert violations(visitor.page) == []
-    visitor.page.evaluate(
-        """document.querySelector("main").insertAdjacentHTML("beforeend",
-          '<p style="color: #bbb; background: #fff">pale</p><img src="/assets/x.png">' +
-          '<div style="width: 4000px">wide</div>')"""
-    )
-    visitor.watch.expects("status of 404")
-    found = " ".join(violations(visitor.page))
-    assert "color-contrast" in found
-    assert "image-alt" in found
-
-
-def test_the_watch_sees_what_reaches_out(visitor: Visitor) -> None:
-    elsewhere = "http://elsewhere.invalid/"
-    page, watch = visitor.page, visitor.watch
-    assert page.evaluate(f"fetch('{elsewhere}').catch(() => 'refused')") == "refused"
-    with pytest.raises(PlaywrightError, match="ERR_NAME_NOT_RESOLVED"):
-        page.goto(elsewhere)
-    page.close()
-    assert "connect-src" in " ".join(watch.faults)
-    assert "elsewhere.invalid" in watch.hosts
-    watch.faults.clear()
-    watch.hosts.clear()

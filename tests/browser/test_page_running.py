@@ -11,13 +11,11 @@ from playwright.sync_api import expect
 
 from tests.support.asking_http import QUESTION, Gate, gated_server, library_at
 from tests.support.cut_line import Line, line_to
-from tests.support.page import PATIENCE_MS, violations
+from tests.support.page import PATIENCE_MS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from playwright.sync_api import Route
 
     from tests.browser.conftest import Visits
     from tests.support.page import Visitor
@@ -151,60 +149,6 @@ def test_a_sentence_that_no_source_carries_is_cut_and_told(gated: Gated, asking:
     expect(asking.answer).to_contain_text("at 7.8 metres")
     expect(asking.answer).not_to_contain_text("King of Norway")
     expect(asking.answer.locator(".note")).to_contain_text("1 more sentence was cut")
-
-
-def test_a_claim_that_is_weaker_than_its_source_is_amber(gated: Gated, asking: Visitor) -> None:
-    """As of a run whose check left a claim standing, which a reply altered on its way tells of."""
-    gated[1].open()
-    asking.is_answered()
-
-    def weaken(route: Route) -> None:
-        record = route.fetch().json()
-        record["answer"]["claims"][0] |= {"supported": False, "support": 0.2}
-        route.fulfill(json=record)
-
-    asking.page.route(f"**/api/runs/{asking.run}", weaken)
-    asking.page.reload()
-    expect(asking.page.locator(".unsure").first).to_contain_text("7.8")
-    expect(asking.page.locator(".unsure-word")).to_have_text("not verified")
-    expect(asking.strip).to_contain_text("0 of 1 claim verified")
-    expect(asking.strip.locator("[data-state=weak]")).to_have_count(1)
-    expect(asking.strip.locator(".note")).to_contain_text("Read it before you rely on it.")
-    assert violations(asking.page) == []
-
-
-def test_a_person_who_went_elsewhere_finds_the_answer_later(gated: Gated, asking: Visitor) -> None:
-    run = asking.run
-    asking.page.get_by_role("link", name="New question").click()
-    past = asking.page.locator(f"[data-run='{run}']")
-    expect(past).to_have_attribute("data-status", "running")
-    gated[1].open()
-    past.get_by_role("link").click()
-    asking.is_answered()
-    expect(asking.answer).to_contain_text("7.8 metres")
-
-
-def test_the_next_in_line_is_told_so_and_one_too_many_what_to_do(
-    gated: Gated, asking: Visitor, visit: Visits
-) -> None:
-    second = visit(asking.base_url).opens().asks(QUESTION, workflow="linear")
-    expect(second.page.get_by_test_id("working")).to_contain_text("Next in line")
-    third = visit(asking.base_url)
-    third.watch.expects("429")
-    third.opens().asks(QUESTION, workflow="linear").is_answered("lost")
-    expect(third.page.get_by_role("alert")).to_contain_text("Ask again later")
-    gated[1].open()
-    second.is_answered()
-    third.button("Ask again").click()
-    third.is_answered()
-
-
-def test_with_reduced_motion_nothing_moves(gated: Gated, asking: Visitor) -> None:
-    moving = "document.getAnimations().filter((one) => one.playState === 'running').length"
-    expect(asking.node("answer")).to_have_attribute("data-state", "running")
-    assert asking.page.evaluate(moving) > 0
-    asking.page.emulate_media(reduced_motion="reduce")
-    assert asking.page.evaluate(moving) == 0
 
 
 def _status(visitor: Visitor) -> str:

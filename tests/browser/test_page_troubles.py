@@ -74,24 +74,6 @@ def test_a_fault_of_the_server_is_no_dead_end(
     expect(visitor.answer).to_contain_text("640 metres")
 
 
-def test_a_question_that_is_too_long_is_not_sent(visitor: Visitor) -> None:
-    visitor.box.fill("word " * 13)
-    expect(visitor.page.locator("#ask-note")).to_contain_text("65 of at most 60 characters")
-    expect(visitor.button("Ask")).to_be_disabled()
-    visitor.box.fill(QUESTION)
-    expect(visitor.button("Ask")).to_be_enabled()
-    expect(visitor.page.locator("#ask-note")).to_be_empty()
-
-
-def test_a_question_that_is_not_there_leads_back(visitor: Visitor) -> None:
-    visitor.watch.expects("status of 404")
-    visitor.opens("#/runs/20260101-000000000000")
-    expect(visitor.heading("This question cannot be shown")).to_be_visible()
-    expect(visitor.page.get_by_role("alert")).to_contain_text("It was forgotten")
-    visitor.page.get_by_role("link", name="Ask a new question").click()
-    expect(visitor.page.locator(".home h1")).to_be_visible()
-
-
 def test_a_server_that_is_away_is_told_and_tried_again(visitor: Visitor) -> None:
     visitor.watch.expects("ERR_FAILED", "ERR_CONNECTION")
     away = f"{visitor.base_url}/api/**"

@@ -103,10 +103,7 @@ def resumed(
 
 
 def test_an_ask_that_was_killed_is_listed_and_resumed(
-    asking: list[str],
-    slow: Slow,
-    server: ChatServer,
-    resumed: Callable[[], dict[str, Any]],
+    asking: list[str], slow: Slow, server: ChatServer, resumed: Callable[[], dict[str, Any]]
 ) -> None:
     with started(asking) as process:
         assert slow.asked.wait(PATIENCE), process.communicate()
@@ -121,10 +118,7 @@ def test_an_ask_that_was_killed_is_listed_and_resumed(
 
 
 def test_an_ask_that_is_told_to_end_finishes_its_step_and_is_resumed(
-    asking: list[str],
-    slow: Slow,
-    server: ChatServer,
-    resumed: Callable[[], dict[str, Any]],
+    asking: list[str], slow: Slow, server: ChatServer, resumed: Callable[[], dict[str, Any]]
 ) -> None:
     with started(asking) as process:
         assert slow.asked.wait(PATIENCE)
@@ -171,6 +165,7 @@ with Library.open(settings=settings) as opened:
 """
 
 
+@pytest.mark.slow
 def test_processes_share_a_library_and_a_record_and_lose_nothing(
     library: str, tmp_path: Path
 ) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -73,6 +72,7 @@ def test_exit_codes_reach_the_shell(tmp_path: Path) -> None:
     assert run("nonsense").returncode == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes",
     [
@@ -87,6 +87,7 @@ def test_output_is_utf8_whatever_the_locale(library: str, changes: dict[str, str
     assert json.loads(done.stdout)["documents"][0]["title"] == "Größe der Bienen"
 
 
+@pytest.mark.slow
 def test_standard_input_is_taken_byte_by_byte(tmp_path: Path) -> None:
     library = str(tmp_path / "lib")
     text = "Wespen — 黄蜂\r\n".encode()
@@ -174,6 +175,7 @@ sys.exit(main(sys.argv[1:]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 def test_on_a_terminal_progress_and_colours_are_shown(tmp_path: Path) -> None:
     documents = tmp_path / "documents"
@@ -226,6 +228,7 @@ def _everything(read: Callable[[], bytes]) -> bytes:
         found += part
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_shell_completion_knows_the_commands(shell: str) -> None:
     changes = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
@@ -241,10 +244,3 @@ def test_shell_completion_knows_the_commands(shell: str) -> None:
         "COMP_CWORD": "1",
     }
     assert b"search" in run(changes=asked).stdout
-
-
-def test_signal_numbers_match_the_documented_exit_codes() -> None:
-    assert 128 + signal.SIGINT == 130
-    page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
-    for code in (0, 1, 2, 130, 141):
-        assert f"| {code} |" in page

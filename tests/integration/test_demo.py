@@ -5,13 +5,13 @@ from __future__ import annotations
 import tempfile
 from typing import TYPE_CHECKING
 
+import pytest
+
 from secondlook.cli.main import main
 from secondlook.library.library import Library
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
 
 def test_answers_two_questions_withholds_one_and_leaves_nothing_behind(
@@ -33,6 +33,7 @@ def test_answers_two_questions_withholds_one_and_leaves_nothing_behind(
     assert list(tmp_path.glob("secondlook-*")) == []
 
 
+@pytest.mark.slow
 def test_in_a_library_to_keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     kept = tmp_path / "kept"

@@ -187,44 +187,6 @@ def test_settings_that_a_page_names_exist(page: Path) -> None:
     assert sorted(keys - set(KEYS)) == []
 
 
-@pytest.mark.parametrize(
-    ("shown", "printed", "same"),
-    [
-        ("7 added; 3 passages in 2.1 s", "7 added; 3 passages in 0.4 s", True),
-        ("7 added; 3 passages in 2.1 s", "6 added; 3 passages in 2.1 s", False),
-        (" 1  A, p. 2  0.968\n    ...deep...", " 1  A, p. 2  0.912\n    how deep it is", True),
-        (" 1  A, p. 2  0.968", " 1  A, p. 3  0.968", False),
-        ("a\n\nb", "a\n\nb", True),
-        ("at 7.8 metres", "at 8.2 metres", False),
-    ],
-)
-def test_output_is_compared_strictly_but_for_what_varies(
-    shown: str, printed: str, same: bool
-) -> None:
-    assert matches(shown, printed) is same
-
-
-@pytest.mark.parametrize(
-    ("command", "words"),
-    [
-        (
-            'secondlook ask "deep? (A) 7 (B) 8" --json',
-            ["ask", "deep? (A) 7 (B) 8", "--json"],
-        ),
-        ("secondlook ask 'what does $5 buy'", ["ask", "what does $5 buy"]),
-        ('secondlook ask "what does $5 buy"', None),
-        ("secondlook ask depth --json > answer.json", None),
-        ("secondlook show *.pdf", None),
-        ("secondlook ask depth || true", None),
-        ("secondlook chat", None),
-        ("SECONDLOOK_SEARCH_K=5 secondlook search depth", None),
-        ("ls papers", None),
-    ],
-)
-def test_what_needs_a_shell_gets_one(command: str, words: list[str] | None) -> None:
-    assert words_of(command) == words
-
-
 def test_every_document_of_the_folder_is_in_its_index() -> None:
     index = (ROOT / "docs" / "README.md").read_text("utf-8")
     for page in (ROOT / "docs").glob("*.md"):

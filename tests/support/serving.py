@@ -36,11 +36,7 @@ def settings_at(folder: Path, **sections: Any) -> Settings:
 
 @contextmanager
 def client_of(
-    folder: Path,
-    *,
-    token: str | None = None,
-    libraries: Libraries | None = None,
-    **sections: Any,
+    folder: Path, *, token: str | None = None, libraries: Libraries | None = None, **sections: Any
 ) -> Iterator[TestClient]:
     """A client of a server without a port: the app, started and stopped."""
     app = create_app(settings_at(folder, **sections), token=token, libraries=libraries)
@@ -57,11 +53,7 @@ class Serving:
 
 @contextmanager
 def served(
-    folder: Path,
-    *,
-    token: str | None = None,
-    libraries: Libraries | None = None,
-    **sections: Any,
+    folder: Path, *, token: str | None = None, libraries: Libraries | None = None, **sections: Any
 ) -> Iterator[Serving]:
     """A real server on a free port of this machine, where the wire matters."""
     app = create_app(settings_at(folder, **sections), token=token, libraries=libraries)

@@ -118,10 +118,6 @@ def test_help_after_a_double_dash_is_an_argument(desk: Desk) -> None:
     assert "Nothing found for '--help'" in desk.run("search", "--", "--help").out
 
 
-def test_help_of_an_unknown_command_is_a_usage_error(desk: Desk) -> None:
-    assert desk.run("serch", "--help").code == 2
-
-
 def test_version(desk: Desk) -> None:
     assert desk.run("--version").out == f"secondlook {__version__}\n"
     assert desk.run("version").out.startswith(f"secondlook {__version__}\npython")
@@ -137,40 +133,6 @@ def test_add_tells_what_became_of_each_file(desk: Desk) -> None:
     assert result.code == 0
     assert result.out == "1 added, 1 failed; 1 passage in 1.2 s\n"
     assert result.err == f"failed: {empty}: it is empty\n"
-
-
-def test_add_fails_only_when_everything_does(desk: Desk) -> None:
-    empty = desk.write("b.txt", "")
-    assert desk.run("add", empty).code == 1
-    desk.add("a.txt", "bees")
-    assert desk.run("add", desk.write("a.txt", "bees"), empty).code == 0
-
-
-def test_add_json(desk: Desk) -> None:
-    result = desk.run("add", desk.write("a.txt", "bees"), desk.write("b.txt", ""), "--json")
-    assert result.json["counts"] == {
-        "added": 1,
-        "updated": 0,
-        "moved": 0,
-        "duplicate": 0,
-        "unchanged": 0,
-        "removed": 0,
-        "failed": 1,
-    }
-    assert [item["reason"] for item in result.json["changes"]] == ["", "it is\nempty"]
-    assert result.err == ""
-
-
-def test_add_cuts_a_long_list_of_failures(desk: Desk) -> None:
-    files = [desk.write(f"{number}.txt", "") for number in range(25)]
-    err = desk.run("add", *files).err.splitlines()
-    assert len(err) == 21
-    assert err[-1] == "and 5 more: secondlook library status"
-
-
-def test_add_quietly(desk: Desk) -> None:
-    assert desk.run("add", "-q", desk.write("a.txt", "bees")) == Result(0, "", "")
-    assert desk.run("-q", "add", desk.write("b.txt", "wasps")) == Result(0, "", "")
 
 
 def test_add_passes_its_options_on(desk: Desk) -> None:
@@ -191,19 +153,13 @@ def test_add_passes_its_options_on(desk: Desk) -> None:
     ("arguments", "message"),
     [
         ([], "nothing to add"),
-        (["-"], "no file name"),
         ([""], "a path is blank"),
-        (["x", " "], "a path is blank"),
         (["-", "x", "--name", "a"], "cannot be mixed"),
         (["-", "--name", "a.txt", "--dry-run"], "--dry-run cannot be used with -"),
-        (["-", "--name", "a.txt", "--jobs", "0"], "--jobs cannot be used with -"),
         (["typo"], "no such file or folder: 'typo'"),
-        (["typo", "--dry-run"], "no such file or folder: 'typo'"),
         (["~no-such-user/x"], "no such file or folder: '~no-such-user/x'"),
         (["x", "--name", "a"], "--name goes with -"),
-        (["x", "--meta", "year"], "'year' is not of the form key=value"),
         (["x", "--meta", "=3"], "'=3' is not of the form key=value"),
-        (["x", "--meta", "a=1", "--meta", "a=2"], "'a' twice"),
         (["x", "--jobs", "-1"], "--jobs must be greater than or equal to 0, not -1"),
     ],
 )
@@ -244,16 +200,6 @@ def test_dry_run_shows_the_difference_and_makes_no_library(desk: Desk) -> None:
     assert desk.shelf.settings[-1].library.path != library
 
 
-def test_interrupted_add_reports_and_says_how_to_go_on(desk: Desk) -> None:
-    desk.shelf.interrupt = True
-    result = desk.run("add", desk.write("a.txt", "bees"))
-    assert result.code == 130
-    assert result.out.startswith("1 added")
-    assert result.err == (
-        "Stopped. What is reported is kept; the same command completes the rest.\n"
-    )
-
-
 # Searching
 
 
@@ -283,20 +229,6 @@ def test_search_marks_matching_words_on_a_terminal(
     assert "33m" not in desk.run("search", "bees dancing").out
 
 
-def test_search_json_has_the_promised_keys(desk: Desk) -> None:
-    desk.add("bees.md", "Bees hum.")
-    (hit,) = desk.run("search", "bees", "--json").json["hits"]
-    assert {"id", "document", "title", "page", "start", "end", "score", "rerank_score"} <= set(hit)
-    assert (hit["text"], hit["lexical_rank"], hit["dense_rank"]) == ("Bees hum.", 1, None)
-    assert hit["path"] == str(desk.folder / "bees.md")
-
-
-def test_search_needs_no_quotes(desk: Desk) -> None:
-    desk.add("bees.md", "bees")
-    assert desk.run("search", "vacation", "days", "-k", "2", "left").code == 0
-    assert desk.shelf.searched[0]["query"] == "vacation days left"
-
-
 def test_search_passes_its_options_on(desk: Desk) -> None:
     desk.add("bees.md", "bees")
     options = ["-k", "3", "--dense", "0.9", "--lexical", "0.1", "--no-rerank"]
@@ -315,20 +247,11 @@ def test_search_passes_its_options_on(desk: Desk) -> None:
     ]
 
 
-def test_search_that_finds_nothing(desk: Desk) -> None:
-    desk.add("bees.md", "bees")
-    assert desk.run("search", "wasps") == Result(0, "Nothing found for 'wasps'.\n", "")
-    assert desk.run("search", "wasps", "--json").json == {"hits": []}
-
-
 @pytest.mark.parametrize(
     ("filters", "told"),
     [
         (["kind=md"], ""),
-        (
-            ["kind=mdx"],
-            "no document has kind=mdx; secondlook library list --json",
-        ),
+        (["kind=mdx"], "no document has kind=mdx; secondlook library list --json"),
         (["nonsense=1", "kind=md"], "no document has nonsense=1;"),
         (["kind=md", "project=hive"], "no document has kind=md and project=hive;"),
     ],
@@ -346,23 +269,13 @@ def test_search_says_that_a_filter_fits_no_document(
     assert desk.run("search", "wasps", *options, "--json").json == {"hits": []}
 
 
-def test_search_in_an_empty_library_says_what_to_do(desk: Desk) -> None:
-    desk.shelf.exists = True
-    for filters in ([], ["--filter", "kind=pdf"]):
-        result = desk.run("search", "bees", *filters)
-        assert (result.code, result.out) == (0, "The library is empty.\n")
-        assert result.err == "hint: Add documents first: secondlook add ~/papers\n"
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["q", "-k", "0"], "--k must be greater than or equal to 1, not 0"),
-        (["q", "-k", "many"], "'-k' / '--k'"),
         (["q", "--dense", "0", "--lexical", "0"], "must not both be 0"),
         (["q", "--filter", "pdf"], "--filter 'pdf' is not of the form key=value"),
         (["q", "--doc", "nothing"], "no document 'nothing'"),
-        ([], "Missing argument"),
         (["q", "--nonsense"], "No such option"),
     ],
 )
@@ -410,15 +323,6 @@ def test_list_keeps_the_id_on_a_narrow_terminal(
     assert max(map(len, table)) <= columns
 
 
-def test_list_of_nothing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk.shelf.exists = True
-    assert "The library is empty" in desk.run("list").err
-    assert desk.run("list", "--filter", "kind=pdf").err == "No documents.\n"
-    monkeypatch.setattr("secondlook.cli.library.is_terminal", lambda _: True)
-    assert desk.run("list").out == ""
-    assert desk.run("list", "--json").json == {"documents": []}
-
-
 def test_show_prints_what_is_known_and_the_text(desk: Desk) -> None:
     desk.add("bees.md", "# Bees\n\fsecond page\n", "--meta", "project=hive")
     out = desk.run("show", "bees.md").out
@@ -430,24 +334,6 @@ def test_show_prints_what_is_known_and_the_text(desk: Desk) -> None:
     assert "date" not in out
     assert out.endswith("\n\n# Bees\n\fsecond page\n")
     assert desk.run("show", "Bees", "--page", "2", "-q").out == "second page\n"
-
-
-def test_show_json(desk: Desk) -> None:
-    desk.add("bees.md", "# Bees\n\fsecond page\n")
-    whole = desk.run("show", "bees.md", "--json").json
-    assert whole["text"] == "# Bees\n\fsecond page\n"
-    assert whole["headings"] == [{"level": 1, "text": "Bees", "start": 2, "end": 6}]
-    page = desk.run("show", "bees.md", "--page", "2", "--json").json
-    assert page["text"] == whole["text"][page["start"] : page["end"]] == "second page\n"
-
-
-def test_show_without_such_a_page(desk: Desk) -> None:
-    desk.add("bees.md", "one\ftwo")
-    desk.add("flat.txt", "flat")
-    result = desk.run("show", "bees.md", "--page", "3")
-    assert result.code == 2
-    assert "It has pages 1 to 2." in result.err
-    assert "It has no pages." in desk.run("show", "flat.txt", "--page", "1").err
 
 
 def test_remove(desk: Desk) -> None:
@@ -493,20 +379,6 @@ def test_status(desk: Desk) -> None:
     assert result.err.endswith("hint: many changes: secondlook library compact\n")
 
 
-def test_status_json_has_the_promised_keys(desk: Desk) -> None:
-    desk.shelf.exists = True
-    desk.shelf.failed = [FailedFile("a.pdf", "needs a password")]
-    found = desk.run("status", "--json").json
-    assert {"documents", "passages", "failed", "bytes", "embedder"} <= set(found)
-    assert found["failed"] == [{"path": "a.pdf", "reason": "needs a password"}]
-
-
-def test_compact(desk: Desk) -> None:
-    desk.shelf.exists = True
-    assert desk.run("compact", "--purge").err == "Compacted: 3.3 MB before, 3.3 MB now.\n"
-    assert desk.shelf.purged == [True]
-
-
 def test_backup_and_restore(desk: Desk) -> None:
     desk.add("bees.md", "bees")
     copy = str(desk.folder / "copy")
@@ -542,14 +414,6 @@ def test_config_shows_each_value_and_its_place(desk: Desk, monkeypatch: pytest.M
     }
     assert found["project_file"] == project
     assert found["files"] == [project]
-
-
-def test_config_says_where_its_files_are(desk: Desk) -> None:
-    lines = desk.run("config", "--path").out.splitlines()
-    assert lines[0].endswith("config.toml (not there)")
-    assert lines[1] == "project  no secondlook.toml from here upward"
-    project = desk.write("secondlook.toml", "")
-    assert desk.run("config", "--path").out.splitlines()[1] == f"project  {project}"
 
 
 def test_a_wrong_setting_stops_every_command(desk: Desk) -> None:
@@ -614,26 +478,7 @@ def test_ctrl_c_is_one_line(desk: Desk) -> None:
     assert desk.run("list") == Result(130, "", "Stopped.\n")
 
 
-def test_names_that_are_not_unicode_survive_as_json(desk: Desk) -> None:
-    desk.add("bees.md", "bees")
-    (held,) = desk.shelf.documents.values()
-    object.__setattr__(held, "paths", ("/a/\udcff.md",))
-    assert desk.run("list", "--json").json["documents"][0]["paths"] == ["/a/\udcff.md"]
-    assert "/a/?.md" in desk.run("list").out
-
-
 # Demonstration
-
-
-def test_a_demo_that_is_interrupted_asks_nothing(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    sample = desk.write("sample.md", "the deepest berth")
-    monkeypatch.setattr("secondlook.library.library.samples_folder", lambda: Path(sample))
-    desk.shelf.interrupt = True
-    result = desk.run("demo")
-    assert result.code == 130
-    assert "secondlook ask" not in result.out
 
 
 def test_the_documentation_lists_every_command(desk: Desk) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.answer import Answer, Confidence, Scalar, Trouble, Usage
+from secondlook.answer import Answer, Scalar, Trouble, Usage
 from secondlook.cli.answers import footer, print_answer
 from secondlook.cli.command import Call
 from secondlook.cli.progress import run_watched as watched
@@ -53,12 +53,6 @@ def test_what_it_took(cost: float | None, told: str) -> None:
     assert footer(answer(usage=usage, workflow="linear")) == told
 
 
-def test_nothing_is_zero_from_either_side(printed: Callable[..., Printed]) -> None:
-    unsure = Confidence(value=0.4, reasons=("no other passage comes near it (-0.0)",))
-    out, _ = printed(confidence=unsure)
-    assert "comes near it (0.0)" in out
-
-
 @pytest.mark.parametrize(
     ("asked", "quoted"),
     [
@@ -84,12 +78,6 @@ def test_another_ones_answer_is_told_however_quiet(printed: Callable[..., Printe
     out, err = printed(method="extractive", warnings=(FAILED,))
     assert TOLD in out
     assert not err
-
-
-def test_quiet_leaves_out_what_changed_nothing(printed: Callable[..., Printed]) -> None:
-    aside = FAILED.model_copy(update={"node": "rerank"})
-    assert not printed(quiet=True, method="extractive", warnings=(aside,))[1]
-    assert not printed(quiet=True, method="generative", warnings=(FAILED,))[1]
 
 
 def test_a_trace_tells_when_a_step_begins(capsys: pytest.CaptureFixture[str]) -> None:

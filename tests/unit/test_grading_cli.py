@@ -11,7 +11,7 @@ from secondlook.errors import ModelError
 from secondlook.models.probe import store_probe, stored_probe
 from secondlook.models.specs import parse_spec
 from tests.support.function_model import FunctionModel
-from tests.support.grading import by_words, figures, probed, shown
+from tests.support.grading import by_words, figures, probed
 from tests.support.model_desk import Desk, desk_in
 
 if TYPE_CHECKING:
@@ -68,18 +68,6 @@ def test_the_probe_tells_how_well_it_grades(desk: Desk, model: FunctionModel) ->
     assert written["grading"]["precision"] == 0.5
 
 
-def test_only_what_is_not_known_is_measured(desk: Desk, model: FunctionModel) -> None:
-    """A probe of an older version is completed, not made anew."""
-    store_probe(SPEC, probed())
-    assert desk.run("models", "probe", "ollama:function").code == 0
-    assert all(request.schema for request in model.requests)
-    assert len(shown(model.requests[0])) == 6
-    stored = stored_probe(SPEC)
-    assert stored is not None
-    assert stored.measured == probed().measured
-    assert stored.grading is not None
-
-
 def test_a_model_that_goes_away_meanwhile_keeps_what_was_measured(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -101,9 +89,7 @@ def test_a_model_that_goes_away_meanwhile_keeps_what_was_measured(
 
 @pytest.mark.parametrize(("fit", "told"), [(True, "fit to grade"), (False, "unfit to grade")])
 def test_the_list_and_the_doctor_tell_it_of_the_model_that_grades(
-    desk: Desk,
-    fit: bool,
-    told: str,
+    desk: Desk, fit: bool, told: str
 ) -> None:
     desk.configure(default="openai:other", roles=["grade=ollama:function"])
     store_probe(SPEC, probed(grading=figures(fit=fit)))
@@ -115,15 +101,3 @@ def test_the_list_and_the_doctor_tell_it_of_the_model_that_grades(
     assert roles["answer"]["grading"] is None
     precision = 0.9 if fit else 0.5
     assert f"; {told} (precision {precision:.2f}" in desk.run("doctor").out
-
-
-def test_a_probe_without_grading_says_so(desk: Desk) -> None:
-    from secondlook.cli.models import _facts, grading_sentence
-
-    desk.configure(default="ollama:function")
-    store_probe(SPEC, probed())
-    assert "grading not probed" in desk.run("models").out
-    assert "to grade" not in desk.run("doctor").out
-    assert dict(_facts(probed()))["passages"] == "grading not measured"
-    assert "was not measured" in grading_sentence(probed())
-    assert "auto asks it" in grading_sentence(probed(grading=figures(fit=True)))

@@ -117,18 +117,6 @@ def test_the_list_for_programs(secondlook: Callable[..., Run], arguments: tuple[
     assert len(listed) == 3
 
 
-@pytest.mark.usefixtures("recorded")
-def test_the_list_for_people(
-    secondlook: Callable[..., Run], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(runs_commands, "is_terminal", lambda stream: True)
-    out = secondlook("runs")[1].splitlines()
-    assert out[0].split() == ["time", "id", "workflow", "status", "question"]
-    assert "20260102-bb33" in out[1]
-    assert "interrupted" in out[1]
-    assert len(out) == 4
-
-
 LONG = "how thick is the sheet piling of the south quay where it was measured in the autumn of 2024"
 
 
@@ -198,15 +186,6 @@ def test_the_way_to_an_answer(secondlook: Callable[..., Run]) -> None:
     assert [event["type"] for event in form["events"]] == [kind for kind, _ in told]
 
 
-@pytest.mark.usefixtures("recorded")
-def test_a_run_without_an_answer_says_how_far_it_got(secondlook: Callable[..., Run]) -> None:
-    code, out, err = secondlook("runs", "show", "last")
-    assert (code, out) == (1, "")
-    assert "has no answer: it is interrupted" in err
-    assert "secondlook runs resume 20260102-bb33" in err
-    assert "retrieve" in secondlook("runs", "show", "last", "--events")[1]
-
-
 def test_a_run_that_goes_on_is_not_taken_up(secondlook: Callable[..., Run], path: Path) -> None:
     with RunStore.open(path) as store:
         created = "2026-01-01T08:05:00+00:00"
@@ -214,14 +193,6 @@ def test_a_run_that_goes_on_is_not_taken_up(secondlook: Callable[..., Run], path
         code, out, err = secondlook("runs", "resume", "last")
     assert (code, out) == (2, "")
     assert "'20260101-aa11' is still being worked on" in err
-
-
-@pytest.mark.usefixtures("recorded")
-def test_a_run_that_is_not_there(secondlook: Callable[..., Run]) -> None:
-    code, _, err = secondlook("runs", "show", "nope")
-    assert (code, "there is no run 'nope'" in err) == (2, True)
-    code, _, err = secondlook("runs", "show", "20260101")
-    assert (code, "2 runs begin with" in err) == (2, True)
 
 
 @pytest.mark.usefixtures("recorded")
@@ -254,24 +225,3 @@ def test_a_person_is_asked_before_a_run_goes(
     assert asked == ["Remove 20260102-bb33 (What of lamp 2?)?"]
     with RunStore.open(path) as store:
         assert len(store.list()) == 3
-
-
-@pytest.mark.usefixtures("recorded")
-def test_options_before_the_command_are_taken_or_told(secondlook: Callable[..., Run]) -> None:
-    assert secondlook("runs", "--quiet", "remove", "last")[2] == ""
-    with pytest.raises(typer.BadParameter, match="--json goes after 'show'"):
-        secondlook("runs", "--json", "show", "last")
-
-
-def test_a_damaged_record_says_what_to_do(secondlook: Callable[..., Run], path: Path) -> None:
-    path.write_bytes(b"no database, but as long as one" * 200)
-    code, _, err = secondlook("runs")
-    assert code == 1
-    assert "is damaged" in err
-    assert "move the file away" in err
-
-
-def test_times_are_local() -> None:
-    moment = datetime(2026, 1, 1, 8, 5, tzinfo=UTC)
-    assert runs_commands._local(moment.isoformat()) == f"{moment.astimezone():%Y-%m-%d %H:%M}"
-    assert runs_commands._local("yesterday") == "yesterday"
