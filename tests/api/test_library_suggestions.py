@@ -11,7 +11,7 @@ from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import TableError
 from secondlook.library.library import Library
 from secondlook.server import suggestions as made_questions
-from secondlook.server.suggestions import about_facts, about_tables, suggestions
+from secondlook.server.suggestions import about_tables, suggestions
 from secondlook.settings.sections import Settings
 from tests.support.library_http import HARBOUR, LIBRARY, SALES, uploaded
 from tests.support.serving import client_of
@@ -60,17 +60,7 @@ def test_each_is_answered_by_the_library_it_was_made_from(library: Library) -> N
 
 
 def _workflow(question: str) -> str:
-    if question.startswith("Summarise"):
-        return "summary"
-    return "analyst" if "price" in question else "linear"
-
-
-def test_facts_are_asked_for_as_a_person_would(library: Library) -> None:
-    asked = {one.question: one.why for one in about_facts(library, library.documents())}
-    assert (
-        asked["When was the lighthouse of Halvermouth built by the harbour trust?"]
-        == "answered in facts"
-    )
+    return "summary" if question.startswith("Summarise") else "analyst"
 
 
 def test_what_cannot_be_computed_is_not_suggested(
@@ -81,19 +71,8 @@ def test_what_cannot_be_computed_is_not_suggested(
 
     monkeypatch.setattr(made_questions, "_computes", broken)
     kinds = [one.why for one in suggestions(library, lambda: False)]
-    assert len(kinds) == 3
+    assert len(kinds) == 2
     assert not [why for why in kinds if "table" in why]
-
-
-def test_a_server_that_stops_waits_for_no_suggestion(library: Library) -> None:
-    assert [one.why for one in suggestions(library, lambda: True)] == [
-        f"an overview of {title}" for title in _titles(library)
-    ]
-
-
-def _titles(library: Library) -> list[str]:
-    items = sorted(library.documents(), key=lambda item: item.added, reverse=True)
-    return [item.title for item in items if item.kind != "csv"]
 
 
 def test_of_another_language_an_overview_can_be_asked_for(tmp_path: Path) -> None:
@@ -134,10 +113,7 @@ def test_they_are_made_in_the_background_and_again_when_documents_change(tmp_pat
         uploaded(client, ("facts.txt", FACTS))
         assert client.get(f"{LIBRARY}/suggestions").json() == {"questions": [], "ready": False}
         first = _ready(client)["questions"]
-        assert (
-            first[0]["question"]
-            == "When was the lighthouse of Halvermouth built by the harbour trust?"
-        )
+        assert [one["question"] for one in first] == ["Summarise facts"]
         uploaded(client, ("sales.csv", SALES))
         assert not client.get(f"{LIBRARY}/suggestions").json()["ready"]
         second = _ready(client)["questions"]

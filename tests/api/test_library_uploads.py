@@ -102,7 +102,8 @@ HOSTILE: dict[str, bytes] = {
 def test_what_cannot_be_read_fails_with_the_reason_that_the_command_line_gives(
     tmp_path: Path,
 ) -> None:
-    with client_of(tmp_path) as client:
+    many = mock.patch("secondlook.server.uploads.FILES_PER_UPLOAD", 50)
+    with many, client_of(tmp_path) as client:
         job = uploaded(client, *HOSTILE.items(), ("good.md", HARBOUR))
         listed = documents(client)
     assert job["status"] == "done"

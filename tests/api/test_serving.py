@@ -215,7 +215,6 @@ def test_other_machines_are_told_of(announced: Any, monkeypatch: pytest.MonkeyPa
         ("LIBRARIES", "Papers=/a", "not of the form name=path"),
         ("ROOTS", "papers", "neither absolute nor begins with ~"),
         ("ORIGINS", "papers.example", "is no origin"),
-        ("QUEUE", "-1", "0"),
     ],
 )
 def test_what_is_set_wrong_is_told(tmp_path: Path, name: str, value: str, told: str) -> None:

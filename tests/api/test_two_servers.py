@@ -122,7 +122,7 @@ def test_all_questions_are_answered_when_one_of_two_is_killed_under_load(
 def test_a_server_that_is_told_to_end_finishes_its_step_and_another_goes_on(
     fleet: Fleet, held: Held, server: ChatServer
 ) -> None:
-    (ending,) = fleet.living(1)
+    ending, *_ = fleet.living(1)
     run = ending.ask().json()["run"]
     assert held.asked.acquire(timeout=SECONDS)
     watching = ending.watch(run)

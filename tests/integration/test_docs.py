@@ -42,10 +42,13 @@ _SCORE = re.compile(r"  \d\.\d{3}$", re.MULTILINE)
 _SECONDS = re.compile(r" [\d.]+ s\b")
 _PRINTS = re.compile(r"^ *# prints: (.*)$", re.MULTILINE)
 _RUN = {"python", "console"}
+_QUICK = {"README.md", "settings.md", "tables.md"}
+"""Pages of every run of the tests; the soak does what all of them say."""
+SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
 _BY_A_SHELL = {ROOT / "README.md", ROOT / "docs" / "cli.md"}
 _HERE = {
     *("add", "ask", "backup", "calibrate", "list", "rebuild", "remove", "restore", "runs"),
-    *("search", "show", "tables", "verify"),
+    *("library", "search", "show", "status", "tables", "verify"),
 }
 """Commands that end by themselves and ask nobody anything."""
 _QUOTED = re.compile(r"""'[^']*'|"[^"$`\\]*\"""")
@@ -113,11 +116,15 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 @pytest.mark.unmeasured
 @pytest.mark.parametrize(
     "page",
-    [page for page in PAGES if any(block.language in _RUN for block in blocks(page))],
+    [
+        pytest.param(page, marks=() if page.name in _QUICK else [pytest.mark.slow])
+        for page in PAGES
+        if any(block.language in _RUN for block in blocks(page))
+    ],
     ids=lambda page: page.relative_to(ROOT).as_posix(),
 )
 def test_page_does_what_it_says(page: Path, home: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    run = _by_a_shell if page in _BY_A_SHELL else partial(_here, capsys)
+    run = _by_a_shell if SOAK and page in _BY_A_SHELL else partial(_here, capsys)
     names: dict[str, Any] = {"__name__": "__page__"}
     for block in blocks(page):
         place = f"{page.name}:{block.line}"

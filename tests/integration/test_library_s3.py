@@ -194,7 +194,7 @@ def test_commands_tell_its_address(source: Library) -> None:
         assert memory is not None
         assert memory.library == AnswerMemory.own(chosen.runs, chosen.library.path).library
         assert memory.library == address, "whoever reads it, from whatever cache"
-    finding = _library(chosen)
+    (finding,) = _library(chosen, "s3")
     assert (finding.name, finding.state) == (address, "ok")
     done = CliRunner().invoke(app, ["config", "--json", "--library", address])
     assert json.loads(done.stdout)["settings"]["library.path"]["value"] == address

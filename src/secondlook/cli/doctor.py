@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -19,32 +20,21 @@ from secondlook.cli.command import Call, argument, command, counted, flag, print
 from secondlook.errors import LibraryMissing, RunMissing, SecondlookError, SettingsError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from secondlook.models.specs import ModelSpec
+    from secondlook.sandbox import Choice
     from secondlook.settings import Loaded
     from secondlook.settings.sections import Settings
 
 State = Literal["ok", "missing", "broken"]
 _MARKS = {"ok": "ok", "missing": "--", "broken": "!!"}
 _GIB = 1024**3
-_TRANSFORMERS = "pip install sentence-transformers"
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    area: Literal[
-        "settings",
-        "weights",
-        "library",
-        "runs",
-        "model",
-        "extra",
-        "found",
-        "ocr",
-        "sandbox",
-        "server",
-    ]
+    area: str
     name: str
     state: State
     said: str
@@ -75,6 +65,8 @@ def doctor(call: Call) -> int:
 
 
 def _findings(call: Call) -> Iterator[Finding]:
+    from secondlook.settings.mistakes import place_of
+
     try:
         settings = call.load().settings
         yield Finding("settings", "settings", "ok", "read without a mistake")
@@ -84,104 +76,100 @@ def _findings(call: Call) -> Iterator[Finding]:
         settings = Settings()
         yield Finding("settings", "settings", "broken", error.message, error.hint, needed=True)
     yield from _weights()
-    yield from _reader(settings)
-    yield _library(settings)
-    yield _runs(settings)
-    yield from _models(settings)
+    place = place_of(settings.library.path)
+    yield from _checked("model", settings.reader.model, lambda: _reader(settings))
+    yield from _checked("library", place, lambda: _library(settings, place))
+    yield from _checked(
+        "runs", str(settings.runs.store or settings.runs.path), lambda: _runs(settings)
+    )
+    yield from _checked("model", "models", lambda: _models(settings))
     yield from _extras()
-    yield from _ocr(settings)
-    yield _sandbox(call, settings)
+    if settings.ingest.ocr != "off":
+        yield _ocr()
+    chosen = settings.sandbox.backend
+    yield from _checked("sandbox", chosen, lambda: _sandbox(call, chosen))
     yield _page(settings)
     yield from _within_reach()
+
+
+def _checked(area: str, name: str, work: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
+    """What is found; an error is a finding, too."""
+    try:
+        yield from work()
+    except SecondlookError as error:
+        yield Finding(area, name, "broken", error.message, error.hint, needed=True)
 
 
 def _weights() -> Iterator[Finding]:
     from secondlook.reading.weights import INSTALL_HINT, ModelName, find_weights, verify_weights
 
-    names: tuple[ModelName, ...] = ("embedder", "reader")
-    for name in names:
+    def checked(name: ModelName) -> Iterator[Finding]:
         try:
             weights = find_weights(name)
             verify_weights(weights)
-        except SecondlookError as error:
-            yield Finding("weights", name, "broken", error.message, error.hint, needed=True)
         except OSError as error:
             said = f"a file of it cannot be read: {error}"
             yield Finding("weights", name, "broken", said, INSTALL_HINT, needed=True)
         else:
             yield Finding("weights", name, "ok", weights.identity)
 
+    yield from _checked("weights", "embedder", lambda: checked("embedder"))
+    yield from _checked("weights", "reader", lambda: checked("reader"))
+
 
 def _reader(settings: Settings) -> Iterator[Finding]:
     """A reader that is not the embedded one. It is not loaded: that may take a download."""
-    from importlib.util import find_spec
-
     from secondlook.reading import reader_parts
 
     chosen = settings.reader.model
     if chosen == "embedded":
         return
-    try:
-        reader_parts(chosen)
-    except SecondlookError as error:
-        yield Finding("model", chosen, "broken", error.message, error.hint, needed=True)
-        return
+    reader_parts(chosen)
     if find_spec("sentence_transformers") is None:
-        said, fix = "sentence-transformers is not installed", _TRANSFORMERS
+        said, fix = "sentence-transformers is not installed", "pip install sentence-transformers"
         yield Finding("model", chosen, "broken", said, fix, needed=True)
     else:
-        said = (
-            "judges relevance, the embedded reader finds the answers; "
-            "how sure they are is known after secondlook calibrate"
-        )
+        said = "judges relevance; the embedded reader finds the answers (secondlook calibrate)"
         yield Finding("model", chosen, "ok", said)
 
 
-def _library(settings: Settings) -> Finding:
+def _library(settings: Settings, place: str) -> Iterator[Finding]:
     from secondlook.library.library import Library
-    from secondlook.settings.mistakes import place_of
 
-    path = place_of(settings.library.path)
     try:
         with Library.open(settings.library.path, create=False, settings=settings) as library:
             status = library.status()
     except LibraryMissing:
-        return Finding("library", path, "missing", "there is none yet", "secondlook add ~/papers")
-    except SecondlookError as error:
-        return Finding("library", path, "broken", error.message, error.hint, needed=True)
+        yield Finding("library", place, "missing", "there is none yet", "secondlook add ~/papers")
+        return
     held = f"{counted(status.documents, 'document')}, {counted(status.passages, 'passage')}"
     if status.compact_due:
-        return Finding("library", path, "ok", f"{held}; {status.why_compact}", "secondlook compact")
-    return Finding("library", path, "ok", held)
+        said, fix = f"{held}; {status.why_compact}", "secondlook library compact"
+        yield Finding("library", place, "ok", said, fix)
+    else:
+        yield Finding("library", place, "ok", held)
 
 
-def _runs(settings: Settings) -> Finding:
+def _runs(settings: Settings) -> Iterator[Finding]:
     """Opened as a question opens it, but nothing is made."""
     from secondlook.engine.record import RunStore
 
     runs = settings.runs
-    place = str(runs.store or runs.path)
-    if not runs.keep:
-        return Finding("runs", place, "ok", "nothing is recorded (runs.keep is 0)")
-    try:
-        with RunStore.of(runs, create=False) as store:
-            held = counted(len(store.list(None)), "run")
-    except RunMissing:
-        return Finding("runs", place, "ok", "none has been recorded yet")
-    except SecondlookError as error:
-        return Finding("runs", place, "broken", error.message, error.hint, needed=True)
-    return Finding("runs", place, "ok", held)
+    said = "nothing is recorded (runs.keep is 0)"
+    if runs.keep:
+        try:
+            with RunStore.of(runs, create=False) as store:
+                said = counted(len(store.list(None)), "run")
+        except RunMissing:
+            said = "none has been recorded yet"
+    yield Finding("runs", str(runs.store or runs.path), "ok", said)
 
 
 def _models(settings: Settings) -> Iterator[Finding]:
     from secondlook.models.discovery import fitness
     from secondlook.models.specs import ROLES, Cast
 
-    try:
-        cast = Cast(settings.models)
-    except SettingsError as error:
-        yield Finding("model", "models", "broken", error.message, error.hint, needed=True)
-        return
+    cast = Cast(settings.models)
     specs = {cast.part(role).spec.text: cast.part(role).spec for role in ROLES}
     for name, spec in specs.items():
         found = fitness(spec)
@@ -194,13 +182,10 @@ def _models(settings: Settings) -> Iterator[Finding]:
 def _grading(spec: ModelSpec) -> str:
     """How well it grades, where that was measured."""
     from secondlook.models.probe import stored_probe
-
-    probe = stored_probe(spec) if spec.named else None
-    if probe is None:
-        return ""
     from secondlook.nodes.grade import fit_of, in_words
 
-    fit = fit_of(probe)
+    probe = stored_probe(spec) if spec.named else None
+    fit = fit_of(probe) if probe is not None else None
     if fit is None or fit.passages is None:
         return ""
     fitness = "fit" if fit.grades_passages else "unfit"
@@ -220,56 +205,44 @@ def _extras() -> Iterator[Finding]:
             yield Finding("extra", extra.name, "missing", said, extra.command)
 
 
-def _ocr(settings: Settings) -> Iterator[Finding]:
-    if settings.ingest.ocr == "off":
-        return
+def _ocr() -> Finding:
     place = shutil.which("tesseract")
     if place:
-        yield Finding("ocr", "tesseract", "ok", place)
-    else:
-        said = "not found: scanned pages are reported, not read"
-        yield Finding("ocr", "tesseract", "missing", said, _tesseract_command())
+        return Finding("ocr", "tesseract", "ok", place)
+    commands = {
+        "darwin": "brew install tesseract",
+        "win32": "winget install UB-Mannheim.TesseractOCR",
+    }
+    fix = commands.get(sys.platform, "apt-get install tesseract-ocr")
+    said = "not found: scanned pages are reported, not read"
+    return Finding("ocr", "tesseract", "missing", said, fix)
 
 
-def _tesseract_command() -> str:
-    if sys.platform == "darwin":
-        return "brew install tesseract"
-    if sys.platform == "win32":
-        return "winget install UB-Mannheim.TesseractOCR"
-    return "apt-get install tesseract-ocr"
-
-
-def _sandbox(call: Call, settings: Settings) -> Finding:
+def _sandbox(call: Call, chosen: Choice) -> Iterator[Finding]:
     """Whether generated code would be confined, found out by attacking what would confine it."""
     from secondlook.sandbox import available
+    from secondlook.sandbox.self_check import remembered_check
 
-    chosen = settings.sandbox.backend
     verdicts = [one for one in available() if chosen in ("auto", one.name)]
     if not any(one.usable for one in verdicts):
         why = "; ".join(f"{one.name}: {one.why}" for one in verdicts)
         said = f"generated code is not run here, what needs none is answered ({why})"
-        return Finding("sandbox", chosen, "missing", said, _sandbox_fix(why))
-    from secondlook.sandbox.self_check import remembered_check
-
-    try:
-        report = remembered_check(chosen, when_made=lambda: call.say("Attacking the sandbox ..."))
-    except SecondlookError as error:
-        return Finding("sandbox", chosen, "broken", error.message, error.hint, needed=True)
+        fix = "run Secondlook on Linux: a container or WSL 2 will do"
+        if "pip install" in why:
+            fix = "pip install matplotlib pandas plotly scikit-learn scipy statsmodels"
+        elif sys.platform == "linux":
+            fix = "apt-get install bubblewrap"
+        yield Finding("sandbox", chosen, "missing", said, fix)
+        return
+    report = remembered_check(chosen, when_made=lambda: call.say("Attacking the sandbox ..."))
     made = counted(len(report.attacks), "attack")
     if report.holds:
-        return Finding("sandbox", report.backend, "ok", f"{made} blocked")
+        yield Finding("sandbox", report.backend, "ok", f"{made} blocked")
+        return
     names = ", ".join(one.name for one in report.succeeded)
     said = f"{made} made, of which these succeeded: {names}"
     fix = "secondlook sandbox check says how; sandbox.backend chooses another"
-    return Finding("sandbox", report.backend, "broken", said, fix, needed=True)
-
-
-def _sandbox_fix(why: str) -> str:
-    if "pip install" in why:
-        return "pip install matplotlib pandas plotly scikit-learn scipy statsmodels"
-    if sys.platform == "linux":
-        return "apt-get install bubblewrap"
-    return "run Secondlook on Linux: a container or WSL 2 will do"
+    yield Finding("sandbox", report.backend, "broken", said, fix, needed=True)
 
 
 def _page(settings: Settings) -> Finding:
@@ -292,22 +265,19 @@ def _within_reach() -> Iterator[Finding]:
     except SettingsError as error:
         yield Finding("found", "ollama", "broken", error.message, error.hint)
     else:
-        yield _ollama(ollama.address, ollama.models)
+        said, fix = f"at {ollama.address}: {', '.join(ollama.models or ())}", None
+        if ollama.models is None:
+            said = f"nobody answers at {ollama.address}"
+            fix = "install it from https://ollama.com, then: ollama serve"
+        elif not ollama.models:
+            said = f"answers at {ollama.address}, without any model"
+            fix = "ollama pull qwen2.5:1.5b"
+        yield Finding("found", "ollama", "missing" if fix else "ok", said, fix)
     for variable in keys_set():
         yield Finding("found", variable, "ok", "is set")
     for file in find_gguf():
         said = f"{file.bytes / _GIB:.1f} GiB, use it as gguf:{file.path}"
         yield Finding("found", file.path, "ok", said)
-
-
-def _ollama(address: str, models: tuple[str, ...] | None) -> Finding:
-    if models is None:
-        fix = "install it from https://ollama.com, then: ollama serve"
-        return Finding("found", "ollama", "missing", f"nobody answers at {address}", fix)
-    if not models:
-        said = f"answers at {address}, without any model"
-        return Finding("found", "ollama", "missing", said, "ollama pull qwen2.5:1.5b")
-    return Finding("found", "ollama", "ok", f"at {address}: {', '.join(models)}")
 
 
 def _print(found: list[Finding]) -> None:

@@ -203,15 +203,7 @@ def summary(report: AddReport) -> str:
 # The documents of a library.
 
 
-@command(
-    """\
-\b
-Examples:
-  secondlook library list
-  secondlook library list --filter kind=pdf
-  secondlook library list --json | jq -r ".documents[].title"
-"""
-)
+@command()
 def list_(call: Call, *, filter_: FilterOption = None) -> None:
     """List the documents of the library."""
     filters = parse_pairs(filter_, "--filter")
@@ -356,14 +348,7 @@ def remove(
 # The library as a whole.
 
 
-@command(
-    """\
-\b
-Examples:
-  secondlook library status
-  secondlook library status --json | jq -r ".failed[].path"
-"""
-)
+@command()
 def status(call: Call) -> None:
     """Show what the library holds and which files failed."""
     with call.open() as library:
@@ -392,15 +377,7 @@ def status(call: Call) -> None:
         call.say(f"hint: {why}: secondlook library compact")
 
 
-@command(
-    """\
-\b
-`secondlook library status` says when it is due. Examples:
-  secondlook library compact
-  secondlook library compact --purge  also erase removed documents
-""",
-    json=False,
-)
+@command(json=False)
 def compact(
     call: Call, *, purge: bool = flag("--purge", "Erase every trace of removed documents.")
 ) -> None:
@@ -447,14 +424,7 @@ def restore(
         _tell_whole(call, "Restored", library.status())
 
 
-@command(
-    """\
-\b
-After another embedder, language or passage size was set, or when a newer
-version of Secondlook asks for it. The files are not read again. Example:
-  secondlook library rebuild
-"""
-)
+@command()
 def rebuild(call: Call) -> None:
     """Make the index anew from the stored texts, as configured now."""
     from secondlook.library.library import Library

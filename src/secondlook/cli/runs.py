@@ -51,14 +51,7 @@ def _opened(call: Call) -> RunStore:
     return RunStore.of(call.load().settings.runs, create=False)
 
 
-@command(
-    """\
-\b
-Examples:
-  secondlook runs list
-  secondlook runs list --limit 100 --json | jq -r ".runs[].question"
-"""
-)
+@command()
 def list_runs(
     call: Call, *, limit: int = option(20, "How many, newest first.", "N", "--limit", "-n", min=1)
 ) -> None:
@@ -381,7 +374,7 @@ def _memory(call: Call) -> AnswerMemory:
     return AnswerMemory.own(settings.runs, settings.library.path)
 
 
-@command('\b\nExample:\n  secondlook runs memory list --json | jq -r ".memory[].question"\n')
+@command()
 def list_remembered(call: Call) -> None:
     """List the questions whose research is remembered, newest first."""
     with _memory(call) as memory:
@@ -440,14 +433,7 @@ def forget(
     _report(call, len(gone), list(gone))
 
 
-@command(
-    """\
-\b
-Examples:
-  secondlook runs memory clear
-  secondlook runs memory clear --all     that of every library
-"""
-)
+@command()
 def clear(
     call: Call,
     *,

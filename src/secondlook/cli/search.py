@@ -248,15 +248,7 @@ TableOption = Annotated[
 _WIDEST_VALUES = 60
 
 
-@command(
-    """\
-\b
-Examples:
-  secondlook library tables list
-  secondlook library tables list --filter folder=2024
-  secondlook library tables list --json | jq -r ".tables[].name"
-"""
-)
+@command()
 def list_tables(call: Call, *, filter_: FilterOption = None) -> None:
     """List the tables of the library."""
     filters = parse_pairs(filter_, "--filter")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
 
-from secondlook.server.problems import Problem, responses
+from secondlook.server.problems import Problem
 from secondlook.server.state import FromServer, Served  # noqa: TC001
 from secondlook.verify.report import Kind  # noqa: TC001
 
@@ -84,12 +84,8 @@ def _gives(description: str, *kinds: str) -> dict[int | str, dict[str, Any]]:
 
 @router.get(
     "/figures/{number}",
-    summary="A chart of an answer",
     response_class=Response,
-    responses={
-        **_gives("Plotly's JSON, or a PNG", "application/json", "image/png"),
-        **responses(404, 409, 422),
-    },
+    responses={**_gives("Plotly's JSON, or a PNG", "application/json", "image/png")},
 )
 async def show_figure(
     state: FromServer,
@@ -106,7 +102,7 @@ async def show_figure(
     return Response(json.dumps(figure.data), media_type="application/json")
 
 
-@router.post("/verify", summary="Check an answer again", responses=responses(404, 409))
+@router.post("/verify")
 async def verify_answer(state: FromServer, run: RunId) -> Verified:
     """Does it still stand? Quotes, claims and numbers are held against the library as it is now;
     what was computed is computed again. No language model is asked."""
@@ -116,12 +112,8 @@ async def verify_answer(state: FromServer, run: RunId) -> Verified:
 
 @router.get(
     "/export",
-    summary="An answer as a file",
     response_class=Response,
-    responses={
-        **_gives("A file", "text/markdown", "application/json", "text/html"),
-        **responses(404, 409, 422),
-    },
+    responses={**_gives("A file", "text/markdown", "application/json", "text/html")},
 )
 async def export_answer(
     state: FromServer,
@@ -160,10 +152,7 @@ def _exported(answer: Answer, form: ExportForm, figure: int) -> bytes:
 def _figure(answer: Answer, number: int) -> AnalysisFigure:
     figures = answer.analysis.figures if answer.analysis else ()
     if number >= len(figures):
-        raise Problem(
-            404,
-            "figure_missing",
-            f"the answer has no chart {number}",
-            hint=f"it has {len(figures)}, counted from 0" if figures else "it has none at all",
-        )
+        said = f"the answer has no chart {number}"
+        hint = f"it has {len(figures)}, counted from 0" if figures else "it has none at all"
+        raise Problem(404, "figure_missing", said, hint=hint)
     return figures[number]

@@ -236,7 +236,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 }
 
 
-@router.post("/ask", summary="Ask a question", tags=["questions"], responses=_RESPONSES)
+@router.post("/ask", tags=["questions"], responses=_RESPONSES)
 async def ask(body: AskRequest, request: Request, served: FromServer) -> Response:
     """Answers with the whole answer; with `stream` (or `Accept: text/event-stream`) with events,
     ending in the answer; with `detach` at once, and the run goes on without you. An answer that
@@ -277,12 +277,9 @@ def turns_before(runs: Runs, after: str) -> tuple[Turn, ...]:
     call it in a thread."""
     answer, before = _step(runs, after)
     if answer is None:
-        raise Problem(
-            409,
-            "run_unfinished",
-            f"the run {after!r} has no answer to go on from",
-            hint="wait for it, resume it, or name the one before it",
-        )
+        said = f"the run {after!r} has no answer to go on from"
+        hint = "wait for it, resume it, or name the one before it"
+        raise Problem(409, "run_unfinished", said, hint=hint)
     turns = [turn_of(answer)]
     seen = {after}
     while before is not None and before not in seen and len(turns) < MOST_TURNS:
@@ -303,12 +300,9 @@ def _step(runs: Runs, run: str) -> tuple[Answer | None, str | None]:
         return live.answer, live.ask.after
     stored = runs.record.find(run)
     if stored is None:
-        raise Problem(
-            422,
-            "conversation_missing",
-            f"there is no run {run!r} to go on from",
-            hint="GET /api/runs lists them; or send the turns themselves",
-        )
+        said = f"there is no run {run!r} to go on from"
+        hint = "GET /api/runs lists them; or send the turns themselves"
+        raise Problem(422, "conversation_missing", said, hint=hint)
     return stored.answer, (stored.request.get("caller") or {}).get("after")
 
 
@@ -426,19 +420,16 @@ async def stopped_elsewhere(runs: Runs, run: str) -> RunStatus:
     except TimeoutError:
         await asyncio.to_thread(stops.withdraw, run)
         worker = await asyncio.to_thread(stops.worker, run)
-        raise Problem(
-            409,
-            "run_elsewhere",
-            f"{worker} works on the run {run!r} and was asked to stop, but goes on",
-            hint="a server stops after its step; a terminal or notebook must be stopped there",
-        ) from None
+        said = f"{worker} works on the run {run!r} and was asked to stop, but goes on"
+        hint = "a server stops after its step; a terminal or notebook must be stopped there"
+        raise Problem(409, "run_elsewhere", said, hint=hint) from None
     return status
 
 
 # `/api/runs`
 
 
-@router.get("/runs", summary="List runs, newest first", tags=["runs"])
+@router.get("/runs", tags=["runs"])
 async def list_runs(
     served: FromServer,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
@@ -458,9 +449,7 @@ async def list_runs(
     return await asyncio.to_thread(listed)
 
 
-@router.get(
-    "/runs/{run}", summary="One run and its answer", tags=["runs"], responses=responses(404)
-)
+@router.get("/runs/{run}", tags=["runs"])
 async def show_run(run: RunPath, served: FromServer) -> RunView:
     def view() -> RunView:
         live = served.runs.here(run)
@@ -514,11 +503,7 @@ def _recorded(runs: Runs, stored: StoredRun | ListedRun) -> dict[str, Any]:
 
 
 @router.get(
-    "/runs/{run}/events",
-    summary="What happens in a run",
-    tags=["runs"],
-    response_class=Response,
-    responses={200: STREAM_DOCS, **responses(404)},
+    "/runs/{run}/events", tags=["runs"], response_class=Response, responses={200: STREAM_DOCS}
 )
 async def run_events(
     run: RunPath,
@@ -541,13 +526,7 @@ async def run_events(
     return await recorded_stream(served.runs, run, number)
 
 
-@router.post(
-    "/runs/{run}/cancel",
-    status_code=202,
-    summary="Stop a run",
-    tags=["runs"],
-    responses=responses(404, 409),
-)
+@router.post("/runs/{run}/cancel", status_code=202, tags=["runs"])
 async def cancel_run(run: RunPath, served: FromServer) -> RunState:
     """Its events end with `stopped`. One that has ended is left as it is; one that another server
     works on is stopped there."""
@@ -558,13 +537,7 @@ async def cancel_run(run: RunPath, served: FromServer) -> RunState:
     return RunState(id=run, status=await stopped_elsewhere(served.runs, run))
 
 
-@router.post(
-    "/runs/{run}/resume",
-    status_code=202,
-    summary="Resume a run that ended without an answer",
-    tags=["runs"],
-    responses=responses(404, 409, 429),
-)
+@router.post("/runs/{run}/resume", status_code=202, tags=["runs"])
 async def resume_run(run: RunPath, served: FromServer) -> Accepted:
     """What it had done and paid for is not done again. Its events go on from the number of the
     last one."""
@@ -573,13 +546,7 @@ async def resume_run(run: RunPath, served: FromServer) -> Accepted:
     return _accepted(live)
 
 
-@router.delete(
-    "/runs/{run}",
-    status_code=204,
-    summary="Delete a run",
-    tags=["runs"],
-    responses=responses(404, 409),
-)
+@router.delete("/runs/{run}", status_code=204, tags=["runs"])
 async def delete_run(run: RunPath, served: FromServer) -> None:
     """With every trace of it: its checkpoints, and what was remembered of it."""
     await asyncio.to_thread(served.runs.forget, run)

@@ -331,13 +331,9 @@ class Jobs:
                 raise Problem(503, "stopping", "the server is stopping", hint="start it again")
             waiting = self._waiting.setdefault(library, deque())
             if len(waiting) >= _MOST_WAITING:
-                raise Problem(
-                    429,
-                    "too_many_jobs",
-                    f"{_MOST_WAITING} jobs wait for this library already",
-                    hint="wait until some are done",
-                    headers={"Retry-After": "10"},
-                )
+                said = f"{_MOST_WAITING} jobs wait for this library already"
+                hint = "wait until some are done"
+                raise Problem(429, "too_many_jobs", said, hint=hint, headers={"Retry-After": "10"})
             known = self._jobs.setdefault(library, {})
             known[job.id] = job
             for old in [one.id for one in known.values() if one.ended][:-_KEPT]:
@@ -358,12 +354,9 @@ class Jobs:
         with self._lock:
             found = self._jobs.get(library, {}).get(job)
         if found is None:
-            raise Problem(
-                404,
-                "job_missing",
-                f"there is no job {job!r} in this library",
-                hint="a server forgets its jobs when it stops; the documents say what is ready",
-            )
+            said = f"there is no job {job!r} in this library"
+            hint = "a server forgets its jobs when it stops; the documents say what is ready"
+            raise Problem(404, "job_missing", said, hint=hint)
         return found
 
     def active(self, library: str) -> list[RunningJob]:

@@ -19,17 +19,17 @@ from secondlook.library.survey import MEMBER_SEPARATOR
 from secondlook.library.uploads import is_upload
 from secondlook.retrieval.outline import Outline
 from secondlook.server.jobs import Job, Placed
-from secondlook.server.problems import OrWithPoint, Problem, responses
+from secondlook.server.problems import OrWithPoint, Problem
 from secondlook.server.state import FromServer  # noqa: TC001
 from secondlook.tables.query import Query as TableQuery
 from secondlook.tables.table import ColumnType  # noqa: TC001
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from secondlook.library.library import Library
     from secondlook.library.report import DocumentInfo
-    from secondlook.passage import Passage
+    from secondlook.passage import Hit, Passage
     from secondlook.server.jobs import Jobs
     from secondlook.tables.table import ColumnProfile, Table
 
@@ -64,12 +64,9 @@ DocumentId = Annotated[str, Path(description="Id of a document, or `failed:...`.
 
 
 def missing(what: str, name: str) -> Problem:
-    return Problem(
-        404,
-        f"{what}_missing",
-        f"the library holds no {what} {name!r}",
-        hint="it may have been deleted; the list of documents says what there is",
-    )
+    said = f"the library holds no {what} {name!r}"
+    hint = "it may have been deleted; the list of documents says what there is"
+    return Problem(404, f"{what}_missing", said, hint=hint)
 
 
 def joined(heading: tuple[str, ...]) -> str | None:
@@ -212,7 +209,7 @@ def _anchor(path: str) -> str:
     return path.partition(MEMBER_SEPARATOR)[0]
 
 
-@router.get("/documents", summary="Documents and failed files", responses=responses(404))
+@router.get("/documents")
 async def list_documents(
     opened: OpenedLibrary,
     q: Annotated[str, Query(max_length=200, description="Part of a title or name.")] = "",
@@ -239,7 +236,7 @@ async def list_documents(
     return await asyncio.to_thread(listed)
 
 
-@router.get("/documents/{document}", summary="One document", responses=responses(404))
+@router.get("/documents/{document}")
 async def show_document(opened: OpenedLibrary, document: DocumentId) -> WholeDocument:
     """With its headings, as far as its format has any."""
 
@@ -265,12 +262,7 @@ async def show_document(opened: OpenedLibrary, document: DocumentId) -> WholeDoc
     return await asyncio.to_thread(shown)
 
 
-@router.delete(
-    "/documents/{document}",
-    status_code=204,
-    summary="Delete a document",
-    responses=responses(404, 409, 503),
-)
+@router.delete("/documents/{document}", status_code=204)
 async def delete_document(opened: OpenedLibrary, document: DocumentId) -> Response:
     """Removes it from the library. An uploaded file is deleted; a file anywhere else is never
     touched. The id of a failed file dismisses it from the list."""
@@ -279,13 +271,9 @@ async def delete_document(opened: OpenedLibrary, document: DocumentId) -> Respon
         item = _found(opened.library, document)
         # A client gets this at once instead of waiting for a minute.
         if opened.jobs.active(opened.name) or active_holder(opened.library.path):
-            raise Problem(
-                409,
-                "library_busy",
-                "files are being added, and only one job at a time can change a library",
-                hint="wait until it is done, or stop that job",
-                headers={"Retry-After": "2"},
-            )
+            said = "files are being added, and only one job at a time can change a library"
+            hint = "wait until it is done, or stop that job"
+            raise Problem(409, "library_busy", said, hint=hint, headers={"Retry-After": "2"})
         if isinstance(item, FailedFile):
             opened.library.dismiss(item.path)
         else:
@@ -295,33 +283,20 @@ async def delete_document(opened: OpenedLibrary, document: DocumentId) -> Respon
     return Response(status_code=204)
 
 
-@router.post(
-    "/documents/{document}/reindex",
-    status_code=202,
-    summary="Read a document again",
-    responses=responses(404, 409, 410, 429),
-)
+@router.post("/documents/{document}/reindex", status_code=202)
 async def reindex_document(opened: OpenedLibrary, document: DocumentId) -> Job:
     """Reads its file again, also where it is unchanged."""
     item = await asyncio.to_thread(_found, opened.library, document)
     paths = (item.path,) if isinstance(item, FailedFile) else item.paths
     places = [place for path in paths if (place := FilePath(_anchor(path))).is_file()]
     if not places:
-        raise Problem(
-            410,
-            "file_gone",
-            "the file of this document is no longer where it was read from",
-            hint="upload it again",
-        )
+        said = "the file of this document is no longer where it was read from"
+        hint = "upload it again"
+        raise Problem(410, "file_gone", said, hint=hint)
     return opened.jobs.start(opened.name, Placed(places, again=True)).form()
 
 
-@router.post(
-    "/reindex",
-    status_code=202,
-    summary="Read all documents again",
-    responses=responses(404, 409, 429),
-)
+@router.post("/reindex", status_code=202)
 async def reindex_all(opened: OpenedLibrary) -> Job:
     """Every file that is still there; what is gone stays as it was read."""
 
@@ -372,12 +347,16 @@ class Hits(BaseModel):
     hits: list[HitForm]
 
 
+def hit_forms(hits: Sequence[Hit]) -> list[dict[str, object]]:
+    return [{**_place(hit.passage), "passage": hit.passage.id, "score": hit.score} for hit in hits]
+
+
 def _place(passage: Passage) -> dict[str, object]:
     plain = ("document", "title", "page", "start", "end", "text")
     return {name: getattr(passage, name) for name in plain} | {"heading": joined(passage.heading)}
 
 
-@router.post("/search", summary="Find passages", responses=responses(404, 422))
+@router.post("/search")
 async def search(opened: OpenedLibrary, asked: Search) -> Hits:
     """The passages that fit best, without an answer."""
 
@@ -385,19 +364,12 @@ async def search(opened: OpenedLibrary, asked: Search) -> Hits:
         hits = opened.library.search(
             asked.query, k=asked.k, filters=asked.filters, documents=asked.documents or None
         )
-        return Hits.model_validate(
-            {
-                "hits": [
-                    {**_place(hit.passage), "passage": hit.passage.id, "score": hit.score}
-                    for hit in hits
-                ]
-            }
-        )
+        return Hits.model_validate({"hits": hit_forms(hits)})
 
     return await asyncio.to_thread(found)
 
 
-@router.get("/passages/{passage}", summary="One passage", responses=responses(404))
+@router.get("/passages/{passage}")
 async def show_passage(
     opened: OpenedLibrary, passage: Annotated[str, Path(max_length=80)]
 ) -> PassageForm:
@@ -444,7 +416,7 @@ def _holders(library: Library) -> dict[str, str]:
     return {name: item.id for item in library.documents() for name in item.tables}
 
 
-@router.get("/tables", summary="The tables of a library", responses=responses(404))
+@router.get("/tables")
 async def list_tables(opened: OpenedLibrary) -> list[TableForm]:
     """Their names are used in questions and in generated code."""
 
@@ -465,9 +437,7 @@ async def list_tables(opened: OpenedLibrary) -> list[TableForm]:
     return await asyncio.to_thread(listed)
 
 
-@router.get(
-    "/tables/{table}", summary="A table's profile and first rows", responses=responses(404, 422)
-)
+@router.get("/tables/{table}")
 async def show_table(
     opened: OpenedLibrary,
     table: Annotated[str, Path(max_length=200, description="Id or name of a table.")],

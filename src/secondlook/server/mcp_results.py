@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from mcp.server.mcpserver.exceptions import ToolError
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, Field, JsonValue
 
-from secondlook.answer import Scalar, Status, StopReason  # noqa: TC001
+from secondlook.answer import AnalysisCheck, ResultTable, Status, StopReason  # noqa: TC001
 from secondlook.errors import SecondlookError, UsageError
 from secondlook.export.markdown import flat
 from secondlook.roles.prompts.marks import evidence_marks, without_control_marks
-from secondlook.server.jobs import FileStatus  # noqa: TC001
+from secondlook.server.jobs import JobFile  # noqa: TC001
+from secondlook.server.library import HitForm  # noqa: TC001
 from secondlook.server.problems import Problem, problem_of
 
 if TYPE_CHECKING:
@@ -46,20 +47,6 @@ class Source(BaseModel):
     uri: str = Field(description="The document as a resource, or the address of a web page.")
 
 
-class TableOut(BaseModel):
-    columns: list[str]
-    rows: list[list[Scalar]]
-    total_rows: int
-
-
-class CheckOut(BaseModel):
-    model_config = ConfigDict(from_attributes=True)
-
-    name: str
-    passed: bool
-    said: str
-
-
 class Result(Structured):
     status: Status = Field(description="`abstained`: the evidence is not there. Do not guess.")
     stop_reason: StopReason
@@ -67,7 +54,7 @@ class Result(Structured):
     short: str | None = Field(description="The direct answer in a few words.")
     asks_back: str | None = Field(description="What must be known first.")
     citations: list[Source]
-    table: TableOut | None = Field(description="Where something was computed from tables.")
+    table: ResultTable | None = Field(description="Where something was computed from tables.")
     code: str | None = Field(description="SQL or Python that computed it.")
     warnings: list[str]
     run: str
@@ -83,7 +70,7 @@ class AskResult(Result):
 class AnalyseResult(Result):
     values: dict[str, JsonValue] = Field(description="Results by name.")
     reading: str = Field(description="How the question was understood.")
-    checks: list[CheckOut]
+    checks: list[AnalysisCheck]
     figures: int = Field(description="Charts that were drawn; the page of the run shows them.")
     inputs: list[str] = Field(description="Titles of the tables that it was computed from.")
 
@@ -104,7 +91,7 @@ def analysed(answer: Answer) -> AnalyseResult:
         **_common(answer),
         values=answer.values,
         reading=analysis.reading if analysis else "",
-        checks=[CheckOut.model_validate(one) for one in (analysis.checks if analysis else ())],
+        checks=list(analysis.checks) if analysis else [],
         figures=len(analysis.figures) if analysis else 0,
         inputs=[one.title for one in analysis.inputs] if analysis else [],
     )
@@ -117,50 +104,22 @@ def _common(answer: Answer) -> dict[str, Any]:
     quarantined = answer.research.quarantined if answer.research else 0
     if quarantined:  # without a title, which is text of the document
         warnings.append(f"quarantine: {quarantined} of the passages give a model orders; left out")
-    return {
-        "status": answer.status,
-        "stop_reason": answer.stop_reason,
-        "text": answer.text,
-        "short": answer.short,
-        "asks_back": answer.asks_back,
+    same = ("status", "stop_reason", "text", "short", "asks_back", "run")
+    place = ("number", "title", "document", "page", "start", "end", "quote")
+    return {name: getattr(answer, name) for name in same} | {
         "citations": [
-            Source(
-                number=one.number,
-                title=one.title,
-                document=one.document,
-                page=one.page,
-                start=one.start,
-                end=one.end,
-                quote=one.quote,
-                uri=one.url or document_uri(one.document),
-            )
+            {name: getattr(one, name) for name in place}
+            | {"uri": one.url or document_uri(one.document)}
             for one in answer.citations
         ],
-        "table": table
-        and TableOut(
-            columns=list(table.columns),
-            rows=[list(row) for row in table.rows[:_MOST_ROWS]],
-            total_rows=table.total_rows,
-        ),
+        "table": table and table.model_copy(update={"rows": table.rows[:_MOST_ROWS]}),
         "code": (analysis.sql or analysis.code) if analysis else None,
         "warnings": warnings,
-        "run": answer.run,
     }
 
 
-class FoundPassage(BaseModel):
-    passage: str
-    document: str
-    title: str
-    page: int | None
-    start: int
-    end: int
-    score: float
-    text: str
-
-
 class SearchResult(Structured):
-    hits: list[FoundPassage]
+    hits: list[HitForm]
 
 
 class SourceText(Structured):
@@ -175,17 +134,8 @@ class SourceText(Structured):
     more: bool = Field(description="Whether the document goes on after `end`.")
 
 
-class AddedFile(BaseModel):
-    model_config = ConfigDict(from_attributes=True)
-
-    name: str = Field(description="As it is stored.")
-    status: FileStatus
-    document: str | None = Field(description="Its id, for `documents` and `read_source`.")
-    reason: str | None = Field(description="Why it failed, or what is notable.")
-
-
 class AddResult(Structured):
-    files: list[AddedFile]
+    files: list[JobFile]
 
 
 def as_data(blocks: Sequence[str], *, first: int = 1) -> str:
@@ -358,10 +308,9 @@ def _computed(result: Result) -> list[str]:
     blocks = []
     if (table := result.table) is not None:
         shown = table.rows[:_SHOWN_ROWS]
-        rows: list[list[Any]] = [[*table.columns], *shown]
         lines = [
             "\t".join("" if cell is None else " ".join(str(cell).split()) for cell in row)
-            for row in rows
+            for row in (table.columns, *shown)
         ]
         if (more := table.total_rows - len(shown)) > 0:
             lines.append(f"({more} more rows)")

@@ -19,12 +19,11 @@ from secondlook.server import mcp_results
 from secondlook.server.asking import leave
 from secondlook.server.events import Queued
 from secondlook.server.jobs import Placed, Uploaded
+from secondlook.server.library import hit_forms
 from secondlook.server.mcp_results import (
-    AddedFile,
     AddResult,
     AnalyseResult,
     AskResult,
-    FoundPassage,
     SearchResult,
     SourceText,
     as_tool_errors,
@@ -159,21 +158,7 @@ def _search(server: MCPServer[None], service: Served) -> None:
         def find() -> SearchResult:
             held = service.libraries.engine(library).library
             hits = held.search(query, k=k, documents=documents or None, filters=filters or None)
-            return SearchResult(
-                hits=[
-                    FoundPassage(
-                        passage=hit.passage.id,
-                        document=hit.passage.document,
-                        title=hit.passage.title,
-                        page=hit.passage.page,
-                        start=hit.passage.start,
-                        end=hit.passage.end,
-                        score=round(hit.score, 4),
-                        text=hit.passage.text,
-                    )
-                    for hit in hits
-                ]
-            )
+            return SearchResult.model_validate({"hits": hit_forms(hits)})
 
         with as_tool_errors():
             result = await asyncio.to_thread(find)
@@ -350,7 +335,7 @@ async def _added(
             service.jobs.stop(library, job.id)
     if form.status == "failed":
         raise SecondlookError(form.error or "nothing could be added")
-    files = [AddedFile.model_validate(one) for one in form.files]
+    files = form.files
     if files and all(one.status == "failed" for one in files):
         reasons = "; ".join(f"{one.name}: {one.reason}" for one in files[:5])
         raise SecondlookError(f"nothing could be added: {reasons}")

@@ -54,7 +54,7 @@ def refused(detail: str, param: str, code: str = "unsupported_value", status: in
     return Problem(status, code, detail, param=param)
 
 
-@router.get("/models", summary="The workflows, as models", responses=_errors())
+@router.get("/models", responses=_errors())
 async def list_models(state: FromServer) -> ModelList:
     """`secondlook` is the one that is used by default."""
     about = {MODEL_PREFIX: f"the server's default: {state.settings.answer.workflow}"}
@@ -64,7 +64,7 @@ async def list_models(state: FromServer) -> ModelList:
     )
 
 
-@router.get("/models/{model}", summary="One of them", responses=_errors(404))
+@router.get("/models/{model}", responses=_errors(404))
 async def get_model(model: str, state: FromServer) -> Model:
     workflow_of(model)
     return next(one for one in (await list_models(state)).data if one.id == model)
@@ -83,7 +83,6 @@ def workflow_of(model: str) -> str | None:
 
 @router.post(
     "/chat/completions",
-    summary="Ask, as OpenAI's clients do",
     response_model=Completion,
     responses={
         **_errors(400, 404, 409, 413, 415, 429, 500, 503),

@@ -12,7 +12,7 @@ from pydantic import BaseModel, Field
 from starlette.staticfiles import StaticFiles
 
 import secondlook
-from secondlook.server.problems import Problem, problem_of, problem_response, responses
+from secondlook.server.problems import Problem, problem_of, problem_response
 from secondlook.server.security import COOKIE
 from secondlook.server.state import FromServer  # noqa: TC001
 from secondlook.server.status import INSTALL_ANALYST
@@ -137,9 +137,7 @@ class Shown(BaseModel):
     token: str = Field(max_length=1000, examples=["the token that the server printed"])
 
 
-@router.post(
-    "/api/session", status_code=204, summary="Sign in", tags=["server"], responses=responses(401)
-)
+@router.post("/api/session", status_code=204, tags=["server"])
 async def sign_in(shown: Shown, request: Request, served: FromServer) -> Response:
     """Sets a cookie that stands for the token; needed only where the server has one."""
     token = served.guard.token
@@ -147,12 +145,9 @@ async def sign_in(shown: Shown, request: Request, served: FromServer) -> Respons
     if token.value is None:
         return reply
     if not token.fits(shown.token):
-        raise Problem(
-            401,
-            "token_wrong",
-            "this is not the token of this server",
-            hint="it was printed when the server started, or is the one that you gave it",
-        )
+        said = "this is not the token of this server"
+        hint = "it was printed when the server started, or is the one that you gave it"
+        raise Problem(401, "token_wrong", said, hint=hint)
     reply.set_cookie(
         COOKIE,
         token.cookie,

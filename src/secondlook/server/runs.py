@@ -147,12 +147,9 @@ class LiveRun:
             return Problem(known.status, known.code, known.detail, hint=known.hint)
         last = self.log.last
         why = last.why if isinstance(last, Stopped) else CANCELLED
-        return Problem(
-            409,
-            "run_stopped",
-            f"the run {self.id!r} ended without an answer: {why}",
-            hint=f"POST /api/runs/{self.id}/resume takes it up",
-        )
+        said = f"the run {self.id!r} ended without an answer: {why}"
+        hint = f"POST /api/runs/{self.id}/resume takes it up"
+        return Problem(409, "run_stopped", said, hint=hint)
 
 
 MOST_KEPT: Final = 64
@@ -241,12 +238,9 @@ class Runs:
     def _of_record(self, stored: StoredRun, events: EventLog) -> LiveRun:
         library = self.library_of(stored.request)
         if library is None:
-            raise Problem(
-                409,
-                "library_not_served",
-                f"the run {stored.run!r} is about a library that is not served here",
-                hint="serve that library, or: secondlook runs resume",
-            )
+            said = f"the run {stored.run!r} is about a library that is not served here"
+            hint = "serve that library, or: secondlook runs resume"
+            raise Problem(409, "library_not_served", said, hint=hint)
         after = (stored.request.get("caller") or {}).get("after")
         return LiveRun(
             id=stored.run,
@@ -292,12 +286,9 @@ class Runs:
         answer = live.answer if live is not None else self.record.get(run).answer
         if answer is not None:
             return answer
-        raise Problem(
-            409,
-            "run_unfinished",
-            f"the run {run!r} has no answer yet",
-            hint=f"GET /api/runs/{run} says how far it is",
-        )
+        said = f"the run {run!r} has no answer yet"
+        hint = f"GET /api/runs/{run} says how far it is"
+        raise Problem(409, "run_unfinished", said, hint=hint)
 
     def counts(self) -> tuple[int, int]:
         """How many are worked on, and how many wait."""
@@ -333,21 +324,15 @@ class Runs:
         live = self.here(run)
         with self._lock:
             if live is not None and not live.ended:
-                raise Problem(
-                    409,
-                    "run_in_progress",
-                    f"the run {run!r} has not ended",
-                    hint=f"POST /api/runs/{run}/cancel stops it",
-                )
+                said = f"the run {run!r} has not ended"
+                hint = f"POST /api/runs/{run}/cancel stops it"
+                raise Problem(409, "run_in_progress", said, hint=hint)
             self._kept.pop(run, None)
         stored = self.record.find(run)
         if stored is not None and stored.status == "running" and live is None:
-            raise Problem(
-                409,
-                "run_elsewhere",
-                f"another process works on the run {run!r}",
-                hint=f"POST /api/runs/{run}/cancel asks it to stop",
-            )
+            said = f"another process works on the run {run!r}"
+            hint = f"POST /api/runs/{run}/cancel asks it to stop"
+            raise Problem(409, "run_elsewhere", said, hint=hint)
         if stored is not None:
             self.record.remove(run)
         elif live is None:

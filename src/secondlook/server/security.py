@@ -114,12 +114,9 @@ class Guard:
         name = _host_name(given[0]) if len(given) == 1 else None
         if name is not None and self.knows(name):
             return None
-        return Problem(
-            421,
-            "host_not_allowed",
-            f"this server does not answer to {', '.join(given)[:200]!r}",
-            hint="use the address that it printed, or allow it with serve.origins",
-        )
+        said = f"this server does not answer to {', '.join(given)[:200]!r}"
+        hint = "use the address that it printed, or allow it with serve.origins"
+        return Problem(421, "host_not_allowed", said, hint=hint)
 
     def knows(self, name: str) -> bool:
         """Whether the server may be called by that name."""
@@ -146,12 +143,9 @@ class Guard:
             and not self.guarded(scope["path"])
         ):  # a link on another site that leads to the page
             return None
-        return Problem(
-            403,
-            "origin_not_allowed",
-            f"requests from {(origin or 'other sites')[:200]!r} are not taken",
-            hint="use the server's own page, or allow the origin with serve.origins",
-        )
+        said = f"requests from {(origin or 'other sites')[:200]!r} are not taken"
+        hint = "use the server's own page, or allow the origin with serve.origins"
+        return Problem(403, "origin_not_allowed", said, hint=hint)
 
     def _no_token(self, scope: Scope, headers: Headers) -> Problem | None:
         path = scope["path"]
@@ -159,13 +153,9 @@ class Guard:
             return None
         if self.token.admits(headers.get("authorization"), headers.get("cookie")):
             return None
-        return Problem(
-            401,
-            "token_needed",
-            "this server needs a token, and none or a wrong one was given",
-            hint="send it as Authorization: Bearer TOKEN; the server printed it when it started",
-            headers={"WWW-Authenticate": "Bearer"},
-        )
+        said = "this server needs a token, and none or a wrong one was given"
+        hint = "send it as Authorization: Bearer TOKEN; the server printed it when it started"
+        return Problem(401, "token_needed", said, hint=hint, headers={"WWW-Authenticate": "Bearer"})
 
 
 def _foreign_form(method: str, headers: Headers) -> Problem | None:
@@ -177,12 +167,9 @@ def _foreign_form(method: str, headers: Headers) -> Problem | None:
         return None
     if kind == "multipart/form-data" and own:
         return None
-    return Problem(
-        415,
-        "content_type_not_allowed",
-        f"a body of the type {kind[:100]!r} is not taken here",
-        hint="send application/json, or an upload as multipart/form-data with X-Secondlook: 1",
-    )
+    said = f"a body of the type {kind[:100]!r} is not taken here"
+    hint = "send application/json, or an upload as multipart/form-data with X-Secondlook: 1"
+    return Problem(415, "content_type_not_allowed", said, hint=hint)
 
 
 def _host_name(given: str) -> str | None:
@@ -313,13 +300,9 @@ class Limits:
 
 
 def upload_too_large(what: str, most: int, setting: str) -> Problem:
-    return Problem(
-        413,
-        "upload_too_large",
-        f"{what} may have at most {most // MEGABYTE:,} MB",
-        hint=f"add larger files with `secondlook add`, or raise {setting}",
-        headers={"Connection": "close"},
-    )
+    said = f"{what} may have at most {most // MEGABYTE:,} MB"
+    hint = f"add larger files with `secondlook add`, or raise {setting}"
+    return Problem(413, "upload_too_large", said, hint=hint, headers={"Connection": "close"})
 
 
 class _Gone(Exception):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import threading
 from contextlib import suppress
+from functools import lru_cache
 from typing import TYPE_CHECKING, Annotated, Final
 
 from fastapi import APIRouter, Query
@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from secondlook.library.uploads import sha256_of
 from secondlook.retrieval.outline import Outline
 from secondlook.server.library import DocumentId, OpenedLibrary, document_of, files_of, joined
-from secondlook.server.problems import Problem, responses
+from secondlook.server.problems import Problem
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -56,7 +56,7 @@ class TextOfDocument(Window):
 _Offset = Query(ge=0, le=1_000_000_000)
 
 
-@router.get("/text", summary="A document's text", responses=responses(404, 422))
+@router.get("/text")
 async def show_text(
     opened: OpenedLibrary,
     document: DocumentId,
@@ -88,12 +88,9 @@ def chosen_window(
 ) -> Window:
     length = len(document.text)
     if page is None and start is not None and (start > length or (end or start) < start):
-        raise Problem(
-            422,
-            "no_such_place",
-            f"the document has no characters from {start} to {end or start}",
-            hint=f"it has {length:,} characters; the end comes after the start",
-        )
+        said = f"the document has no characters from {start} to {end or start}"
+        hint = f"it has {length:,} characters; the end comes after the start"
+        raise Problem(422, "no_such_place", said, hint=hint)
     first, last = _wanted(document, page, start, end)
     outline = Outline(document)
     at = first if start is None or page is not None else start
@@ -157,38 +154,16 @@ _HEADERS: Final = {
 }
 
 
-class Hashes:
-    """Of files, computed again when one changed."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: dict[tuple[str, int, int, int], str] = {}
-
-    def of(self, file: Path) -> str:
-        status = file.stat()
-        key = (str(file), status.st_size, status.st_mtime_ns, status.st_ino)
-        with self._lock:
-            known = self._known.get(key)
-        if known is None:
-            known = sha256_of(file)
-            with self._lock:
-                if len(self._known) >= 256:  # noqa: PLR2004
-                    self._known.clear()
-                self._known[key] = known
-        return known
-
-
-_hashes = Hashes()
+@lru_cache(maxsize=256)
+def _hash(file: Path, _size: int, _changed: int, _number: int) -> str:
+    """Of a file, computed again when it changed."""
+    return sha256_of(file)
 
 
 @router.get(
     "/original",
-    summary="A document's file",
     response_class=FileResponse,
-    responses={
-        200: {"description": "The file", "content": {"application/octet-stream": {}}},
-        **responses(404, 410),
-    },
+    responses={200: {"description": "The file", "content": {"application/octet-stream": {}}}},
 )
 async def show_original(opened: OpenedLibrary, document: DocumentId) -> FileResponse:
     """The file as it was when it was added: a PDF to be shown, everything else to be saved."""
@@ -200,7 +175,8 @@ def _original(item: DocumentInfo) -> FileResponse:
     """Only from a place that the catalog has for this document, and only what was read there."""
     for file in files_of(item):
         with suppress(OSError):
-            if _hashes.of(file) != item.sha256:
+            seen = file.stat()
+            if _hash(file, seen.st_size, seen.st_mtime_ns, seen.st_ino) != item.sha256:
                 continue
             with file.open("rb") as source:  # a PDF may begin a little late
                 shown = item.kind == "pdf" and b"%PDF-" in source.read(1024)
@@ -211,9 +187,6 @@ def _original(item: DocumentInfo) -> FileResponse:
                 content_disposition_type="inline" if shown else "attachment",
                 headers=_HEADERS,
             )
-    raise Problem(
-        410,
-        "original_gone",
-        "the file of this document has changed or is gone since it was added",
-        hint="its text is still here; add or upload the file again to have both in step",
-    )
+    said = "the file of this document has changed or is gone since it was added"
+    hint = "its text is still here; add or upload the file again to have both in step"
+    raise Problem(410, "original_gone", said, hint=hint)

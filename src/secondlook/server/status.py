@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from secondlook import __version__
 from secondlook.errors import SecondlookError
 from secondlook.graphs.registry import WORKFLOWS
-from secondlook.server.problems import Problem, responses
+from secondlook.server.problems import Problem
 from secondlook.server.runs import QUESTION_CHARACTERS
 from secondlook.server.security import MEGABYTE
 from secondlook.server.state import FromServer  # noqa: TC001
@@ -54,7 +54,7 @@ def workflows() -> list[WorkflowShown]:
     return [WorkflowShown(name=item.name, about=item.about) for item in WORKFLOWS.values()]
 
 
-@router.get("/api/settings", summary="Settings that are safe to show", tags=["server"])
+@router.get("/api/settings", tags=["server"])
 async def show_settings(served: FromServer) -> SettingsShown:
     """What a page needs to know of the server. No secret and no path."""
     settings = served.settings
@@ -113,17 +113,12 @@ class GraphShown(BaseModel):
     mermaid: str
 
 
-@router.get("/api/graphs", summary="List the workflows", tags=["workflows"])
+@router.get("/api/graphs", tags=["workflows"])
 async def list_graphs() -> list[WorkflowShown]:
     return workflows()
 
 
-@router.get(
-    "/api/graphs/{name}",
-    summary="One workflow as a graph",
-    tags=["workflows"],
-    responses=responses(404),
-)
+@router.get("/api/graphs/{name}", tags=["workflows"])
 async def show_graph(
     name: Annotated[str, Path(max_length=100, examples=["linear"])], served: FromServer
 ) -> GraphShown:
@@ -161,15 +156,13 @@ class Ready(BaseModel):
     libraries: list[str]
 
 
-@router.get("/api/health", summary="Whether the server lives", tags=["server"])
+@router.get("/api/health", tags=["server"])
 async def health() -> Health:
     """Needs no token, and touches nothing."""
     return Health()
 
 
-@router.get(
-    "/api/ready", summary="Whether it can answer", tags=["server"], responses=responses(503)
-)
+@router.get("/api/ready", tags=["server"])
 async def ready(served: FromServer) -> Ready:
     """Opens every library that is served, once."""
     names = served.libraries.names()
@@ -189,20 +182,16 @@ async def ready(served: FromServer) -> Ready:
 
 @router.get(
     "/metrics",
-    summary="Counts and times for Prometheus",
     tags=["server"],
     response_class=Response,
-    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}, **responses(404)},
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def metrics(served: FromServer) -> Response:
     """Where `serve.metrics` is set. Names and numbers alone: nothing that anybody asked."""
     if not served.settings.serve.metrics:
-        raise Problem(
-            404,
-            "metrics_off",
-            "this server keeps no metrics",
-            hint="set serve.metrics where it runs",
-        )
+        said = "this server keeps no metrics"
+        hint = "set serve.metrics where it runs"
+        raise Problem(404, "metrics_off", said, hint=hint)
     text = await asyncio.to_thread(scraped, served.settings)
     return Response(text, media_type="text/plain; version=0.0.4")
 
@@ -218,12 +207,7 @@ class LibraryForm(BaseModel):
     writing: bool = Field(description="Whether something is being added right now.")
 
 
-@router.get(
-    "/api/libraries",
-    summary="The libraries of this server",
-    tags=["library"],
-    responses=responses(500),
-)
+@router.get("/api/libraries", tags=["library"])
 async def list_libraries(served: FromServer) -> list[LibraryForm]:
     """How many documents, tables and passages each of them holds."""
     found = []

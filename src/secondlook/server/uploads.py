@@ -26,7 +26,7 @@ from secondlook.library.uploads import new_staging, safe_name
 from secondlook.retrieval.parse.source import DEFAULT_LIMITS, TABLES
 from secondlook.server.jobs import Job, Placed, RunningJob, Uploaded
 from secondlook.server.library import OpenedLibrary  # noqa: TC001
-from secondlook.server.problems import Problem, responses
+from secondlook.server.problems import Problem
 from secondlook.server.security import MEGABYTE, upload_too_large
 from secondlook.server.state import FromServer  # noqa: TC001
 
@@ -123,18 +123,12 @@ def _check_room(library: Path, request: Request) -> None:
 
 def _unwritable(error: OSError) -> Problem:
     if error.errno in _NO_ROOM:
-        return Problem(
-            507,
-            "no_room",
-            "there is no room on the server's disk for this upload",
-            hint="make room on the disk that holds the library, and try again",
-        )
-    return Problem(
-        500,
-        "not_writable",
-        f"the upload cannot be stored: {error.strerror or 'the disk failed'}",
-        hint="check that the server may write to the library's folder",
-    )
+        said = "there is no room on the server's disk for this upload"
+        hint = "make room on the disk that holds the library, and try again"
+        return Problem(507, "no_room", said, hint=hint)
+    said = f"the upload cannot be stored: {error.strerror or 'the disk failed'}"
+    hint = "check that the server may write to the library's folder"
+    return Problem(500, "not_writable", said, hint=hint)
 
 
 @dataclass(slots=True)
@@ -202,12 +196,9 @@ class _Receiver:
         self.current = self.staging.begin(name)
 
     def _too_many(self) -> Problem:
-        return Problem(
-            413,
-            "too_many_files",
-            f"an upload may have at most {self.limits.files} files",
-            hint="send them in several uploads",
-        )
+        said = f"an upload may have at most {self.limits.files} files"
+        hint = "send them in several uploads"
+        return Problem(413, "too_many_files", said, hint=hint)
 
     def _part_data(self, data: bytes, start: int, end: int) -> None:
         self.received += end - start
@@ -248,8 +239,6 @@ class Paths(BaseModel, extra="forbid", strict=True):
 @router.post(
     "/documents",
     status_code=202,
-    summary="Upload files",
-    responses=responses(400, 404, 409, 413, 415, 422, 429, 507),
     openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
 )
 async def upload(request: Request, opened: OpenedLibrary, state: FromServer) -> Job:
@@ -266,12 +255,7 @@ async def upload(request: Request, opened: OpenedLibrary, state: FromServer) -> 
         raise
 
 
-@router.post(
-    "/paths",
-    status_code=202,
-    summary="Add files and folders of the server",
-    responses=responses(403, 404, 409, 422, 429),
-)
+@router.post("/paths", status_code=202)
 async def add_paths(opened: OpenedLibrary, asked: Paths, state: FromServer) -> Job:
     """Only under the folders that `serve.roots` names; without any, nothing."""
     roots = state.settings.serve.root_paths
@@ -283,12 +267,9 @@ def allowed_places(paths: Sequence[str], roots: Sequence[Path]) -> list[Path]:
     """The places meant, with links followed. Of one that is not allowed nothing is said, not even
     whether it exists."""
     if not roots:
-        raise Problem(
-            403,
-            "paths_off",
-            "this server takes no paths",
-            hint="upload the files, or name folders in serve.roots",
-        )
+        said = "this server takes no paths"
+        hint = "upload the files, or name folders in serve.roots"
+        raise Problem(403, "paths_off", said, hint=hint)
     allowed = [root.expanduser().resolve() for root in roots]
     places = []
     for path in paths:
@@ -298,12 +279,9 @@ def allowed_places(paths: Sequence[str], roots: Sequence[Path]) -> list[Path]:
         except (OSError, ValueError, RuntimeError):  # a null byte, a loop of links
             absolute = False
         if not absolute or not any(place.is_relative_to(root) for root in allowed):
-            raise Problem(
-                403,
-                "path_not_allowed",
-                f"{path[:200]!r} is not under a folder that this server may add from",
-                hint="give an absolute path under one of serve.roots",
-            )
+            said = f"{path[:200]!r} is not under a folder that this server may add from"
+            hint = "give an absolute path under one of serve.roots"
+            raise Problem(403, "path_not_allowed", said, hint=hint)
         if not place.exists():
             raise Problem(422, "path_missing", f"there is nothing at {path[:200]!r}")
         places.append(place)
@@ -319,18 +297,13 @@ def found_job(opened: OpenedLibrary, job: JobId) -> RunningJob:
     return opened.jobs.get(opened.name, job)
 
 
-@router.get("/jobs/{job}", summary="How far a job is", responses=responses(404))
+@router.get("/jobs/{job}")
 async def show_job(opened: OpenedLibrary, job: JobId) -> Job:
     """The latest ended jobs can be asked for until the server stops."""
     return opened.jobs.get(opened.name, job).form()
 
 
-@router.get(
-    "/jobs/{job}/events",
-    summary="A job as it happens",
-    response_class=EventSourceResponse,
-    responses=responses(404),
-)
+@router.get("/jobs/{job}/events", response_class=EventSourceResponse)
 async def follow_job(
     found: Annotated[RunningJob, Depends(found_job)],
 ) -> AsyncIterator[ServerSentEvent]:
@@ -342,7 +315,7 @@ async def follow_job(
         yield ServerSentEvent(event="job", id=str(number), data=form.model_dump(mode="json"))
 
 
-@router.delete("/jobs/{job}", summary="Stop a job", responses=responses(404))
+@router.delete("/jobs/{job}")
 async def stop_job(opened: OpenedLibrary, job: JobId) -> Job:
     """What is stored already stays; files that are not are deleted. It ends a moment later."""
     stopped = await asyncio.to_thread(opened.jobs.stop, opened.name, job)
