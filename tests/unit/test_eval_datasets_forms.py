@@ -35,7 +35,7 @@ def test_nothing_there_lists_the_forms(tmp_path: Path) -> None:
     ):
         error = _refused(path)
         assert message in error.message
-        for form in ("corpus.jsonl", "questions.jsonl", "SQuAD", "questions.csv"):
+        for form in ("corpus.jsonl", "questions.jsonl", "questions.csv"):
             assert form in (error.hint or "")
 
 
