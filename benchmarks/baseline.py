@@ -615,8 +615,9 @@ def report(pairs: Sequence[tuple[Row, Row]]) -> str:
             below.append(f"\n{name}: {len(changed)} changed, {higher} score higher, {lower} lower")
             for a, b in changed:
                 ends = [f"{one['status']}/{one['stop']}" for one in (a, b)]
-                told = f"{a['score']:.2f} > {b['score']:.2f}  {' > '.join(dict.fromkeys(ends))}"
-                below.append(f"  {told}  {a.get('question') or a['id']}")
+                scores = f"{a['score']:.2f} > {b['score']:.2f}"
+                ended = " > ".join(dict.fromkeys(ends))
+                below.append(f"  {scores}  {ended}  {a.get('question') or a['id']}")
                 if a["set"] in SHOWN and a["said"] != b["said"]:
                     below += [f"    before  {a['said']}", f"    after   {b['said']}"]
     return "\n".join(out + below)
