@@ -28,16 +28,17 @@ from tests.support.library_http import (
 from tests.support.serving import client_of, settings_at
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from secondlook.library.uploads import Staging
 
 
-class Waiting:
+class Waiting(Placed):
     """Work that goes on until it is let go or stopped."""
 
     def __init__(self, *, fails: Exception | None = None) -> None:
+        super().__init__([])
         self.began, self.go_on = threading.Event(), threading.Event()
         self.ended: str | None = None
         self._fails = fails
@@ -139,14 +140,15 @@ def test_files_advance_as_they_are_read_and_stored(tmp_path: Path) -> None:
     job.expect(places)
     seen: list[list[tuple[str, float]]] = []
 
-    for step in (
+    steps: tuple[Callable[[], object], ...] = (
         lambda: job.progress(Progress("looking", files_total=2)),
         lambda: job.progress(Progress("reading", files_total=2)),
         lambda: job.progress(Progress("tables", files_total=2, current=str(places[1]), share=0.5)),
         lambda: job.progress(Progress("indexing", 1, 2, current=str(places[0]))),
         lambda: job.done(FileChange(str(places[0]), "added", "d1")),
         lambda: job.done(FileChange(str(places[1]), "failed", reason="it is empty")),
-    ):
+    )
+    for step in steps:
         step()
         seen.append([(file.status, round(file.share, 2)) for file in job.form().files])
     assert seen == [

@@ -30,7 +30,8 @@ import pytest
 
 from secondlook.cli.main import main
 from secondlook.library.library import samples_folder
-from secondlook.settings import KEYS, SECTIONS
+from secondlook.settings import KEYS
+from secondlook.settings.sections import SECTIONS
 
 Done: TypeAlias = "subprocess.CompletedProcess[str]"
 ROOT = Path(__file__).resolve().parents[2]

@@ -93,7 +93,7 @@ def test_a_damaged_cache_is_computed_anew(worker: Worker, tmp_path: Path, damage
 def test_joins_are_found_by_name_and_by_values(worker: Worker, tmp_path: Path) -> None:
     numbers = list(range(1, 201))
     codes = [f"P-{at:03}" for at in range(42)]
-    made = {
+    made: dict[str, dict[str, Any]] = {
         "orders": {"id": numbers, "customer_id": [at % 90 + 1 for at in numbers]},
         "customers": {"id": numbers[:100], "status": ["open", "paid"] * 50},
         "catalogue": {"sku": codes[2:], "stock": list(range(40))},

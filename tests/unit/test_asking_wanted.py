@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pytest
@@ -378,7 +378,8 @@ def test_outputs() -> None:
     }
     missing = values_of(reading(outputs=outputs[:1]), [computed((None,))])
     assert missing == {"word": None}
-    texts = [formatted(one) for one in (["a", 1], {"a": 1.5}, None, 2.0)]
+    values: tuple[Any, ...] = (["a", 1], {"a": 1.5}, None, 2.0)
+    texts = [formatted(one) for one in values]
     assert texts == ["a, 1", "{'a': 1.5}", "", "2.0"]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,7 +21,7 @@ def test_a_benchmark_can_be_started(name: str) -> None:
 
 
 def test_what_benchmarks_switch_can_be_switched() -> None:
-    changes = [
+    changes: list[Any] = [
         *analyst.WAYS.values(),
         *({f"corrective.enable_{step}": False} for step in corrective.STEPS),
         *(one.changes for one in eval_results.configurations("http://127.0.0.1:1")),

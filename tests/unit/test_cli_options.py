@@ -56,7 +56,9 @@ def test_a_person_is_told(
 
 
 def how(**given: Any) -> Asking:
-    unset = {name: getattr(one, "default", one) for name, (_, one) in OPTIONS.items()}
+    unset: dict[str, Any] = {
+        name: getattr(one, "default", one) for name, (_, one) in OPTIONS.items()
+    }
     return asking(Call(), **unset | given)
 
 

@@ -126,7 +126,8 @@ def test_a_run_that_was_left_is_taken_up_by_another_process(tmp_path: Path) -> N
     first.close()
     second = recorder_at(tmp_path / "runs.db")
     start(second)
-    assert second._opened().get("r").status == "running"
+    assert second._store is not None
+    assert second._store.get("r").status == "running"
     assert second.journal("r").get("k") == entry()
     assert second.passages("r", ["w1"]) == {"w1": {"id": "w1", "text": "page"}}
     assert (second.earlier("r").usage.calls, second.earlier("r").usage.seconds) == (1, 1.5)

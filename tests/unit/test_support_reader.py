@@ -32,7 +32,7 @@ from secondlook.reading.support import (
     stands_in,
 )
 from secondlook.roles.sentences import Sentence
-from secondlook.settings.sections import AnswerSettings
+from secondlook.settings.workflows import Servers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -233,7 +233,7 @@ def test_the_reader_is_opened_when_it_is_needed(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_judges_are_chosen_by_name() -> None:
-    assert AnswerSettings().judge == DEFAULT_JUDGE
+    assert Servers().support == DEFAULT_JUDGE
     with pytest.raises(UsageError, match="'oracle'") as caught:
         load_support("oracle")
     assert caught.value.hint == 'use "reader" or "coverage"'

@@ -172,7 +172,8 @@ def test_intervals_having_limit_and_ties() -> None:
     big = where("n", ">", int(cut.iloc[1]))
     assert run(shop(), group_by=(key,), measures=(COUNT,), having=(big,)).total_rows == 1
     half = Key(column="units", bins=(float("-inf"), 10, float("inf")), right=False)
-    rows = dict(run(shop(), group_by=(half,), measures=(COUNT,)).rows)  # type: ignore[arg-type]
+    counted: Any = run(shop(), group_by=(half,), measures=(COUNT,)).rows
+    rows = dict(counted)
     assert rows["[-inf, 10)"] == (ORDERS.units < 10).sum()
 
 
@@ -226,7 +227,7 @@ def test_a_condition_of_one_measure() -> None:
 
 def test_terms() -> None:
     price, units, rating = ORDERS.unit_price, ORDERS.units, ORDERS.rating
-    rest = (("-", "units"),)
+    rest: Any = (("-", "units"),)
     terms = {
         Term(column="units", operator="*", other="unit_price"): units * price,
         Term(column="unit_price", operator="/", other=2): price / 2,
@@ -275,9 +276,9 @@ def test_numbers_and_dates_within_texts() -> None:
         found = run(table, where=(where("t", "=", value, transform=transform),), select=("n",))
         assert [row[0] for row in found.rows] == rows
     table = asked_table(pd.DataFrame({"t": ["10", "9", "x", "0:30"], "n": [1, 2, 3, 4]}))
-    for sign, value, rows in ((">", 9.5, [1, 4]), ("=", 10, [1])):
-        found = run(table, where=(where("t", sign, value),), select=("n",))
-        assert [row[0] for row in found.rows] == rows
+    for sign, least, kept in ((">", 9.5, [1, 4]), ("=", 10, [1])):
+        found = run(table, where=(where("t", sign, least),), select=("n",))
+        assert [row[0] for row in found.rows] == kept
     assert one(table, "sum", "t") == 49
 
 
