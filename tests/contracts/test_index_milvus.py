@@ -17,7 +17,7 @@ from secondlook.errors import (
     UsageError,
 )
 from secondlook.retrieval.index import milvus_server as milvus_rows
-from secondlook.retrieval.index.milvus import MilvusIndex, drop
+from secondlook.retrieval.index.milvus import MilvusIndex
 from secondlook.retrieval.index.milvus_server import Server
 from secondlook.retrieval.index.port import Entry
 from tests.support import milvus
@@ -50,15 +50,6 @@ def test_a_server_that_is_away_is_named_and_may_be_tried_again() -> None:
     assert "s3cret" not in f"{caught.value!r}{caught.value.hint}"
 
 
-@pytest.mark.parametrize(
-    "address", ["http://root:s3cret@host:19530", "host:19530", "", "http://host:1/a/b", "ftp://h"]
-)
-def test_an_address_that_is_none_is_refused_without_being_shown(address: str) -> None:
-    with pytest.raises(UsageError, match="http://HOST:PORT") as caught:
-        Server(address)
-    assert "s3cret" not in f"{caught.value!r}{caught.value.hint}"
-
-
 def test_without_its_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "pymilvus", None)
     with pytest.raises(SettingsError, match="not installed") as caught:
@@ -80,30 +71,12 @@ def test_other_dimensions_are_refused(tmp_path: Path) -> None:
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:
     index = opened(tmp_path)
-    log, head = index._log, index._newest()
+    head = index._newest()
     row = {"key": 10**9, "turn": head.turn + 1, "part": 0, "parts": 1, "unused": [1.0, 0.0]}
     said = json.dumps({"format": 2, "news": True})
-    index._server.insert(log.collection, [row | {"said": said}])
+    index._server.insert(index._name + "_head", [row | {"said": said}])
     with pytest.raises(LibraryFormat, match="format 2"):
         opened(tmp_path)
-
-
-def test_a_collection_of_somebody_else_is_left_alone(tmp_path: Path) -> None:
-    server, name = Server(milvus.address()), milvus.name_for(tmp_path)
-    server.create_rows(f"{name}_head", 8)
-    with pytest.raises(LibraryFormat, match="not one of ours"):
-        opened(tmp_path)
-    assert server.has(f"{name}_head")
-
-
-def test_rows_that_were_dropped_under_an_index_are_told(tmp_path: Path) -> None:
-    index = opened(tmp_path)
-    index._server.drop(index._newest().collection)
-    with pytest.raises(LibraryFormat, match="missing"):
-        opened(tmp_path)
-    drop(milvus.address(), milvus.name_for(tmp_path))
-    with pytest.raises(LibraryFormat, match="any more"):
-        index.documents()
 
 
 def test_what_a_killed_writer_left_is_not_seen_and_goes_with_the_next_commit(
@@ -119,17 +92,6 @@ def test_what_a_killed_writer_left_is_not_seen_and_goes_with_the_next_commit(
     index.add([Entry("b", "e", "t", ("t",), 0, 1)], vectors(1))
     assert index.documents() == {"e": 1}
     assert [hit.id for hit in index.lexical(["t"], 5)] == ["b"]
-
-
-def test_many_documents_go_in_one_commit(tmp_path: Path) -> None:
-    """What a head says of them is longer than one field of Milvus."""
-    index = opened(tmp_path)
-    head = index._newest()
-    index._log.write(head.after(added=0, gone=tuple(range(1 << 40, (1 << 40) + 9000))))
-    assert len(index._newest().gone) == 9000
-    index.add([Entry("b", "e", "t", ("t",), 0, 1)], vectors(1))
-    assert index._newest().gone == ()
-    assert index.documents() == {"e": 1}
 
 
 def test_a_passage_that_does_not_fit_is_refused_before_anything_changes(tmp_path: Path) -> None:

@@ -47,67 +47,6 @@ def test_restore_of_something_else_says_so(library: Library, tmp_path: Path) -> 
     assert not (tmp_path / "new").exists()
 
 
-@pytest.mark.parametrize("name", ["", "  "])
-def test_an_empty_name_removes_nothing(
-    library: Library, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library.add([folder])
-    monkeypatch.chdir(folder)
-    with pytest.raises(UsageError):
-        library.remove([name])
-    assert len(library.documents()) == 2
-
-
-def test_one_name_is_not_a_list_of_letters(library: Library, folder: Path) -> None:
-    assert library.add(str(folder), exclude="recipes/").count("added") == 1
-    assert library.add(folder / "recipes").count("added") == 1
-    hits = library.search("deepest berth", documents="harbour.md", filters={"year": 2024})
-    assert hits == []
-    assert library.search("deepest berth", documents="harbour.md")[0].passage.page is None
-    with pytest.raises(UsageError, match="no document"):
-        library.search("deepest berth", documents=["nothing.md"])
-    assert len(library.remove("harbour.md")) == 1
-
-
-def test_metadata_moves_along_with_its_file(library: Library, folder: Path) -> None:
-    library.add([folder / "recipes"], meta={"project": "camels", "round": 3})
-    (folder / "recipes" / "bakery.md").rename(folder / "moved.md")
-    assert library.add([folder]).count("moved") == 1
-    assert library.documents(filters={"project": "camels", "round": 3})[0].paths == (
-        str(folder / "moved.md"),
-    )
-    assert library.search("sourdough", filters={"project": "camels"})
-
-
-def test_a_file_is_also_found_under_a_folder_further_up(library: Library, folder: Path) -> None:
-    library.add([folder / "recipes"])
-    assert not library.documents(filters={"folder": "papers"})
-    library.add([folder])
-    assert library.documents(filters={"folder": "papers"})
-    assert library.search("sourdough", filters={"folder": "papers/recipes"})
-    assert library.add([folder]).count("unchanged") == 2
-    assert library.add([folder / "recipes"]).count("unchanged") == 1
-
-
-def test_copies_found_together_count_once(library: Library, folder: Path) -> None:
-    (folder / "copy.md").write_bytes((folder / "harbour.md").read_bytes())
-    report = library.add([folder])
-    assert (report.count("added"), report.count("duplicate")) == (2, 1)
-    assert report.passages == library.status().passages
-
-
-def test_the_same_bytes_again_are_unchanged(library: Library) -> None:
-    library.add_bytes(b"The bell is rung at noon.", "bell.txt")
-    assert library.add_bytes(b"The bell is rung at noon.", "bell.txt").count("unchanged") == 1
-    assert library.document("bell.txt").paths == ("stdin:bell.txt",)
-
-
-def test_a_closed_library_says_so(library: Library) -> None:
-    library.close()
-    with pytest.raises(UsageError, match="closed"):
-        library.documents()
-
-
 @pytest.mark.parametrize(
     "wrong",
     [{"library": {"language": "klingon"}}, {"chunking": {"tokens": 5000, "overlap": 2500}}],
@@ -159,3 +98,14 @@ def test_searches_go_on_through_rebuilds(library: Library, folder: Path) -> None
     for reader in readers:
         reader.join()
     assert wrong == []
+
+
+@pytest.mark.parametrize("name", ["", "  "])
+def test_an_empty_name_removes_nothing(
+    library: Library, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library.add([folder])
+    monkeypatch.chdir(folder)
+    with pytest.raises(UsageError):
+        library.remove([name])
+    assert len(library.documents()) == 2

@@ -21,7 +21,6 @@ from secondlook.errors import (
 from secondlook.library import stores as opening
 from secondlook.library.library import Library
 from secondlook.library.manifest import writing
-from secondlook.reading.calibration import CALIBRATION_FILE
 from secondlook.settings.sections import Settings
 
 if TYPE_CHECKING:
@@ -82,29 +81,6 @@ def test_backup_and_restore(library: Library, folder: Path, tmp_path: Path) -> N
     smaller = library.backup(tmp_path / "smaller.tar.zst")
     with Library.restore(smaller, tmp_path / "again", force=True) as again:
         assert len(again.documents()) == 1
-
-
-def test_a_backup_holds_the_calibration(library: Library, folder: Path, tmp_path: Path) -> None:
-    library.add([folder])
-    (library.path / CALIBRATION_FILE).write_text("of this library", "utf-8")
-    file = library.backup(tmp_path / "saved.tar.zst")
-    Library.restore(file, tmp_path / "again").close()
-    assert (tmp_path / "again" / CALIBRATION_FILE).read_text("utf-8") == "of this library"
-
-
-def test_a_broken_backup_harms_nothing(library: Library, folder: Path, tmp_path: Path) -> None:
-    library.add([folder])
-    whole = library.backup(tmp_path / "saved.tar.zst").read_bytes()
-    broken = tmp_path / "broken.tar.zst"
-    broken.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(UsageError, match="not a whole backup"):
-        Library.restore(broken, library.path, force=True)
-    with pytest.raises(UsageError, match="no file"):
-        Library.restore(tmp_path / "none", library.path, force=True)
-    with pytest.raises(LibraryError, match="could not be written"):
-        library.backup(tmp_path / "no" / "such" / "folder")
-    assert len(library.documents()) == 2
-    assert not list(tmp_path.glob(".restore-*"))
 
 
 def test_rebuild_makes_the_same_library_with_other_passages(library: Library, folder: Path) -> None:

@@ -10,18 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from typer.testing import CliRunner
 
-from secondlook.cli.doctor import _library
-from secondlook.cli.main import app
-from secondlook.engine.services import own_memory
 from secondlook.errors import LibraryError, LibraryMissing, LibraryUnreachable, UsageError
 from secondlook.evaluation import confidence as calibrating
 from secondlook.library.library import Library
-from secondlook.library.publish import Bucket
-from secondlook.settings import load
-from secondlook.settings.mistakes import place_of
-from secondlook.store.answers import AnswerMemory
 from tests.support import s3
 from tests.support.serving import client_of
 
@@ -88,7 +80,7 @@ def elsewhere(tmp_path: Path, environment: dict[str, str], *arguments: str) -> d
     return said
 
 
-def test_what_one_machine_publishes_others_search_ask_and_verify(
+def test_what_one_machine_publishes_others_ask_and_verify(
     source: Library, tmp_path: Path, environment: dict[str, str]
 ) -> None:
     address = f"s3://{s3.BUCKET}/asked"
@@ -100,9 +92,7 @@ def test_what_one_machine_publishes_others_search_ask_and_verify(
     file.write_text(json.dumps(asked))
     verified = elsewhere(tmp_path, environment, "verify", str(file), *options)
     assert verified["problems"] == []
-    found = elsewhere(tmp_path, environment, "search", "orchard apples", *options)
-    assert "late September" in json.dumps(found)
-    assert "s3cret" not in json.dumps([asked, verified, found])
+    assert "s3cret" not in json.dumps([asked, verified])
 
 
 def test_readers_follow_to_the_next_publication(source: Library, papers: Path) -> None:
@@ -146,20 +136,6 @@ def test_a_published_copy_is_read_and_not_changed(source: Library, papers: Path)
         Library.restore(papers / "all", address, force=True)
 
 
-def test_places_that_hold_something_else_are_left_alone(source: Library, tmp_path: Path) -> None:
-    strange = Bucket(f"s3://{s3.BUCKET}/strange")
-    strange.write("photo.jpg", b"x")
-    with pytest.raises(UsageError, match="not empty"):
-        source.publish(strange.address)
-    source.publish(f"s3://{s3.BUCKET}/taken")
-    with (
-        Library.open(tmp_path / "other") as other,
-        pytest.raises(UsageError, match="another library"),
-    ):
-        other.publish(f"s3://{s3.BUCKET}/taken")
-    assert strange.sizes() == {"photo.jpg": 1}
-
-
 def test_it_is_served_and_refuses_what_would_change_it(source: Library, tmp_path: Path) -> None:
     address = f"s3://{s3.BUCKET}/served"
     source.publish(address)
@@ -184,22 +160,6 @@ def test_it_is_served_and_refuses_what_would_change_it(source: Library, tmp_path
             assert address in reply.json()["detail"]
 
 
-def test_commands_tell_its_address(source: Library) -> None:
-    address = f"s3://{s3.BUCKET}/told"
-    source.publish(address)
-    chosen = load({"library.path": address}).settings
-    assert place_of(chosen.library.path) == address
-    with Library.open(address) as reader:
-        memory = own_memory(reader, chosen)
-        assert memory is not None
-        assert memory.library == AnswerMemory.own(chosen.runs, chosen.library.path).library
-        assert memory.library == address, "whoever reads it, from whatever cache"
-    (finding,) = _library(chosen, "s3")
-    assert (finding.name, finding.state) == (address, "ok")
-    done = CliRunner().invoke(app, ["config", "--json", "--library", address])
-    assert json.loads(done.stdout)["settings"]["library.path"]["value"] == address
-
-
 @pytest.mark.parametrize("address", ["s3://", "s3:///x", "s3://Upper/x", "s3:x"])
 def test_an_address_that_is_none_is_refused(address: str) -> None:
     with pytest.raises(UsageError, match="not an address in object storage"):
@@ -214,8 +174,3 @@ def test_nothing_there_and_nobody_there_are_told_apart(monkeypatch: pytest.Monke
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(LibraryUnreachable, match="does not answer"):
         Library.open(f"s3://{s3.BUCKET}/none")
-
-
-def test_an_address_in_the_settings_stays_one(tmp_path: Path) -> None:
-    loaded = load(cwd=tmp_path, environ={"SECONDLOOK_LIBRARY": "s3://papers/library"})
-    assert Bucket(loaded.settings.library.path).address == "s3://papers/library"

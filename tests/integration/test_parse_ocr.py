@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import shutil
-import struct
-import zlib
 from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Any
 
@@ -93,56 +91,3 @@ def test_without_ocr_a_scan_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> 
     assert "tesseract-ocr" in (error.hint or "")
     off = extract_bytes(scan(LINES), "a.pdf", ParseLimits(ocr="off"))[0].error
     assert isinstance(off, NoText)
-
-
-def test_pages_that_are_pictures_are_noted_among_pages_of_text(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    import pypdfium2
-
-    from tests.support import files
-
-    joined = pypdfium2.PdfDocument(files.pdf([["A page of text stands here."]]))
-    joined.import_pages(pypdfium2.PdfDocument(scan(LINES)))
-    stream = io.BytesIO()
-    joined.save(stream)
-    joined.close()
-    extracted = extract_bytes(stream.getvalue(), "a.pdf", ParseLimits(ocr="off"))[0].extracted
-    assert extracted is not None
-    assert extracted.notes == ("pictures without text: page 2",)
-
-
-def test_broken_pictures_are_damaged() -> None:
-    pytest.importorskip("PIL.Image")
-    if not ocr.usable():
-        pytest.skip("tesseract is not installed")
-    broken = extract_bytes(b"\x89PNG\r\n\x1a\n" + bytes(100), "a.png")[0].error
-    assert isinstance(broken, Damaged)
-
-
-def _png_of(width: int, height: int) -> bytes:
-    """A picture that says it is that large, and holds nothing."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", b"") + chunk(b"IEND", b"")
-
-
-@needs_tesseract
-@pytest.mark.parametrize(
-    ("name", "data", "reason"),
-    [
-        ("a.jpg", b"\xff\xd8\xff\xe0 and so on", "the image cannot be opened"),
-        ("a.png", b"\x89PNG\r\n\x1a\n", "the image cannot be opened: it is damaged, or of a kind"),
-        ("bomb.png", _png_of(60_000, 60_000), "far more pixels than a scan has"),
-    ],
-    ids=["cut", "unknown", "bomb"],
-)
-def test_a_picture_that_cannot_be_opened_says_why(name: str, data: bytes, reason: str) -> None:
-    error = extract_bytes(data, name)[0].error
-    assert reason in str(error)
-    assert "0x" not in str(error)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import Damaged, LimitExceeded, NoText
+from secondlook.errors import Damaged, LimitExceeded
 from secondlook.retrieval.parse.pool import ParserPool
 from secondlook.retrieval.parse.source import Parsed, ParseLimits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 HOSTILE_RTF = '''
 import os, signal, sys, time
@@ -101,60 +101,6 @@ def test_closing_does_not_wait_for_a_hanging_parser(rtf: Callable[[str, str], Pa
     assert time.monotonic() - start < 4
     with pytest.raises(ValueError, match="closed"):
         next(pool.parse([("x", Path("x"))]))
-
-
-def test_jobs_are_pulled_as_results_are_taken(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("words enough")
-    pulled: list[int] = []
-
-    def jobs() -> Iterator[tuple[int, Path]]:
-        for number in range(50):
-            pulled.append(number)
-            yield number, path
-
-    with ParserPool(2) as pool:
-        results = pool.parse(jobs())
-        next(results)
-        assert len(pulled) <= 4
-        assert len(list(results)) == 49
-
-
-def test_an_abandoned_run_leaves_the_pool_usable(tmp_path: Path) -> None:
-    path = tmp_path / "a.txt"
-    path.write_text("words enough")
-    with ParserPool(2) as pool:
-        first = pool.parse((number, path) for number in range(20))
-        next(first)
-        first.close()  # type: ignore[attr-defined]
-        assert sorted(key for key, _ in pool.parse((number, path) for number in range(5))) == [
-            0, 1, 2, 3, 4,
-        ]  # fmt: skip
-
-
-@pytest.mark.usefixtures("hostile_parser")
-def test_large_results_do_not_block(rtf: Callable[[str, str], Path]) -> None:
-    paths = [rtf("a", "huge"), rtf("b", "huge"), rtf("c", "huge")]
-    with ParserPool(2) as pool:
-        found = outcomes(pool, paths)
-    lengths = [len(parsed.extracted.text) for parsed in found.values() if parsed.extracted]
-    assert lengths == [11_999_999] * 3
-
-
-def test_errors_come_back_whole(tmp_path: Path) -> None:
-    empty = tmp_path / "empty.txt"
-    empty.touch()
-    with ParserPool(1) as pool:
-        found = outcomes(pool, [empty, tmp_path / "missing.txt"])
-    assert isinstance(found["empty"].error, NoText)
-    assert found["empty"].error.message == "the file is empty"
-    assert "no longer there" in str(found["missing"].error)
-
-
-def test_no_job_starts_no_process() -> None:
-    with ParserPool(4) as pool:
-        assert list(pool.parse([])) == []
-        assert pool._workers == []
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")

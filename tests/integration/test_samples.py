@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import zipfile
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from lxml import etree
 
 from examples.make_samples import build, main
 from secondlook.library.library import Library, samples_folder
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 QUESTIONS: dict[str, Any] = json.loads((ROOT / "examples" / "questions.json").read_text("utf-8"))
-LARGEST = 400_000
 
 
 @pytest.fixture(scope="module")
@@ -39,10 +36,6 @@ def test_are_what_their_script_writes(tmp_path: Path) -> None:
     assert {file.name for file in samples_folder().iterdir()} == set(build())
 
 
-def test_are_small() -> None:
-    assert sum(map(len, build().values())) < LARGEST
-
-
 def test_each_is_read_with_its_title_and_date(library: Library) -> None:
     found = {Path(info.paths[0]).name: info for info in library.documents()}
     assert set(found) == set(build())
@@ -54,20 +47,6 @@ def test_each_is_read_with_its_title_and_date(library: Library) -> None:
     assert all(dates.values()), dates
 
 
-@pytest.mark.parametrize("name", ["harbour-handbook.docx", "tides-and-berths-2024.xlsx"])
-def test_office_files_are_whole_packages(name: str) -> None:
-    """Word and Excel refuse a package with a part that has no type or a relation to nothing."""
-    with zipfile.ZipFile(samples_folder() / name) as package:
-        parts = {member: etree.fromstring(package.read(member)) for member in package.namelist()}
-    typed = {str(item.get("PartName")) for item in parts["[Content_Types].xml"]}
-    plain = {f"/{part}" for part in parts if not part.startswith("[") and ".rels" not in part}
-    assert plain <= typed
-    for relations, tree in parts.items():
-        if relations.endswith(".rels"):
-            base = PurePosixPath(relations).parent.parent
-            assert {str(base / str(item.get("Target"))) for item in tree} <= parts.keys()
-
-
 @pytest.mark.parametrize("asked", QUESTIONS["answered"], ids=lambda asked: asked["question"])
 def test_best_hit_is_the_right_document_page_and_section(
     library: Library, asked: dict[str, Any]
@@ -76,14 +55,6 @@ def test_best_hit_is_the_right_document_page_and_section(
     assert (_file(library, best), best.passage.page) == (asked["file"], asked["page"])
     assert (best.passage.heading or (None,))[-1] == asked["heading"]
     assert asked["says"] in _page_text(library, best)
-
-
-@pytest.mark.parametrize("asked", QUESTIONS["contradicted"], ids=lambda asked: asked["question"])
-def test_documents_that_disagree_are_all_found(library: Library, asked: dict[str, Any]) -> None:
-    hits = library.search(asked["question"], k=5)
-    for file, words in asked["says"].items():
-        texts = [hit.passage.text for hit in hits if _file(library, hit) == file]
-        assert any(words in _flat(text) for text in texts), (file, words)
 
 
 def test_unanswered_questions_have_no_answer_in_any_document(library: Library) -> None:

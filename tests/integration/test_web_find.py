@@ -9,13 +9,12 @@ import subprocess
 import sys
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import pytest
 
 from secondlook.errors import WebSearchError
-from secondlook.reading import load_embedder
-from secondlook.retrieval.chunk import ChunkOptions
-from secondlook.retrieval.web import open_web
+from secondlook.retrieval.web import open_web, service
 from secondlook.retrieval.web.fetch import Fetcher, Guard, Limits
 from secondlook.retrieval.web.pages import Cutter, document_id
 from secondlook.retrieval.web.port import WebPassage, WebResult
@@ -68,7 +67,9 @@ async def found(web: WebSearch, query: str = QUESTION) -> list[WebPassage]:
 def find(site: Searched, query: str = QUESTION, **changed: Any) -> list[WebPassage]:
     if not changed:
         return asyncio.run(site.web.find(query))
-    return asyncio.run(found(open_web(settings(site, **changed)), query))
+    pages = changed.pop("pages", service.PAGES)
+    with mock.patch.object(service, "PAGES", pages):
+        return asyncio.run(found(open_web(settings(site, **changed)), query))
 
 
 def by_path(passages: list[WebPassage]) -> dict[str, list[WebPassage]]:
@@ -99,32 +100,11 @@ def test_a_page_becomes_passages_the_best_first(site: Searched) -> None:
     assert {passage.sha256 for passage in passages} == {hashlib.sha256(text.encode()).hexdigest()}
 
 
-def test_what_a_page_orders_us_to_do_is_just_its_text(site: Searched) -> None:
-    site.offer("/article")
-    texts = [passage.text for passage in find(site)]
-    assert any("Ignore all previous instructions" in text for text in texts)
-
-
 def test_the_question_and_nothing_else_is_sent_to_the_endpoint(site: Searched) -> None:
     find(site, "  what\x00 is\n" + "a" * 1000)
     ((path, headers),) = site.requests
     assert path == "/search?q=what+is+" + "a" * 392 + "&format=json"
     assert headers["accept"] == "application/json"
-
-
-def test_a_question_without_words_asks_nobody(site: Searched) -> None:
-    assert find(site, " \n\x00 ") == []
-    assert site.requests == []
-
-
-def test_pages_are_cut_like_the_documents_of_a_library(site: Searched) -> None:
-    site.offer("/article")
-    web = open_web(
-        settings(site),
-        token_starts=load_embedder().token_starts,
-        chunking=ChunkOptions(tokens=16, overlap=0),
-    )
-    assert len(asyncio.run(found(web))) > len(find(site))
 
 
 def test_text_pdf_and_untyped_pages_are_read(site: Searched) -> None:
@@ -165,7 +145,7 @@ BAD = {
 
 def test_a_page_that_cannot_be_read_leaves_its_snippet_and_spoils_no_other(site: Searched) -> None:
     site.offer(*BAD, "/article", snippet="The lighthouse   is tall.")
-    pages = by_path(find(site, results=50))
+    pages = by_path(find(site, pages=50))
     assert set(pages) == {*BAD, "/article"}
     assert "43 metres" in pages.pop("/article")[0].text
     for path, (passage,) in pages.items():
@@ -208,21 +188,16 @@ def test_huge_pages_and_bombs_are_read_up_to_the_limit(
 ) -> None:
     monkeypatch.setattr("secondlook.retrieval.web.service._PAGE_BYTES", 64 << 10)
     site.offer("/huge", "/bomb")
-    pages = by_path(find(site))
+    pages = by_path(find(site, pages=2))
     assert pages["/bomb"][0].text == "A lighthouse before the flood."
     assert "lighthouse keeper" in pages["/huge"][0].text
     assert sum(len(passage.text) for passage in pages["/huge"]) < 100_000
     assert site.sent < 50 << 20
 
 
-def test_a_question_costs_a_bounded_number_of_passages(site: Searched) -> None:
-    site.offer("/huge")
-    assert len(find(site)) == 40
-
-
 def test_the_same_page_is_read_once_and_kept_once(site: Searched) -> None:
     site.offer("/article", "/article#keepers", "/article", "/redirect?to=/article", "/hops?left=0")
-    passages = find(site, results=50)
+    passages = find(site, pages=50)
     assert len({passage.id for passage in passages}) == len(passages)
     assert {passage.url for passage in passages} == {site.url("/article")}
     assert site.paths.count("/article") == 3
@@ -234,13 +209,7 @@ def test_results_that_are_no_pages_are_left_out(site: Searched) -> None:
         site.results.append({"url": odd, "title": "odd", "content": "odd"})
     site.results += [{"title": "no url"}, "nonsense"]  # type: ignore[list-item]
     site.results.append({"url": site.url("/plain"), "title": None, "content": ["no", "text"]})
-    assert set(by_path(find(site, results=50))) == {"/article", "/plain"}
-
-
-def test_only_as_many_pages_are_read_as_wanted(site: Searched) -> None:
-    site.offer("/article", "/plain", "/pdf")
-    find(site, results=2)
-    assert site.paths[1:] == ["/article", "/plain"] or site.paths[1:] == ["/plain", "/article"]
+    assert set(by_path(find(site, pages=50))) == {"/article", "/plain"}
 
 
 def test_nothing_found_is_nothing_and_nothing_readable_is_a_failure(site: Searched) -> None:
@@ -268,19 +237,6 @@ def test_an_endpoint_that_fails_says_what_to_do(
     with pytest.raises(WebSearchError, match=message) as caught:
         find(site, url=site.url(place))
     assert hint in str(caught.value.hint)
-
-
-def test_an_endpoint_on_this_machine_may_not_lead_into_the_network(site: Searched) -> None:
-    with pytest.raises(WebSearchError, match=r"10\.0\.0\.1 is private"):
-        find(site, url=site.url("/inward"), allow_private=False)
-
-
-def test_an_endpoint_that_is_down_is_a_failure_that_may_pass(site: Searched) -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        with pytest.raises(WebSearchError, match="cannot be reached") as caught:
-            find(site, url=f"http://127.0.0.1:{taken.getsockname()[1]}")
-    assert caught.value.retryable
 
 
 def test_the_endpoint_may_be_on_this_machine_but_its_pages_may_not(site: Searched) -> None:
@@ -316,21 +272,6 @@ def test_public_pages_are_read_with_private_ones_forbidden(site: Searched) -> No
     assert transports[0].dialled == [PUBLIC, PUBLIC]
 
 
-def test_a_mistake_of_ours_costs_one_page(site: Searched, monkeypatch: pytest.MonkeyPatch) -> None:
-    site.offer("/article", "/plain", snippet="Tall.")
-    page = Cutter.page
-
-    def mistaken(self: Cutter, url: str, *others: Any) -> list[WebPassage]:
-        if url.endswith("/plain"):
-            raise KeyError("plain")
-        return page(self, url, *others)
-
-    monkeypatch.setattr(Cutter, "page", mistaken)
-    pages = by_path(find(site))
-    assert pages["/plain"][0].unread == "KeyError: 'plain'"
-    assert not pages["/article"][0].is_snippet
-
-
 def test_one_service_serves_several_questions_and_loops(site: Searched) -> None:
     site.offer("/article", "/plain")
     web = open_web(settings(site))
@@ -342,14 +283,6 @@ def test_one_service_serves_several_questions_and_loops(site: Searched) -> None:
         answers = asyncio.run(several())
         assert [len(by_path(answer)) for answer in answers] == [2, 2, 2]
     asyncio.run(web.aclose())
-
-
-def test_a_service_that_was_closed_still_quotes(site: Searched) -> None:
-    site.offer("/article", snippet="Tall.")
-    web = open_web(settings(site))
-    asyncio.run(web.aclose())
-    (passage,) = asyncio.run(found(web))
-    assert "closed" in str(passage.unread)
 
 
 def test_a_run_that_is_cancelled_lets_go(site: Searched) -> None:
@@ -380,9 +313,9 @@ def test_the_real_package_without_a_network_is_a_failure_of_ours(
 
 def test_nobody_loads_the_web_before_it_is_asked_for() -> None:
     program = (
-        "import sys; import secondlook.retrieval.web, secondlook.nodes.search_web; "
+        "import sys; import secondlook.retrieval.web, secondlook.nodes.retrieve; "
         "assert not {'ddgs', 'primp'} & set(sys.modules); "
-        "import secondlook.retrieval.web.duckduckgo; "
+        "import secondlook.retrieval.web.service; "
         "assert not {'ddgs', 'primp'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

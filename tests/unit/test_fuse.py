@@ -7,17 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secondlook.errors import UsageError
-from secondlook.retrieval.fusion import Fused, fuse
+from secondlook.retrieval.fusion import fuse
 from secondlook.retrieval.index.port import Scored
 
 
 def scored(*ids: str) -> list[Scored]:
     return [Scored(name, 1.0 - rank / 100) for rank, name in enumerate(ids)]
-
-
-def test_first_in_both_lists_scores_one() -> None:
-    best, *_ = fuse(scored("a", "b"), scored("a", "c"), dense_weight=0.3, lexical_weight=0.7)
-    assert best == Fused("a", 1.0, 1, 1.0, 1, 1.0)
 
 
 def test_scores_ranks_and_order_follow_the_formula() -> None:
@@ -31,22 +26,11 @@ def test_scores_ranks_and_order_follow_the_formula() -> None:
     assert (c.dense_rank, c.dense_score, c.lexical_rank) == (None, None, 2)
 
 
-def test_ties_are_ordered_by_id() -> None:
-    fused = fuse(scored("z"), scored("a"), dense_weight=0.5, lexical_weight=0.5)
-    assert [entry.id for entry in fused] == ["a", "z"]
-
-
 def test_weight_zero_switches_a_list_off_but_its_ranks_are_told() -> None:
     fused = fuse(scored("a", "b"), scored("b", "c"), dense_weight=1.0, lexical_weight=0.0)
     assert [(entry.id, entry.lexical_rank) for entry in fused] == [("a", None), ("b", 1)]
     fused = fuse(scored("a", "b"), scored("b", "c"), dense_weight=0.0, lexical_weight=2.0)
     assert [(entry.id, entry.dense_rank) for entry in fused] == [("b", 2), ("c", None)]
-
-
-def test_empty_lists_and_repeated_ids() -> None:
-    assert fuse([], [], dense_weight=1, lexical_weight=1) == []
-    (only,) = fuse(scored("a", "a"), [], dense_weight=1, lexical_weight=1)
-    assert only.dense_rank == 1
 
 
 @pytest.mark.parametrize(

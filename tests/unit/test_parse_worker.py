@@ -43,12 +43,6 @@ def test_each_job_gives_a_sign_of_life_and_an_outcome(tmp_path: Path) -> None:
     assert "no longer there" in str(second[0][0].error)
 
 
-def test_a_worker_that_grew_asks_to_be_replaced(tmp_path: Path) -> None:
-    _, outcome = conversation([str(tmp_path)], ParseLimits(memory_bytes=3 << 20))
-    assert isinstance(outcome, tuple)
-    assert outcome[1] is True
-
-
 def test_whatever_a_parser_raises_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
     def leave(*_arguments: object, **_options: object) -> None:
         raise SystemExit(3)

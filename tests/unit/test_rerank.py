@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secondlook.errors import UsageError
-from secondlook.retrieval.fusion import Fused, best_looks, blended, rerank
+from secondlook.retrieval.fusion import Fused, blended, rerank
 
 
 def fused(*scores: float) -> list[Fused]:
@@ -20,35 +20,11 @@ def order(entries: list[tuple[Fused, float]]) -> str:
     return "".join(entry.id for entry, _ in entries)
 
 
-def test_a_sure_reader_decides() -> None:
-    entries = fused(1.0, 0.9, 0.8)
-    assert order(rerank(entries, {"a": -8.0, "b": -8.0, "c": 8.0}, blend=0.5)) == "cab"
-
-
-def test_a_reader_that_finds_nothing_leaves_the_order_of_fusion() -> None:
-    entries = fused(1.0, 0.9, 0.8)
-    assert order(rerank(entries, {"a": -20.0, "b": -19.0, "c": -18.0}, blend=0.5)) == "abc"
-
-
 def test_blend_zero_is_fusion_and_blend_one_is_the_reader() -> None:
     entries = fused(1.0, 0.9, 0.8)
     relevance = {"a": 1.0, "b": 3.0, "c": 2.0}
     assert rerank(entries, relevance, blend=0.0) == [(entry, entry.score) for entry in entries]
     assert order(rerank(entries, relevance, blend=1.0)) == "bca"
-
-
-def test_what_was_not_read_stays_below_in_its_order() -> None:
-    entries = fused(1.0, 0.9, 0.8, 0.7)
-    for blend in (0.0, 0.3, 1.0):
-        ranked = rerank(entries, {"a": -30.0, "b": -40.0}, blend=blend)
-        assert order(ranked) == "abcd"
-        scores = [score for _, score in ranked]
-        assert scores == sorted(scores, reverse=True)
-
-
-def test_ties_are_ordered_by_id() -> None:
-    twins = [Fused("z", 0.5), Fused("y", 0.5)]
-    assert order(rerank(twins, {"z": 1.0, "y": 1.0}, blend=0.4)) == "yz"
 
 
 def test_a_model_gone_wrong_does_not_scramble_the_order() -> None:
@@ -94,36 +70,3 @@ def test_looked_at_comes_before_glanced_at_comes_before_unread() -> None:
     assert scores[:2] == [blended(1.0, -8.0, 0.7), blended(0.9, -9.0, 0.7)]
     # What was only glanced at scores no more than the least of what was looked at.
     assert scores[2] == scores[3] == scores[1]
-
-
-@given(
-    st.lists(st.tuples(st.floats(0, 1), st.floats(-50, 50)), max_size=20),
-    st.floats(0, 1),
-    st.integers(1, 25),
-)
-def test_the_choice_is_the_head_of_the_blended_order(
-    values: list[tuple[float, float]], blend: float, looks: int
-) -> None:
-    entries = sorted(
-        (Fused(f"{at:02}", score) for at, (score, _) in enumerate(values)),
-        key=lambda entry: (-entry.score, entry.id),
-    )
-    glances = {entry.id: values[int(entry.id)][1] for entry in entries}
-    choose = best_looks([entry.score for entry in entries], blend=blend, looks=looks)
-    chosen = choose([glances[entry.id] for entry in entries])
-    expected = [entry.id for entry, _ in rerank(entries, glances, blend=blend)][:looks]
-    assert [entries[at].id for at in chosen] == expected
-
-
-def test_rivals_take_places_among_the_looks() -> None:
-    choose = best_looks([0.5, 0.5, 0.5], blend=1.0, looks=2, rivals=[0.9])
-    assert choose([8.0, 0.0, 80.0]) == [2]
-    assert choose([8.0, -80.0, -80.0]) == [0]
-    assert choose([80.0, 80.0, 80.0]) == [0, 1]
-    full = best_looks([0.5], blend=1.0, looks=1, rivals=[blended(0.5, 0.0, 1.0)])
-    assert full([0.0]) == []
-
-
-def test_a_glance_gone_wrong_chooses_by_the_searches() -> None:
-    choose = best_looks([0.2, 0.9, 0.5], blend=0.5, looks=1)
-    assert choose([math.nan, math.nan, math.nan]) == [1]

@@ -69,11 +69,6 @@ def test_async_and_batch_give_the_same() -> None:
     ]
 
 
-def test_it_composes_with_other_runnables() -> None:
-    chain = make_retriever(Shelf(), k=1) | (lambda documents: documents[0].metadata["title"])
-    assert chain.invoke("cats") == "Title"
-
-
 def test_an_unknown_option_is_refused_at_once() -> None:
     with pytest.raises(UsageError, match="top_k") as caught:
         make_retriever(Shelf(), top_k=3)

@@ -131,28 +131,6 @@ def test_the_reader_lifts_what_answers(searcher: Searcher) -> None:
     assert found(reading, query, dense=1, lexical=0, blend=0)[0] == "cats"
 
 
-def test_only_the_candidates_are_read_and_the_rest_follows(searcher: Searcher) -> None:
-    reader = WordReader()
-    hits = replace(searcher, reader=reader).search("cat", SearchOptions(candidates=2))
-    assert len(reader.given) == 2
-    assert [hit.rerank_score is None for hit in hits] == [False, False, True, True, True]
-    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-
-
-def test_a_reader_can_be_loaded_when_it_is_needed(searcher: Searcher) -> None:
-    loads: list[WordReader] = []
-
-    def load() -> WordReader:
-        loads.append(WordReader())
-        return loads[-1]
-
-    lazy = replace(searcher, reader=load)
-    found(lazy, "cat", rerank=False)
-    assert not loads
-    assert lazy.search("cat")[0].rerank_score == 6.0
-    assert len(loads) == 1
-
-
 class GlancingReader(WordReader):
     """At first sight the longer passage is the better one."""
 
@@ -175,25 +153,6 @@ def test_the_best_by_the_glance_are_looked_at_and_come_first(searcher: Searcher)
     assert hits[0].entry.id == "dogs"  # and it has the word
     assert [hit.rerank_score for hit in hits[2:4]] == [17.0, 13.0]
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-
-
-def test_with_no_say_of_the_reader_the_searches_choose_what_is_looked_at(
-    searcher: Searcher,
-) -> None:
-    glancing = replace(searcher, reader=GlancingReader())
-    options = SearchOptions(looks=1, blend=0.0, dense=1.0, lexical=0.0)
-    first, *rest = glancing.search("cat", options)
-    assert first.entry.id == "cats"
-    assert first.reading is not None
-    assert first.reading.looked
-    assert not any(hit.reading.looked for hit in rest if hit.reading)
-
-
-def test_as_many_looks_as_candidates_are_a_look_at_all(searcher: Searcher) -> None:
-    glancing = replace(searcher, reader=GlancingReader())
-    plain = replace(searcher, reader=WordReader())
-    options = SearchOptions(looks=20)
-    assert glancing.search("cat", options) == plain.search("cat", options)
 
 
 class BrokenReader(WordReader):
@@ -219,18 +178,6 @@ def test_a_reader_that_fails_leaves_the_order_of_fusion(
     assert "not reranked" in caplog.text
 
 
-@pytest.mark.parametrize("query", ["", "  ", "\n\t"])
-def test_an_empty_query_is_refused(searcher: Searcher, query: str) -> None:
-    with pytest.raises(UsageError) as caught:
-        searcher.search(query)
-    assert caught.value.hint
-
-
-@pytest.mark.parametrize("query", ["!?", "the", "\ud800", "漢字", "x" * 5000])
-def test_odd_queries_find_what_they_can(searcher: Searcher, query: str) -> None:
-    assert isinstance(found(searcher, query), list)
-
-
 @pytest.mark.parametrize(
     "options",
     [{"k": 0}, {"pool": 0}, {"candidates": 0}, {"looks": 0}, {"blend": 2.0}, {"blend": -1.0}],
@@ -248,14 +195,6 @@ def test_filters_and_exclusions_hold_in_both_searches(searcher: Searcher) -> Non
     assert found(searcher, "cat", Filter(documents=frozenset())) == []
 
 
-def test_equal_passages_come_in_order_of_id_every_time(tmp_path: Path) -> None:
-    names = ["m", "b", "x", "a"]
-    searcher = stored(tmp_path, [entry(name, "The cat sat.") for name in names])
-    for _ in range(3):
-        assert found(searcher, "cat") == ["a", "b", "m", "x"]
-        assert found(replace(searcher, reader=WordReader()), "cat") == ["a", "b", "m", "x"]
-
-
 def test_neighbours_stay_and_repetitions_go(tmp_path: Path) -> None:
     searcher = stored(
         tmp_path,
@@ -267,20 +206,6 @@ def test_neighbours_stay_and_repetitions_go(tmp_path: Path) -> None:
         ],
     )
     assert sorted(found(searcher, "cat")) == ["1", "2", "4"]
-
-
-def test_a_passage_removed_between_search_and_fetch_is_left_out(
-    searcher: Searcher, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index = searcher.index
-    fetch = index.fetch
-
-    def late(ids: Sequence[str]) -> list[Entry]:
-        index.delete(["d-cats"])
-        return fetch(ids)
-
-    monkeypatch.setattr(index, "fetch", late)
-    assert "cats" not in found(searcher, "cat")
 
 
 def test_the_reader_sees_where_a_passage_stands_and_spans_still_fit(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pytest
 
 from secondlook.document import Extracted
-from secondlook.errors import LibraryError, TableError
+from secondlook.errors import TableError
 from secondlook.library.ingest import Tabulator, holds_tables
 from secondlook.library.tables import TableStore
 from secondlook.retrieval.parse.source import Parsed
@@ -53,17 +53,6 @@ def test_a_file_that_is_no_table_is_on_record(
     assert store.problem("d1")
 
 
-def test_a_profile_that_fails_costs_no_table(
-    store: TableStore, tabulator: Tabulator, sales: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(*_: object) -> NoReturn:
-        raise TableError("it took too long")
-
-    monkeypatch.setattr("secondlook.tables.desk.cached_profile", fails)
-    tabulator.take_in("d1", sales)
-    assert [table.name for table in store.tables("d1")] == ["sales"]
-
-
 def test_what_was_stopped_is_not_on_record(
     store: TableStore, tabulator: Tabulator, sales: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -76,17 +65,6 @@ def test_what_was_stopped_is_not_on_record(
         with pytest.raises(TableError, match="stopped"):
             tabulator.take_in("d1", sales)
     assert not store.has("d1", READER_VERSION)
-
-
-def test_a_full_disk_is_told(
-    tabulator: Tabulator, sales: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(*_: object, **__: object) -> NoReturn:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr("secondlook.tables.read.read_tables", full)
-    with pytest.raises(LibraryError, match="No space left"):
-        tabulator.take_in("d1", sales)
 
 
 @pytest.mark.parametrize(

@@ -72,21 +72,6 @@ def test_a_bomb_never_unfolds() -> None:
     assert len(unpacker.body) == 1000
 
 
-def test_what_never_ends_and_yields_nothing_is_left() -> None:
-    empty_blocks = b"\x00\x00\x00\xff\xff" * 10_000  # stored blocks of deflate, all of them empty
-    assert read(empty_blocks, "deflate", limit=1000, size=500) == (b"", True)
-
-
-def test_what_follows_the_end_of_the_packing_is_ignored() -> None:
-    assert read(gzip.compress(WORDS) + b"junk after the end", "gzip") == (WORDS, False)
-
-
-@pytest.mark.parametrize("encoding", ["gzip", "deflate"])
-def test_damaged_packing_is_a_failure(encoding: str) -> None:
-    with pytest.raises(WebSearchError, match="damaged"):
-        read(b"\xff\xfenothing of the kind", encoding)
-
-
 @pytest.mark.parametrize("encoding", ["br", "zstd", "gzip, gzip"])
 def test_packing_that_was_not_asked_for_is_refused(encoding: str) -> None:
     with pytest.raises(WebSearchError, match="not asked for"):
@@ -108,28 +93,3 @@ def test_packing_that_was_not_asked_for_is_refused(encoding: str) -> None:
 )
 def test_the_text_survives_its_charset(text: str, written: str, declared: str) -> None:
     assert decode(as_utf8(text.encode(written), declared))[0] == text
-
-
-@pytest.mark.parametrize(
-    "charset", ["punycode", "idna", "unicode_escape", "zip", "rot13", "", "no"]
-)
-def test_odd_charsets_are_left_to_the_parser(charset: str) -> None:
-    body = "Möwen über Öl".encode("cp1252")
-    assert as_utf8(body, charset) == body
-
-
-def test_bytes_that_contradict_their_charset_are_left_to_the_parser() -> None:
-    body = b"\x81\x8d caf\xe9"
-    assert as_utf8(body, "iso-8859-1") == body
-
-
-def test_a_page_cut_within_a_letter_is_still_utf8() -> None:
-    body = "Leuchttürme und Mö".encode()[:-1]
-    text, notes = decode(as_utf8(body, "iso-8859-1"))
-    assert text.startswith("Leuchttürme")
-    assert not notes
-
-
-def test_a_mark_at_the_start_decides() -> None:
-    body = "Möwe".encode("utf-16")
-    assert as_utf8(body, "iso-8859-1") == body

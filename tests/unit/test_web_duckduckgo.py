@@ -1,9 +1,7 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -69,30 +67,6 @@ def test_whatever_the_package_raises_is_ours_and_may_be_tried_again() -> None:
     assert "SearXNG" in str(caught.value.hint)
 
 
-def test_what_an_http_client_prints_of_its_insides_is_not_told() -> None:
-    dumped = (
-        "DDGSException: DNSError('error sending request for url (https://html.duckduckgo.com/)', "
-        'ProtoError { kind: NoRecordsFound { query: Query { name: Name("x.") } } })'
-    )
-    for said, name in ((dumped, "DNSError"), ("no luck " * 40, "RuntimeError")):
-        with pytest.raises(WebSearchError) as caught:
-            search(Client(partial(raise_, RuntimeError(said))))
-        told = f"the search engine could not be reached ({name})"
-        assert str(caught.value) == f"the search with DuckDuckGo failed: {told}"
-
-
-def raise_(error: Exception) -> list[Any]:
-    raise error
-
-
-def test_an_error_without_words_is_named() -> None:
-    def fail() -> list[Any]:
-        raise RuntimeError
-
-    with pytest.raises(WebSearchError, match="RuntimeError"):
-        search(Client(fail))
-
-
 def test_a_package_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     released = threading.Event()
     monkeypatch.setattr("secondlook.retrieval.web.service._GRACE_SECONDS", 0.0)
@@ -106,20 +80,6 @@ def test_a_package_that_hangs_is_not_waited_for(monkeypatch: pytest.MonkeyPatch)
             search(Client(hang), seconds=0.05)
     finally:
         released.set()
-
-
-def test_without_the_package_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "ddgs", None)
-    with pytest.raises(WebSearchError) as caught:
-        asyncio.run(DuckDuckGoEngine(1.0).search("x", results=1))
-    assert "pip install ddgs" in str(caught.value.hint)
-
-
-def test_without_the_package_nothing_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.retrieval.web.service.find_spec", lambda _: None)
-    with pytest.raises(SettingsError) as caught:
-        open_web(WebSettings())
-    assert "pip install ddgs" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -4,21 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.document import Extracted
-from secondlook.errors import Damaged, WebSearchError
+from secondlook.errors import WebSearchError
 from secondlook.retrieval.parse.pool import ParserPool
-from secondlook.retrieval.parse.source import Parsed
 from secondlook.retrieval.web.fetch import Fetched
-from secondlook.retrieval.web.pages import PageReader, _only_text, check_readable
+from secondlook.retrieval.web.pages import PageReader, check_readable
 
 
 def page(body: bytes, kind: str = "text/html", *, status: int = 200) -> Fetched:
     return Fetched("http://good.test/", status, kind, "", body, is_cut=False)
-
-
-@pytest.mark.parametrize("kind", ["text/html", "application/xhtml+xml", "text/plain", ""])
-def test_text_is_worth_reading(kind: str) -> None:
-    check_readable(page(b"words", kind))
 
 
 @pytest.mark.parametrize(
@@ -40,16 +33,6 @@ def test_text_is_worth_reading(kind: str) -> None:
 def test_what_holds_no_text_is_not_even_tried(unread: Fetched) -> None:
     with pytest.raises(WebSearchError):
         check_readable(unread)
-
-
-def test_only_the_page_itself_counts_and_only_as_what_pages_are() -> None:
-    text = Extracted("words", kind="html")
-    assert _only_text([Parsed("", "0", 5, extracted=text)]) is text
-    carried = Parsed("", "0", 5, extracted=Extracted("words", kind="sheet"))
-    with pytest.raises(WebSearchError, match="of no known kind"):
-        _only_text([carried])
-    with pytest.raises(WebSearchError, match="torn"):
-        _only_text([Parsed("", "0", 5, error=Damaged("torn")), carried])
 
 
 def test_a_mail_or_an_archive_in_disguise_is_not_unpacked() -> None:

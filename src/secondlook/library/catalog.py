@@ -81,16 +81,14 @@ class FileRow:
     path: str
     sha256: str
     bytes: int
-    mtime_ns: int
-    """-1 when the time cannot be trusted to reveal the next change."""
+    mtime_ns: int  # -1 when the time cannot be trusted to reveal the next change
     parser: str
     document: str | None = None
     container: str | None = None
     """Path of the archive or mail that holds it; None for a file of its own."""
     folders: list[str] = field(default_factory=list)
     metadata: dict[str, str] = field(default_factory=dict)
-    error: str | None = None
-    """Class of the error that made it fail."""
+    error: str | None = None  # class of the error that made it fail
     reason: str | None = None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import tempfile
 import threading
 from contextlib import ExitStack, contextmanager
@@ -25,6 +24,7 @@ from secondlook.library.commit import Change, Stores, commit, recover
 from secondlook.library.manifest import active_holder, writing
 from secondlook.library.report import DocumentInfo, FailedFile, FileChange, Progress, Status
 from secondlook.library.uploads import delete_originals
+from secondlook.retrieval.index.lance import disk_bytes
 from secondlook.retrieval.index.port import EVERYTHING, Filter
 
 if TYPE_CHECKING:
@@ -330,19 +330,13 @@ class Library:
         chosen = where or self.scope(filters=filters, documents=documents)
         return tuple(opening.tables_within(self._stores, chosen))
 
-    def desk(
-        self,
-        *,
-        filters: Mapping[str, object] | None = None,
-        documents: Collection[str] | None = None,
-        where: Filter | None = None,
-    ) -> Desk:
-        """What can be asked of the tables in scope: profiles, joins, computations."""
+    def desk(self, **scope: Any) -> Desk:
+        """What can be asked of the tables in scope, named as for `tables`: profiles, joins,
+        computations."""
         from secondlook.tables.desk import Desk
 
         store = self._stores.tables
-        tables = self.tables(filters=filters, documents=documents, where=where)
-        entries = [(table, store.file(table.id)) for table in tables]
+        entries = [(table, store.file(table.id)) for table in self.tables(**scope)]
         return Desk(entries, folder=store.folder, worker=self.worker())
 
     def unusable_tables(self) -> list[FailedFile]:
@@ -410,7 +404,7 @@ class Library:
             passages=stats.passages,
             tables=len(self.tables()),
             failed=tuple(self.failed_files()),
-            bytes=_folder_bytes(self.path),
+            bytes=disk_bytes(self.path),
             embedder=self._manifest.embedder,
             language=self._manifest.language,
             format=self._manifest.format,
@@ -565,45 +559,19 @@ def _metadata(given: Mapping[str, object] | None) -> dict[str, str]:
     return metadata
 
 
-def _folder_bytes(folder: Path) -> int:
-    total = 0
-    for parent, _, files in os.walk(folder):
-        for name in files:
-            try:
-                total += (Path(parent) / name).stat().st_size
-            except FileNotFoundError:  # a writer just replaced it
-                continue
-    return total
-
-
 # What the workflows need of a library: to find, to read and to fetch, each by itself.
 
-_REMEMBERED = 512
-"""Passages kept at hand: the steps of a run read the same few again and again."""
+_REMEMBERED = 512  # passages kept at hand: the steps of a run read the same few again and again
 
 
-def search_options(
-    chosen: SearchSettings,
-    *,
-    k: int | None = None,
-    dense: float | None = None,
-    lexical: float | None = None,
-    candidates: int | None = None,
-    rerank: bool | None = None,
-) -> SearchOptions:
-    """The settings, but for what is given."""
+def search_options(chosen: SearchSettings, **given: float | None) -> SearchOptions:
+    """The settings, but for the options that are given and not None."""
     from secondlook.retrieval.search import SearchOptions
 
-    return SearchOptions(
-        k=chosen.k if k is None else k,
-        dense=chosen.dense if dense is None else dense,
-        lexical=chosen.lexical if lexical is None else lexical,
-        rrf_k=chosen.rrf_k,
-        candidates=chosen.candidates if candidates is None else candidates,
-        rerank=chosen.rerank if rerank is None else rerank,
-        looks=chosen.looks,
-        blend=chosen.blend,
-    )
+    names = [name for name in SearchOptions.__dataclass_fields__ if hasattr(chosen, name)]
+    options: dict[str, Any] = {name: getattr(chosen, name) for name in names}
+    options |= {name: value for name, value in given.items() if value is not None}
+    return SearchOptions(**options)
 
 
 class Shelf:

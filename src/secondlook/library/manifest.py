@@ -29,8 +29,7 @@ EMBEDDED = "embedded"
 class Manifest:
     """Everything that must not change silently under the vectors and terms already stored."""
 
-    embedder: str
-    """Name of the embedder that made the vectors: name and hash of its weights."""
+    embedder: str  # name of the embedder that made the vectors: name and hash of its weights
     embedder_spec: str
     """What to ask for to get that embedder again, e.g. "embedded" or "ollama:nomic-embed-text"."""
     dimensions: int

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from secondlook.library.catalog import Catalog
     from secondlook.library.manifest import Manifest
 
-PUBLISHED = "published"
-"""Key of the manifest in the bucket: which publication it is."""
+PUBLISHED = "published"  # key of the manifest in the bucket: which publication it is
 _TEXTS = "texts"
 _INDEX_COMMITS = "/index/_versions/"
 _CHANGES_UNDER_ITS_NAME = re.compile(rf"{TABLES}/records/.*|{TABLES}/.*\.json|{CALIBRATION_FILE}")
@@ -57,8 +56,7 @@ _UNFINISHED = re.compile(r"(^|/)\.|\.partial-")
 class Publication:
     address: str
     number: int
-    sent: int
-    """Files that were not there yet."""
+    sent: int  # files that were not there yet
     bytes: int
 
 

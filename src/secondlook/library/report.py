@@ -28,8 +28,7 @@ class FileChange:
     change: Change
     document: str | None = None
     passages: int = 0
-    reason: str = ""
-    """Why it failed, where it moved from, which document it duplicates."""
+    reason: str = ""  # why it failed, where it moved from, which document it duplicates
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +41,8 @@ class Progress:
     passages: int = 0
     failed: int = 0
     current: str = ""
-    share: float = 0.0
-    """Of the file that is being read now, where that takes its time."""
-    passages_read: int = 0
-    """Cut so far; `passages` of them are ready to be stored."""
+    share: float = 0.0  # of the file that is being read now, where that takes its time
+    passages_read: int = 0  # cut so far; `passages` of them are ready to be stored
 
 
 @dataclass(slots=True)
@@ -76,8 +73,7 @@ class DocumentInfo:
     sha256: str
     title: str
     kind: str
-    paths: tuple[str, ...]
-    """Where it was found; several when copies lie in different places."""
+    paths: tuple[str, ...]  # where it was found; several when copies lie in different places
     author: str | None
     date: str | None
     language: str | None
@@ -86,10 +82,8 @@ class DocumentInfo:
     characters: int
     metadata: dict[str, str]
     notes: tuple[str, ...]
-    added: str
-    """ISO 8601 time in UTC."""
-    tables: tuple[str, ...] = ()
-    """Names of its tables."""
+    added: str  # ISO 8601 time in UTC
+    tables: tuple[str, ...] = ()  # names of its tables
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import LibrarySettings, Settings
     from secondlook.tables.table import Table
 
-WAIT_FOR_WRITER = 60.0
-"""Seconds a second writer waits before it gives up."""
+WAIT_FOR_WRITER = 60.0  # seconds a second writer waits before it gives up
 _OURS = frozenset({"texts", TABLES, UPLOADS, manifests.LOCK_NAME, manifests.HOLDER_NAME})
 _MILVUS = "milvus:"
 

@@ -37,15 +37,13 @@ class Request:
     max_table_bytes: int = 64 << 30
     prune: bool = False
     force: bool = False
-    parser: str = ""
-    """Version of the parser: what another version read is read again."""
+    parser: str = ""  # version of the parser: what another version read is read again
     stale: frozenset[str] = frozenset()
     """Documents that must be read again although their files did not change."""
     own_folder: Path | None = None
     """The library itself, which may lie inside what is added and must not swallow itself. Its
     uploads are taken in where they are what was named."""
-    within: tuple[Path, ...] = ()
-    """Where files must really lie, links followed, if that matters."""
+    within: tuple[Path, ...] = ()  # where files must really lie, links followed, if that matters
 
 
 @dataclass(slots=True)
@@ -58,8 +56,7 @@ class Survey:
     """Files whose content is held already: moved, duplicated, or with new metadata."""
     to_touch: list[FileRow] = field(default_factory=list)
     """Files of which only the time stamp changed."""
-    to_drop: list[str] = field(default_factory=list)
-    """Paths that are gone: moved away, or pruned."""
+    to_drop: list[str] = field(default_factory=list)  # paths that are gone: moved away, or pruned
     failed: list[FileRow] = field(default_factory=list)
     changes: list[FileChange] = field(default_factory=list)
 

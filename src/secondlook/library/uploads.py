@@ -34,8 +34,7 @@ FOLDER = "uploads"
 _INCOMING = ".incoming-"
 _LOCK = "lock"
 _SEAL = "names.json"
-_JUST_MADE_SECONDS = 60.0
-"""A folder without a lock may be about to get it."""
+_JUST_MADE_SECONDS = 60.0  # a folder without a lock may be about to get it
 
 
 @dataclass(slots=True)

@@ -20,10 +20,8 @@ class Fused:
     """One entry of the fused list, with where and how each search found it."""
 
     id: str
-    score: float
-    """1.0 for what is first in every list that counts."""
-    dense_rank: int | None = None
-    """1 is best; None when the dense search did not return it."""
+    score: float  # 1.0 for what is first in every list that counts
+    dense_rank: int | None = None  # 1 is best; None when the dense search did not return it
     dense_score: float | None = None
     lexical_rank: int | None = None
     lexical_score: float | None = None
@@ -81,12 +79,10 @@ def _by_id(scored: Sequence[Scored]) -> dict[str, tuple[int, float]]:
 
 # Blends what the reader thinks of a passage with what the two searches thought of it.
 
-RELEVANCE_SCALE = 8.0
-"""Logits of relevance are divided by this before the sigmoid."""
+RELEVANCE_SCALE = 8.0  # logits of relevance are divided by this before the sigmoid
 _UNREAD = -math.inf
 _MOSTLY = 0.5
-Place = tuple[str, int, int]
-"""Document, first and last character."""
+Place = tuple[str, int, int]  # document, first and last character
 Item = TypeVar("Item")
 
 

@@ -27,23 +27,15 @@ log = logging.getLogger(__name__)
 class SearchOptions:
     """How to search. The defaults are the outcome of the sweep in docs/search.md."""
 
-    k: int = 10
-    """How many passages come back."""
-    dense: float = 0.7
-    """Weight of the search by meaning; 0 leaves it out."""
-    lexical: float = 0.3
-    """Weight of the search by words; 0 leaves it out."""
-    rrf_k: int = 5
-    """Constant of rank fusion: the larger, the less the first ranks stand out."""
-    pool: int = 100
-    """Passages that each of the two searches contributes."""
-    candidates: int = 20
-    """How many of the fused passages the reader glances at."""
-    looks: int = 6
-    """How many of those it looks at: the best by the glance."""
+    k: int = 10  # how many passages come back
+    dense: float = 0.7  # weight of the search by meaning; 0 leaves it out
+    lexical: float = 0.3  # weight of the search by words; 0 leaves it out
+    rrf_k: int = 5  # constant of rank fusion: the larger, the less the first ranks stand out
+    pool: int = 100  # passages that each of the two searches contributes
+    candidates: int = 20  # how many of the fused passages the reader glances at
+    looks: int = 6  # how many of those it looks at: the best by the glance
     rerank: bool = True
-    blend: float = 0.8
-    """Share of the reader in the order: 0 keeps that of fusion."""
+    blend: float = 0.8  # share of the reader in the order: 0 keeps that of fusion
 
     def __post_init__(self) -> None:
         for name in ("k", "pool", "candidates", "looks"):

@@ -36,8 +36,7 @@ _UNSTEMMED = frozenset({"none", "japanese", "korean", "thai", "vietnamese", "chi
 _ELIDING = frozenset({"french", "italian", "catalan"})
 """Languages that write l'amour: what stands before the apostrophe is a word of its own."""
 
-_LONGEST_TERM = 64
-"""A SHA-256 in hexadecimal is worth finding; what is longer is data, not words."""
+_LONGEST_TERM = 64  # a SHA-256 in hexadecimal is worth finding; what is longer is data, not words
 _LONGEST_PREFIX = 5
 """Compounds that begin with so few letters are also written as one word: e-mail, non-linear."""
 _CACHED_TOKENS = 50_000

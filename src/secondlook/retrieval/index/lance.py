@@ -10,8 +10,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from secondlook.errors import LibraryError, LibraryFormat, LibraryMissing
-from secondlook.retrieval.index.hits import best, checked_vectors, distinct_ids, ranked
-from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter, IndexStats, Scored
+from secondlook.retrieval.index.port import (
+    EVERYTHING,
+    Entry,
+    Filter,
+    IndexStats,
+    Scored,
+    best,
+    checked_vectors,
+    distinct_ids,
+    ranked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -170,7 +179,7 @@ class LanceIndex:
         held = self.documents()
         due = _insisting(lambda: why_compact(self._opened(), self._approximate_from))
         if self._options is None:
-            size = _disk_bytes(Path(self._place))
+            size = disk_bytes(Path(self._place))
         else:  # what the rows take, without search structures: a place that cannot be walked
             parts = self._opened().get_fragments()
             size = sum(file.file_size_bytes or 0 for part in parts for file in part.data_files())
@@ -315,8 +324,7 @@ _AS_GIVEN: dict[str, Any] = {
 _ROWS_PER_PARTITION = 4096
 _MOST_TEXT_SEGMENTS = 8
 _MANY_FRAGMENTS = 32
-_FEW_ROWS = 200
-"""Below so many rows that are not indexed, or deleted, nobody notices a difference."""
+_FEW_ROWS = 200  # below so many rows that are not indexed, or deleted, nobody notices a difference
 _NOTICEABLE = 0.15
 """Share of rows not indexed, or deleted but still counted by BM25, that makes it worthwhile."""
 _ATTEMPTS = 3
@@ -401,7 +409,7 @@ def compact(dataset: LanceDataset, *, purge: bool, approximate_from: int) -> Non
         dataset.cleanup_old_versions(older_than=_LONG_AGO)
 
 
-def _disk_bytes(path: Path) -> int:
+def disk_bytes(path: Path) -> int:
     total = 0
     for file in path.rglob("*"):
         try:

@@ -16,9 +16,18 @@ from secondlook.errors import (
     LibraryUnreachable,
 )
 from secondlook.retrieval.index import milvus_server as rows
-from secondlook.retrieval.index.hits import best, checked_vectors, distinct_ids, ranked
 from secondlook.retrieval.index.milvus_server import MOST_BYTES, PARTITIONS, Server, among
-from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter, IndexStats, Scored
+from secondlook.retrieval.index.port import (
+    EVERYTHING,
+    Entry,
+    Filter,
+    IndexStats,
+    Scored,
+    best,
+    checked_vectors,
+    distinct_ids,
+    ranked,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence
@@ -30,10 +39,8 @@ T = TypeVar("T")
 REWRITTEN_UP_TO = 200_000
 """Passages that `compact` writes anew, which makes ranking by words exact. A larger collection is
 compacted by the server, unless it is to be purged."""
-_PROBED = 128
-"""Partitions that a search looks into unless it must be exact."""
-_ATTEMPTS = 100
-"""Of a read while commits come in between: each is another chance."""
+_PROBED = 128  # partitions that a search looks into unless it must be exact
+_ATTEMPTS = 100  # of a read while commits come in between: each is another chance
 _NAMES_AT_ONCE = 1000
 _MANY_COMMITS = 32
 _FEW_ROWS = 200
@@ -47,10 +54,7 @@ class MilvusIndex:
     one; processes open their own. That there is one writer at a time is the library's business."""
 
     def __init__(self, server: Server, name: str, head: Head) -> None:
-        self._server = server
-        self._name = name
-        self._dimensions = head.dimensions
-        self._log = HeadLog(server, name + _HEADS)
+        self._server, self._name, self._dimensions = server, name, head.dimensions
         self._writing = threading.Lock()
         self._known = head
         self._counted: tuple[Head, dict[str, int]] | None = None
@@ -67,11 +71,30 @@ class MilvusIndex:
     ) -> Self:
         """Open the index `name` at a server, or with `create` make it there if need be."""
         server = Server(address, token=token)
-        head = _existing(server, name)
+        heads = name + _HEADS
+        head: Head | None = None
+        if server.has(heads):
+            if "said" not in server.fields(heads):
+                raise LibraryFormat(
+                    f"the collection {heads!r} at {server.address} is not one of ours",
+                    hint="give the library another database: library.index = "
+                    '"milvus:http://HOST:PORT/DATABASE"',
+                )
+            server.load(heads)
+            head = _read_head(server, heads)
+            if head is not None and not server.has(head.collection):
+                said = f"the collection {head.collection!r} at {server.address} is missing"
+                raise LibraryFormat(said, hint=_REBUILD)
         if head is None:
             if not create:
                 raise LibraryMissing(f"Milvus at {server.address} holds no index {name!r}")
-            head = _created(server, name, dimensions)
+            # The head comes last: until it is there, nothing is.
+            head = Head(turn=1, collection=f"{name}_1", commit=0, dimensions=dimensions)
+            server.drop(head.collection)
+            server.create_rows(head.collection, dimensions)
+            if not server.has(heads):
+                server.create_heads(heads)
+            _write_head(server, heads, head)
         if head.dimensions != dimensions:
             raise LibraryFormat(
                 f"The index {name!r} holds vectors of {head.dimensions} dimensions, "
@@ -172,7 +195,7 @@ class MilvusIndex:
             else:
                 self._server.flush(head.collection)
                 self._server.compact(head.collection)
-                self._log.write(head.rewritten(head.collection))
+                self._compacted(head, head.collection)
 
     # Writing
 
@@ -199,18 +222,32 @@ class MilvusIndex:
         return tuple(sorted(keys))
 
     def _commit(self, head: Head, *, added: int, gone: tuple[int, ...]) -> None:
-        if not added and not gone:
-            return
-        after = head.after(added=added, gone=gone)
-        self._log.write(after)
-        if gone:
-            self._cleared(after)
+        if added or gone:
+            after = replace(
+                head,
+                turn=head.turn + 1,
+                commit=head.commit + 1,
+                gone=gone,
+                rows=head.rows + added - len(gone),
+                added=head.added + added,
+                removed=head.removed + len(gone),
+                commits=head.commits + 1,
+            )
+            self._write(after)
+            if gone:
+                self._cleared(after)
 
     def _cleared(self, head: Head) -> Head:
         self._server.delete_keys(head.collection, head.gone)
-        cleared = head.cleared()
-        self._log.write(cleared)
-        return cleared
+        return self._write(replace(head, turn=head.turn + 1, gone=()))
+
+    def _write(self, head: Head) -> Head:
+        _write_head(self._server, self._name + _HEADS, head)
+        return head
+
+    def _compacted(self, head: Head, collection: str) -> None:
+        counts = {"added": 0, "removed": 0, "commits": 0}
+        self._write(replace(head, turn=head.turn + 1, gone=(), collection=collection, **counts))
 
     def _rewrite(self, head: Head) -> None:
         """All rows that count in a new collection, then the head points there."""
@@ -221,27 +258,26 @@ class MilvusIndex:
         for page in self._server.pages(head.collection, head.visible, rows.STORED_FIELDS):
             self._server.insert(fresh, page)
         self._server.flush(fresh)
-        self._log.write(head.rewritten(fresh))
+        self._compacted(head, fresh)
         for other in self._server.names(f"{self._name}_"):
-            if other not in {fresh, self._log.collection}:
+            if other not in {fresh, self._name + _HEADS}:
                 self._server.drop(other)
 
     # Reading
 
     def _newest(self) -> Head:
+        heads = self._name + _HEADS
+        head: Head | None = None
         try:
-            head = self._log.read()
+            head = _read_head(self._server, heads)
         except LibraryUnreachable:
             raise
         except LibraryError:
-            if self._server.has(self._log.collection):
+            if self._server.has(heads):
                 raise
-            head = None
         if head is None:
-            raise LibraryFormat(
-                f"Milvus at {self._server.address} holds no index {self._name!r} any more",
-                hint=_REBUILD,
-            )
+            said = f"Milvus at {self._server.address} holds no index {self._name!r} any more"
+            raise LibraryFormat(said, hint=_REBUILD)
         return head
 
     def _reading(self, read: Callable[[Head], T]) -> T:
@@ -275,36 +311,6 @@ class MilvusIndex:
             return found
 
         return self._reading(read) if ids else {}
-
-
-def _existing(server: Server, name: str) -> Head | None:
-    heads = name + _HEADS
-    if not server.has(heads):
-        return None
-    if "said" not in server.fields(heads):
-        raise LibraryFormat(
-            f"the collection {heads!r} at {server.address} is not one of ours",
-            hint="give the library another database: library.index = "
-            '"milvus:http://HOST:PORT/DATABASE"',
-        )
-    server.load(heads)
-    head = HeadLog(server, heads).read()
-    if head is not None and not server.has(head.collection):
-        raise LibraryFormat(
-            f"the collection {head.collection!r} at {server.address} is missing", hint=_REBUILD
-        )
-    return head
-
-
-def _created(server: Server, name: str, dimensions: int) -> Head:
-    """The head comes last: until it is there, nothing is."""
-    head = Head(turn=1, collection=f"{name}_1", commit=0, dimensions=dimensions)
-    server.drop(head.collection)
-    server.create_rows(head.collection, dimensions)
-    if not server.has(name + _HEADS):
-        server.create_heads(name + _HEADS)
-    HeadLog(server, name + _HEADS).write(head)
-    return head
 
 
 def drop(address: str, name: str, *, token: str | None = None) -> None:
@@ -341,18 +347,13 @@ _MOST_PARTS = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    turn: int
-    """Heads are written one after the other; the newest whole one is in force."""
-    collection: str
-    """Where the rows are."""
-    commit: int
-    """The last commit that happened."""
+    turn: int  # heads are written one after the other; the newest whole one is in force
+    collection: str  # where the rows are
+    commit: int  # the last commit that happened
     dimensions: int
-    gone: tuple[int, ...] = ()
-    """Keys of rows that do not count any more and may still be there."""
+    gone: tuple[int, ...] = ()  # keys of rows that do not count any more and may still be there
     rows: int = 0
-    added: int = 0
-    """Rows since the last compaction, as are the next two."""
+    added: int = 0  # rows since the last compaction, as are the next two
     removed: int = 0
     commits: int = 0
     format: int = FORMAT
@@ -366,60 +367,30 @@ class Head:
         """Whether a reader of either sees the same rows."""
         return (self.collection, self.commit) == (other.collection, other.commit)
 
-    def after(self, *, added: int, gone: tuple[int, ...]) -> Head:
-        return replace(
-            self,
-            turn=self.turn + 1,
-            commit=self.commit + 1,
-            gone=gone,
-            rows=self.rows + added - len(gone),
-            added=self.added + added,
-            removed=self.removed + len(gone),
-            commits=self.commits + 1,
-        )
 
-    def cleared(self) -> Head:
-        """What was named as gone is deleted."""
-        return replace(self, turn=self.turn + 1, gone=())
-
-    def rewritten(self, collection: str) -> Head:
-        return replace(self.cleared(), collection=collection, added=0, removed=0, commits=0)
+def _read_head(server: Server, collection: str) -> Head | None:
+    fields = ["turn", "part", "parts", "said"]
+    turns: dict[int, dict[int, dict[str, Any]]] = {}
+    for row in server.query(collection, "turn >= 0", fields):
+        turns.setdefault(row["turn"], {})[row["part"]] = row
+    for turn in sorted(turns, reverse=True):
+        parts = turns[turn]
+        if len(parts) == next(iter(parts.values()))["parts"]:
+            return _head("".join(parts[part]["said"] for part in sorted(parts)), turn)
+    return None
 
 
-class HeadLog:
-    """Every head is inserted before older ones are deleted: at any moment one can be read."""
-
-    def __init__(self, server: Server, collection: str) -> None:
-        self._server = server
-        self.collection = collection
-
-    def read(self) -> Head | None:
-        fields = ["turn", "part", "parts", "said"]
-        turns: dict[int, dict[int, dict[str, Any]]] = {}
-        for row in self._server.query(self.collection, "turn >= 0", fields):
-            turns.setdefault(row["turn"], {})[row["part"]] = row
-        for turn in sorted(turns, reverse=True):
-            parts = turns[turn]
-            if len(parts) == next(iter(parts.values()))["parts"]:
-                return _head("".join(parts[part]["said"] for part in sorted(parts)), turn)
-        return None
-
-    def write(self, head: Head) -> None:
-        said = json.dumps(asdict(head))
-        texts = [said[start : start + MOST_BYTES] for start in range(0, len(said), MOST_BYTES)]
-        rows = [
-            {
-                "key": head.turn * _MOST_PARTS + part,
-                "turn": head.turn,
-                "part": part,
-                "parts": len(texts),
-                "said": text,
-                "unused": [1.0, 0.0],
-            }
-            for part, text in enumerate(texts)
-        ]
-        self._server.insert(self.collection, rows)
-        self._server.delete(self.collection, f"turn < {head.turn}")
+def _write_head(server: Server, collection: str, head: Head) -> None:
+    """It is inserted before older ones are deleted: at any moment one can be read."""
+    said = json.dumps(asdict(head))
+    texts = [said[start : start + MOST_BYTES] for start in range(0, len(said), MOST_BYTES)]
+    shared = {"turn": head.turn, "parts": len(texts), "unused": [1.0, 0.0]}
+    rows = [
+        {"key": head.turn * _MOST_PARTS + part, "part": part, "said": text, **shared}
+        for part, text in enumerate(texts)
+    ]
+    server.insert(collection, rows)
+    server.delete(collection, f"turn < {head.turn}")
 
 
 def _head(said: str, turn: int) -> Head:
@@ -431,7 +402,7 @@ def _head(said: str, turn: int) -> Head:
     except (ValueError, LookupError, TypeError, AttributeError) as error:
         raise LibraryFormat(
             f"what Milvus holds of this library cannot be understood (turn {turn}): {error}",
-            hint="secondlook rebuild makes it anew from the stored texts",
+            hint=_REBUILD,
         ) from error
     raise LibraryFormat(
         f"what Milvus holds of this library has format {found!r}; this version reads {FORMAT}",

@@ -21,14 +21,11 @@ if TYPE_CHECKING:
     from secondlook.retrieval.index.port import Filter, Vectors
 
 INSTALL = "pip install pymilvus"
-PARTITIONS = 1024
-"""Of the vector index, IVF_FLAT: a search that probes all of them is exact."""
-MOST_HITS = 16_384
-"""As many as Milvus gives back of one search or query."""
+PARTITIONS = 1024  # of the vector index, IVF_FLAT: a search that probes all of them is exact
+MOST_HITS = 16_384  # as many as Milvus gives back of one search or query
 
 _ADDRESS = re.compile(r"(?P<uri>https?://[^\s/@?#]+)(?:/(?P<database>[A-Za-z_]\w*))?/?", re.ASCII)
-_PATIENCE = 60.0
-"""Seconds that one call may take."""
+_PATIENCE = 60.0  # seconds that one call may take
 _CONNECTING = 10.0
 _ROWS_AT_ONCE = 500
 _KEYS_AT_ONCE = 5000
@@ -37,8 +34,7 @@ _AWAY = re.compile(
     r"fail(ed)? connecting|unavailable|deadline|timed? ?out|retry run out", re.IGNORECASE
 )
 _NOT_LET_IN = re.compile(r"auth|permission|privilege|token", re.IGNORECASE)
-_STRONG = "Strong"
-"""Consistency: a read sees every write that was answered before it."""
+_STRONG = "Strong"  # consistency: a read sees every write that was answered before it
 
 
 def client_module() -> Any:
@@ -262,8 +258,7 @@ class Server:
 # How entries become rows of a Milvus collection and come back, and how filters become
 # expressions.
 
-MOST_BYTES = 65_535
-"""More does not fit into one text field of Milvus."""
+MOST_BYTES = 65_535  # more does not fit into one text field of Milvus
 ENTRY_FIELDS = ("id", "document", "text", "terms", "place")
 _KEYS = ("key", "commit", "id_key", "document_key", "label_keys")
 STORED_FIELDS = (*_KEYS, *ENTRY_FIELDS, "vector")

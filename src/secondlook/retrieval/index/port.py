@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+from secondlook.errors import UsageError
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -36,10 +38,8 @@ class Filter:
 
     documents: frozenset[str] | None = None
     """Only these documents; None means all, an empty set means none."""
-    labels: frozenset[str] = frozenset()
-    """Entries that carry every one of these labels."""
-    excluded: frozenset[str] = frozenset()
-    """Ids of passages that must not come back."""
+    labels: frozenset[str] = frozenset()  # entries that carry every one of these labels
+    excluded: frozenset[str] = frozenset()  # ids of passages that must not come back
 
 
 EVERYTHING = Filter()
@@ -56,8 +56,7 @@ class IndexStats:
     passages: int
     documents: int
     bytes: int
-    compact_due: bool
-    """Whether `compact` would noticeably improve speed or ranking."""
+    compact_due: bool  # whether `compact` would noticeably improve speed or ranking
     why_compact: str = ""
 
 
@@ -102,3 +101,54 @@ class Index(Protocol):
     def compact(self, *, purge: bool = False) -> None:
         """Merge small commits and bring the search structures up to date. With `purge` no byte
         of deleted entries stays on disk; readers of older versions must then reopen."""
+
+
+# From what an engine found to the hits that were asked for: exclusions, and ties at the cut.
+
+_SPARE = 16  # how many more hits than asked are read, to settle ties at the cut by id
+_MOST_READ = 10_000  # from here on a tie at the cut stays as the engine left it
+
+
+def ranked(found: Iterable[tuple[str, float]], *, digits: int) -> list[Scored]:
+    """Best first, ties by id; scores that differ by rounding alone are ties."""
+    hits = (Scored(id_, round(score, digits)) for id_, score in found)
+    return sorted(hits, key=lambda hit: (-hit.score, hit.id))
+
+
+def best(search: Callable[[int], list[Scored]], k: int, where: Filter) -> list[Scored]:
+    """The first k hits that are not excluded, reading on while a tie crosses the cut. `search` is
+    given how many hits to find, and finds fewer only where there are no more."""
+    if k <= 0 or (where.documents is not None and not where.documents):
+        return []
+    limit = k + len(where.excluded) + _SPARE
+    while True:
+        found = search(limit)
+        kept = [hit for hit in found if hit.id not in where.excluded]
+        settled = len(kept) > k and kept[k - 1].score > found[-1].score
+        if settled or len(found) < limit or (len(kept) >= k and limit >= _MOST_READ):
+            return kept[:k]
+        limit *= 4
+
+
+# What every engine refuses before anything changes.
+
+_UNIT_TOLERANCE = 1e-3
+
+
+def checked_vectors(vectors: Vectors, count: int, dimensions: int) -> Vectors:
+    import numpy as np
+
+    rows = np.ascontiguousarray(vectors, dtype=np.float32)
+    if rows.shape != (count, dimensions):
+        raise UsageError(f"Expected {count} vectors of {dimensions} dimensions, got {rows.shape!r}")
+    lengths = np.linalg.norm(rows, axis=1)
+    if not np.all(np.abs(lengths - 1) <= _UNIT_TOLERANCE):  # also false for NaN
+        raise UsageError("Vectors must have unit length")
+    return rows
+
+
+def distinct_ids(entries: Sequence[Entry]) -> set[str]:
+    ids = {entry.id for entry in entries}
+    if len(ids) != len(entries):
+        raise UsageError("Two entries of one commit have the same id")
+    return ids

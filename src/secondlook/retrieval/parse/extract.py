@@ -192,8 +192,7 @@ _FOREIGN: tuple[tuple[int, bytes, str], ...] = (
     (0, b"AT&TFORM", "a DjVu document"), (0, b"wOFF", "a font"), (0, b"wOF2", "a font"),
     (0, b"\x00\x01\x00\x00", "a font"), (0, b"OTTO", "a font"),
 )  # fmt: skip
-_SHORT_MARKS = {"bmp", "parquet"}
-"""A text may begin with the same letters."""
+_SHORT_MARKS = {"bmp", "parquet"}  # a text may begin with the same letters
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PDF_WITHIN = 1024
 _TAR_MARK = slice(257, 262)

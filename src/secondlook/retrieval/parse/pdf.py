@@ -169,8 +169,7 @@ _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _DOT_LEADERS = re.compile(r"(?:\.\s?){4}")
 _DIGITS = re.compile(r"\d+")
 _ONLY_NUMBER = re.compile(r"\W*(page|seite|p\.)?\W*#(\W*(/|of|von)\W*#)?\W*", re.IGNORECASE)
-_WIDE_GAP = 1.45
-"""Times the usual distance of lines: beyond it a new paragraph begins."""
+_WIDE_GAP = 1.45  # times the usual distance of lines: beyond it a new paragraph begins
 _OTHER_SIZE = 0.13
 _HEADING_SIZE = 1.15
 _LONGEST_HEADING = 160
@@ -188,8 +187,7 @@ class Line:
     right: float
     bottom: float
     top: float
-    soft_break: bool = False
-    """It ends in a hyphen that only the line's end made necessary."""
+    soft_break: bool = False  # it ends in a hyphen that only the line's end made necessary
 
     @property
     def height(self) -> float:
@@ -203,8 +201,7 @@ class _Style:
     height: float
     pitches: dict[float, float]
     """Height of a line -> usual distance between two lines of that height."""
-    sizes: list[float]
-    """Heights of headings, largest first."""
+    sizes: list[float]  # heights of headings, largest first
     words: frozenset[str]
 
 
@@ -341,8 +338,7 @@ class _Writer:
 
     composer: Composer
     style: _Style
-    open_end: str = ""
-    """Last line of the paragraph so far, if that may go on."""
+    open_end: str = ""  # last line of the paragraph so far, if that may go on
 
     def write(self, block: list[Line], level: int | None) -> None:
         if level is not None:

@@ -32,8 +32,7 @@ _IN_FLIGHT = 2
 _WATCH_SECONDS = 0.25
 _OVERSLEPT_SECONDS = 2.0
 _JOIN_SECONDS = 5.0
-_START_SECONDS = 60.0
-"""Imports on a cold, busy machine; counted apart from the file's own time."""
+_START_SECONDS = 60.0  # imports on a cold, busy machine; counted apart from the file's own time
 _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from secondlook.retrieval.parse.worker import main; main()"
 )
@@ -53,10 +52,8 @@ class _Worker:
     limits: ParseLimits
     process: subprocess.Popen[bytes] | None = None
     started: float = 0.0
-    alive: float = 0.0
-    """When it last showed a sign of life; 0 while it has nothing to do."""
-    verdict: str = ""
-    """Why it was killed."""
+    alive: float = 0.0  # when it last showed a sign of life; 0 while it has nothing to do
+    verdict: str = ""  # why it was killed
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def run(self, path: Path) -> list[Parsed]:

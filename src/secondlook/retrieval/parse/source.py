@@ -42,19 +42,13 @@ class ParseLimits:
     idle_seconds: float = 60
     """A worker that shows no sign of life (a page, a member) for this long is killed."""
     total_seconds: float = 900
-    file_bytes: int = 1 << 30
-    """Larger files are refused before they are read."""
-    table_bytes: int = 64 << 30
-    """The same for tables, of which only the beginning is read here."""
-    text_chars: int = 50_000_000
-    """Of one file, the members of an archive together."""
-    members: int = 10_000
-    """Of one archive, the archives inside it included."""
-    expanded_bytes: int = 2 << 30
-    """Of everything that is decompressed out of one file."""
+    file_bytes: int = 1 << 30  # larger files are refused before they are read
+    table_bytes: int = 64 << 30  # the same for tables, of which only the beginning is read here
+    text_chars: int = 50_000_000  # of one file, the members of an archive together
+    members: int = 10_000  # of one archive, the archives inside it included
+    expanded_bytes: int = 2 << 30  # of everything that is decompressed out of one file
     pages: int = 50_000
-    memory_bytes: int = 3 << 30
-    """Address space of one worker, where the system can bound it."""
+    memory_bytes: int = 3 << 30  # address space of one worker, where the system can bound it
     ocr: Literal["auto", "off"] = "auto"
     """auto: pages without text go through tesseract where it is installed."""
     ocr_language: str = "eng"
@@ -77,8 +71,7 @@ class Parsed:
     """Of the file's or member's bytes; "" when they were never read to the end."""
     bytes: int
     extracted: Extracted | None = None
-    error: ExtractionError | None = None
-    """Exactly one of both is set."""
+    error: ExtractionError | None = None  # exactly one of both is set
 
 
 # File name extensions: how text is read by name, and what is not worth opening.
@@ -215,8 +208,7 @@ class Source:
     budget: Budget = field(default_factory=Budget)
     data: bytes | None = None
     path: Path | None = None
-    depth: int = 0
-    """How many archives it lies in."""
+    depth: int = 0  # how many archives it lies in
 
     @classmethod
     def of_bytes(cls, data: bytes, name: str, budget: Budget, *, depth: int = 0) -> Source:
@@ -304,8 +296,7 @@ _BOMS = (
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
 _SAMPLE = 64 << 10
-_TOLERATED_DAMAGE = 0.002
-"""Share of bytes that may be broken in what is otherwise UTF-8."""
+_TOLERATED_DAMAGE = 0.002  # share of bytes that may be broken in what is otherwise UTF-8
 _LEGACY = (
     "cp1252", "cp932", "gb18030", "big5", "euc_jp", "cp949", "koi8_r",
     "cp1251", "cp866", "cp1250", "cp1253", "cp1254", "cp1255", "cp1256",

@@ -164,13 +164,11 @@ def _shown(value: object) -> str:
 
 # Rows of a table as text. Each row is a line that can be understood alone.
 
-MOST_ROWS = 2_000
-"""Rows of numbers and names beyond which a table is described by a card."""
+MOST_ROWS = 2_000  # rows of numbers and names beyond which a table is described by a card
 MOST_PROSE_ROWS = 20_000
 """The same where rows hold sentences: people search these as they search documents."""
 SHOWN_ROWS = 20
-_PROSE_CHARS = 80
-"""A row whose longest cell has so many characters holds a sentence, not a name."""
+_PROSE_CHARS = 80  # a row whose longest cell has so many characters holds a sentence, not a name
 _LONGEST_NAME = 60
 _LONGEST_CARD_CELL = 200
 _MOST_NAMED_COLUMNS = 60
@@ -323,8 +321,7 @@ _LATEX = re.compile(
 _LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
 _LATEX_ABOUT = re.compile(r"\\(title|author|date)\{([^{}]{1,500})\}")
 
-Found = tuple[int, int, int]
-"""Level, start and end of a heading."""
+Found = tuple[int, int, int]  # level, start and end of a heading
 
 
 def parse_markdown(source: Source) -> Extracted:

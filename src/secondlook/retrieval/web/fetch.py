@@ -48,8 +48,7 @@ class Fetched:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    seconds: float
-    """For one page, every redirect of it included."""
+    seconds: float  # for one page, every redirect of it included
     body_bytes: int
 
 
@@ -252,8 +251,7 @@ if TYPE_CHECKING:
 
 _PORTS = {"http": 80, "https": 443}
 _LONGEST_URL = 4096
-_MOST_ADDRESSES = 3
-"""Tried one after the other where the first does not answer."""
+_MOST_ADDRESSES = 3  # tried one after the other where the first does not answer
 _HOST_NAME = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*\.?")
 _NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
 

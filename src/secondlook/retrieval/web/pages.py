@@ -58,8 +58,7 @@ _MEMORY_BYTES = 2 << 30
 _FIRST_PAGE = b"<p>" + b"Long enough for its language to be told. " * 4
 _CLOSING_TRIES = 100
 _CLOSING_PAUSE = 0.01
-_GROWTH = 4
-"""A byte of an old charset may become so many in UTF-8, and its mark stands in front."""
+_GROWTH = 4  # a byte of an old charset may become so many in UTF-8, and its mark stands in front
 
 
 def check_readable(fetched: Fetched) -> None:

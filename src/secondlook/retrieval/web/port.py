@@ -24,24 +24,19 @@ class WebResult:
 class WebPassage:
     """A piece of a web page as it was read. `text` is the page's extracted text at [start, end)."""
 
-    id: str
-    """The document's id, a dot, and the passage's place in the page."""
+    id: str  # the document's id, a dot, and the passage's place in the page
     document: str
     """"web-" and the first 16 hex digits of the SHA-256 of the URL."""
-    sha256: str
-    """Of the page's extracted text in UTF-8."""
-    url: str
-    """Where the text came from in the end, after all redirects."""
+    sha256: str  # of the page's extracted text in UTF-8
+    url: str  # where the text came from in the end, after all redirects
     title: str
     text: str
     start: int
     end: int
-    fetched: str
-    """When the page was read: ISO 8601, UTC."""
+    fetched: str  # when the page was read: ISO 8601, UTC
     heading: tuple[str, ...] = ()
     page: int | None = None
-    score: float = 0.0
-    """BM25 against the query, among the passages that were found with it."""
+    score: float = 0.0  # BM25 against the query, among the passages that were found with it
     unread: str | None = None
     """Why the page could not be read; `text` then is the search engine's snippet of it."""
 

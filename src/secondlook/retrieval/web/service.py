@@ -36,12 +36,9 @@ if TYPE_CHECKING:
 
 # Wires the parts together as the settings say.
 
-PAGES = 5
-"""Pages that are read."""
-_SECONDS = 10.0
-"""For the search, and for each page."""
-_PAGE_BYTES = 2 << 20
-"""Of a larger page only the start is read."""
+PAGES = 5  # pages that are read
+_SECONDS = 10.0  # for the search, and for each page
+_PAGE_BYTES = 2 << 20  # of a larger page only the start is read
 
 
 def open_service(
@@ -95,8 +92,7 @@ class Bounds:
     """How much of the web one question may cost."""
 
     results: int
-    limits: Limits
-    """Of one page."""
+    limits: Limits  # of one page
 
     @property
     def total_seconds(self) -> float:
@@ -187,8 +183,7 @@ class _Page:
     """What became of one result."""
 
     passages: list[WebPassage]
-    why: str = ""
-    """Why it was not read."""
+    why: str = ""  # why it was not read
 
 
 def _quoted(result: WebResult, why: str) -> _Page:
