@@ -90,7 +90,7 @@ def test_a_question_of_both_kinds_shows_both_kinds_of_evidence(visitor: Visitor)
     computed.click()
     visitor.has_focus(page.get_by_role("region", name="Analysis"))
     expect(page.locator(".card")).to_have_count(2)
-    for workflow in ("corrective", "analyst"):
+    for workflow in ("linear", "analyst"):
         graph = page.get_by_role("region", name=f"Graph of {workflow}")
         expect(graph.locator("[data-state=done]").first).to_be_visible()
 
