@@ -116,7 +116,7 @@ def test_interrupted_and_resumed_it_comes_to_the_same(
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
-@pytest.mark.parametrize("kind", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("kind", [signal.SIGKILL])
 def test_a_killed_process_loses_no_finished_answer(
     data: Path, tmp_path: Path, kind: signal.Signals
 ) -> None:

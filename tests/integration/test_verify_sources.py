@@ -17,10 +17,8 @@ if TYPE_CHECKING:
     from secondlook.library.library import Library
 
 SOURCES = {
-    "council-minutes-2024-06-11.md": ("Who voted against the money?", "Whitlock voted against"),
     "lighthouse-log-2023.txt": ("When did the mains fail?", "The mains failed at 20:52"),
     "annual-report-2023.html": ("How much timber was handled in 2023?", "71,000 tonnes"),
-    "dredging-offer.eml": ("What penalty is paid?", "2,500 crowns"),
 }
 
 
