@@ -48,7 +48,7 @@ def test_how_it_was_made_is_drawn_and_listed_with_reasons(visitor: Visitor) -> N
     steps = page.locator("ol.steps > li")
     told = [step["node"] for step in _record(visitor)["answer"]["steps"]]
     assert [step.get_attribute("data-node") for step in steps.all()] == told
-    expect(steps.filter(has_text="corrective").first).to_be_visible()
+    expect(steps.filter(has_text="linear").first).to_be_visible()
     passages = page.get_by_role("region", name="Passages")
     expect(passages).to_contain_text("Passages: kept")
     expect(passages.locator("[data-kept=true]").first).to_contain_text("Kept")
