@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 RUNS, UNDER_THE_SAME = (10_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (120, 3)
 """So many runs, of which some are made under the same settings."""
-NODES = 15
+NODES = 14
 
 
 class _Asked:
