@@ -186,7 +186,7 @@ def test_a_deadline_within_a_called_workflow_keeps_what_was_found(
 ) -> None:
     from secondlook.nodes import compute
 
-    async def broken(*_: Any) -> Any:
+    def broken(*_: Any) -> Any:
         raise TimeoutError
 
     monkeypatch.setattr(compute, "computed_outcome", broken)
