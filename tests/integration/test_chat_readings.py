@@ -8,10 +8,9 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-import typer
 from typer.testing import CliRunner
 
-from secondlook.cli import ask, chat, runs
+from secondlook.cli.main import app
 from secondlook.engine.secondlook import Conversation, Secondlook
 from secondlook.library.library import Library
 from secondlook.settings import load
@@ -70,9 +69,6 @@ def typed(singers: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Typ
     monkeypatch.setenv("SECONDLOOK_LIBRARY_PATH", str(singers))
     monkeypatch.setenv("SECONDLOOK_RUNS_PATH", str(tmp_path / "runs.db"))
     monkeypatch.setenv("SECONDLOOK_ANSWER_WORKFLOW", "corrective")
-    app = typer.Typer()
-    for one in (ask, chat, runs):
-        one.register(app)
 
     def run(*words: str, lines: str = "") -> list[str]:
         monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
