@@ -380,25 +380,6 @@ def test_the_web_is_asked_once_the_library_has_no_other_way(engines: Engines, si
     assert (answer.usage.calls, model.asked) == (2, ["rewrite", "answer"])
 
 
-def test_the_web_may_be_asked_first(engines: Engines, site: Site) -> None:
-    site.offer("/article")
-    model = Scripted(answer=honest("43 metres"))
-    answer = engines.ask(LIGHTHOUSE, model, web=_web(site, after="first"))
-    assert ended(answer) == ("answered", "answered", False)
-    assert nodes(answer) == [*BEGIN, "search_web", "grade", *CHECKED, *END]
-    assert answer.usage.calls == 1
-
-
-def test_after_a_web_that_had_nothing_the_library_is_asked_in_other_words(
-    engines: Engines, site: Site
-) -> None:
-    site.offer()
-    model = Scripted(rewrite="height tallest lighthouse cape metres")
-    answer = engines.ask(LIGHTHOUSE, model, web=_web(site, after="first"))
-    assert ended(answer) == ("abstained", "no_progress", True)
-    assert nodes(answer) == [*BEGIN, "search_web", "grade", *AGAIN, *END]
-
-
 def test_a_web_that_is_down_is_a_warning(engines: Engines, site: Site) -> None:
     site.offer("/missing")
     model = Scripted(rewrite="height tallest lighthouse cape metres")
