@@ -66,8 +66,8 @@ def test_each_step_that_needs_no_model_is_tried_without_it(
     found = evaluated(capsys, str(dabench_set(tmp_path / "da")), "--ablate", "--margin", "0.9")
     assert found["ablation"]["reference"] == "analyst"
     assert found["ablation"]["metric"] == "values_accuracy"
-    without = found["summaries"]["analyst without grammar"]["metrics"]
-    assert without["values_accuracy"]["value"] == 0.0
+    tried = [name for name in found["summaries"] if name.startswith("analyst without ")]
+    assert "analyst without arithmetic" in tried
     assert "analyst.enable_code_check" in found["ablation"]["left_out"]
 
 
