@@ -49,7 +49,7 @@ def as_json(printed: Printed) -> Any:
 
 
 def at_a_terminal(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
-    monkeypatch.setattr("secondlook.cli.runs.is_terminal", lambda _: True)
+    monkeypatch.setattr("secondlook.cli.command.is_terminal", lambda _: True)
     monkeypatch.setattr("typer.confirm", lambda text, **_: _answered(text, answer))
 
 
@@ -96,7 +96,7 @@ def test_forgetting_needs_ids_that_are_there(
     code, _, err = secondlook("forget", str(number), "99")
     assert code == 2
     assert "nothing is remembered under 99" in err
-    assert "memory list" in err
+    assert "runs memory" in err
     assert len(memory.list()) == 1, "a mistyped id forgets nothing"
     assert secondlook("forget", "three")[0] == 2
     assert as_json(secondlook("forget", str(number), str(number), "--json")) == {
