@@ -90,10 +90,11 @@ def _made(app: FastAPI) -> dict[str, Any]:
 
 
 def _complete(operation: dict[str, Any]) -> None:
-    """What the guard and the limits may answer to any request."""
+    """What the guard and the limits may answer to any request, and what is missing, busy or gone
+    wherever a request names a thing."""
     own = operation["responses"]
     with_body = (400, 413, 415, 422) if "requestBody" in operation else ()
-    with_values = (422,) if "parameters" in operation else ()
+    with_values = (404, 409, 410, 422) if "parameters" in operation else ()
     for status, said in responses(401, 403, 421, *with_body, *with_values).items():
         if str(status) not in own or status == 422:  # noqa: PLR2004
             own[str(status)] = said
