@@ -1,6 +1,6 @@
 """Every run ends with an answer and a stop reason, whatever model and retrieval do.
 
-`make test` runs a few hundred of each workflow with fixed seeds, `make soak` ten thousand.
+`make test` runs a few dozen of each workflow with fixed seeds, `make soak` ten thousand.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from secondlook.reading.port import Choose
     from secondlook.settings.sections import Settings
 
-RUNS = 10_000 if os.environ.get("SECONDLOOK_SOAK") else 120
+RUNS = 10_000 if os.environ.get("SECONDLOOK_SOAK") else 40
 QUESTIONS = (
     "how deep is the deepest berth 4",
     "which composer wrote the opera",
