@@ -28,7 +28,7 @@ def test_answers_two_questions_withholds_one_and_leaves_nothing_behind(
     assert "9.5 millimetres" in thick
     assert "[1] Halvermouth Harbour Survey 2024, p. 3" in thick
     assert "Councillor Whitlock" in against
-    assert "I don't know" in designed
+    assert "I couldn't find a clear answer" in designed
     assert not (tmp_path / "data").exists()
     assert list(tmp_path.glob("secondlook-*")) == []
 

@@ -161,7 +161,7 @@ def _check(done: Done, shown: str, place: str, home: Path) -> None:
     command = done.args if isinstance(done.args, str) else done.args[-1]
     failed = shown.startswith("error:")
     # An answer that is withheld has an exit code of its own, too.
-    expects_error = failed or shown.startswith("I don't know")
+    expects_error = failed or shown.startswith("I couldn't find a clear answer")
     assert (done.returncode != 0) == expects_error, f"{place}: {command}\n{done.stderr}"
     printed = done.stderr if failed else done.stdout
     printed = printed.replace(str(home), HOME_SHOWN)

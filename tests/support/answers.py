@@ -202,7 +202,7 @@ def abstained(library: Library, question: str) -> Answer:
     return desk.answer(
         "none",
         question=question,
-        text="I don't know: the passages do not hold the answer.",
+        text="I couldn't find a clear answer.",
         status="abstained",
         stop_reason="no_evidence",
     )

@@ -223,7 +223,7 @@ def guess() -> Answer:
         one.model_copy(update={"status": "failed", "claims": (), "cut": 0}) for one in steps()
     )
     return researched(
-        text=f"I don't know: nothing that was found holds the answer.\n\n{choice_text(chosen)}",
+        text=f"I couldn't find a clear answer.\n\n{choice_text(chosen)}",
         status="abstained",
         stop_reason="no_evidence",
         method="none",

@@ -77,7 +77,7 @@ OF_TABLE = made(
     attempts=1,
 )
 WITHHELD = made(
-    "I don't know: nothing.", status="abstained", stop_reason="no_evidence", method="none"
+    "I couldn't find a clear answer.", status="abstained", stop_reason="no_evidence", method="none"
 )
 FAILED = made("No answer.", status="failed", stop_reason="deadline", method="none")
 

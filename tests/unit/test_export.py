@@ -125,7 +125,7 @@ def test_references_are_the_citations() -> None:
 def test_an_abstention_has_no_references() -> None:
     shown = to_markdown(
         made(
-            text="I don't know.",
+            text="I couldn't find a clear answer.",
             status="abstained",
             stop_reason="no_evidence",
             method="none",

@@ -57,7 +57,7 @@ def test_memory_guesses_and_other_orders_are_told() -> None:
     assert "*From memory: May a skipper who did not call claim damages? (0.97 alike" in made
     made = to_markdown(guess())
     assert "**Ungrounded: the model's own guess, without a source.**" in made
-    assert "I don't know" in made
+    assert "I couldn't find a clear answer" in made
     assert "Another order" in to_markdown(researched(choice=choice(agreed=False)))
     none = choice(letter=None, text=None, confidence=None, why="nothing tells them apart")
     assert "Nothing chosen: nothing tells them apart." in to_markdown(researched(choice=none))

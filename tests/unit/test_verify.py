@@ -136,7 +136,11 @@ def test_status_and_reason_with_claims(status: Any, reason: Any, fine: bool) -> 
 )
 def test_status_and_reason_without_claims(status: Any, reason: Any, fine: bool) -> None:
     answer = two_claims(
-        status=status, stop_reason=reason, claims=(), citations=(), text="I don't know."
+        status=status,
+        stop_reason=reason,
+        claims=(),
+        citations=(),
+        text="I couldn't find a clear answer.",
     ).model_copy(update={"short": None})
     assert (verify(answer, None) == []) is fine
 

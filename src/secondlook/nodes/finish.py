@@ -57,8 +57,8 @@ _GRADES: dict[Grade, Literal["relevant", "irrelevant", "not graded"]] = {
 WHY: dict[StopReason, str] = {
     "low_confidence": "no passage answers this well enough",
     "no_evidence": "nothing that was found holds the answer",
-    "attempts_exhausted": "asked in other words as often as allowed, and no passage answers this",
-    "no_progress": "asking in other words brought nothing new, and no passage answers this",
+    "attempts_exhausted": "no passage answers this well enough",
+    "no_progress": "no passage answers this well enough",
     "cannot_proceed": "the passages could not be read (secondlook doctor says why)",
     "model_unavailable": "a model is not available",
     "budget": "the budget ran out",
@@ -212,28 +212,17 @@ def marked(claim: Claim) -> str:
 def _abstention(draft: DraftData, found: Sequence[Found]) -> str:
     if draft["stop"] == "refused" and draft["note"]:
         return draft["note"]  # nothing was looked for: there is nothing not to know
-    why = WHY.get(draft["stop"], "something went wrong")
-    said = f"I don't know: {why}." if draft["stop"] not in FAILED else f"No answer: {why}."
-    if draft["note"]:
-        said = f"{said} {draft['note']}"
-    if not found:
-        return f"{said} The search found no passage." if draft["stop"] == "no_evidence" else said
-    documents = len({item["document"] for item in found})
-    nearest = ", ".join(list(dict.fromkeys(map(_place, found)))[:_NEAREST])
-    return (
-        f"{said} Searched {_counted(len(found), 'passage')} of "
-        f"{_counted(documents, 'document')}; "
-        f"the nearest are in {nearest}."
+    said = f"No answer: {WHY.get(draft['stop'], 'something went wrong')}."
+    if draft["stop"] not in FAILED:
+        where = "" if found else " in your documents"
+        said = f"I couldn't find a clear answer{where}."
+    places = (
+        f'"{item["title"]}"' + ("" if item["page"] is None else f", p. {item['page']}")
+        for item in found
     )
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
-def _place(item: Found) -> str:
-    page = "" if item["page"] is None else f", p. {item['page']}"
-    return f'"{item["title"]}"{page}'
+    nearest = "; ".join(list(dict.fromkeys(places))[:_NEAREST])
+    closest = f"These passages come closest: {nearest}." if found else None
+    return " ".join(filter(None, (said, draft["note"], closest)))
 
 
 def _status(draft: DraftData, claims: Sequence[Claim]) -> Status:

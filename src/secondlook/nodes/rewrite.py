@@ -89,7 +89,24 @@ async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
     if query is None:
         query, lost = await _by_code(context, state)
         warnings += lost
-    told = _told(state, context, query, by=by, tried=tried)
+    refused = tried.verdict.reason if tried.verdict else None
+    language = context.settings.library.language
+    said = f"Asked again as: {query}" if query else "There was no other way to ask."
+    why = f"a query by {by}" if query else "no query was made that is new and keeps the question"
+    if refused:
+        why += f"; the model's was refused ({refused})"
+    told = step(
+        REWRITE,
+        said,
+        route=(AGAIN if query else NOTHING, why),
+        attempt=len(state["queries"]),
+        by=by,
+        accepted=query is not None,
+        rejected=refused,
+        words=word_count(query or ""),
+        kept=subject(state["question"], language).kept_by(query, language) if query else None,
+        cached=tried.is_cached,
+    )
     return {
         "queries": [query] if query else [],
         "stuck": query is None,
@@ -217,29 +234,6 @@ def _best(found: Sequence[Found]) -> list[Found]:
 
 
 # What is told
-
-
-def _told(
-    state: Retried, context: Context, query: str | None, *, by: str, tried: _Tried
-) -> dict[str, Any]:
-    refused = tried.verdict.reason if tried.verdict else None
-    language = context.settings.library.language
-    said = f"Asked again as: {query}" if query else "There was no other way to ask."
-    why = f"a query by {by}" if query else "no query was made that is new and keeps the question"
-    if refused:
-        why += f"; the model's was refused ({refused})"
-    return step(
-        REWRITE,
-        said,
-        route=(AGAIN if query else NOTHING, why),
-        attempt=len(state["queries"]),
-        by=by,
-        accepted=query is not None,
-        rejected=refused,
-        words=word_count(query or ""),
-        kept=subject(state["question"], language).kept_by(query, language) if query else None,
-        cached=tried.is_cached,
-    )
 
 
 # Makes a follow-up question stand-alone: by a model where there is one, else by rules.

@@ -128,7 +128,16 @@ async def ask_part(state: Dividing, runtime: Runtime[Context]) -> PartAsked:
     pool = pooled(state["found"], found, drafts, k=k)
     why = _failure(draft, runtime.context, last=at + 1 == len(parts))
     route = "retrieve" if why else "combine" if at + 1 == len(parts) else "ask_part"
-    told = _told(at + 1, done, draft, found, route=(route, why or "it has an answer"))
+    came = draft["short"] if draft["sentences"] else "no answer"
+    told = step(
+        "ask_part",
+        f"{done['asked']} {came}",
+        route=((route, why or "it has an answer")),
+        part=(at + 1),
+        query=done["asked"],
+        found=len(found),
+        confidence=draft["confidence"],
+    )
     return {
         "parts": [] if why else parts,
         "combining": "" if why else state["combining"],
@@ -206,26 +215,6 @@ def _short(part: PartData) -> str:
     return (draft["short"] if draft else None) or ""
 
 
-def _told(
-    number: int,
-    done: PartData,
-    draft: DraftData,
-    found: Sequence[Found],
-    *,
-    route: tuple[str, str],
-) -> dict[str, Any]:
-    came = draft["short"] if draft["sentences"] else "no answer"
-    return step(
-        "ask_part",
-        f"{done['asked']} {came}",
-        route=route,
-        part=number,
-        query=done["asked"],
-        found=len(found),
-        confidence=draft["confidence"],
-    )
-
-
 # The parts of a question by a model: asked only where code suspects several facts and knows no
 # form for them. What it replies is checked; nothing that fails a check is used.
 
@@ -290,13 +279,12 @@ def _tidy(part: str) -> str:
 def _wrong_number(parts: Sequence[str], most: int) -> str | None:
     if not 1 < len(parts) <= most:
         return f"{len(parts)} questions, not from 2 to {most}"
-    said = [frozenset(_words(part)) for part in parts]
+    # With the holes, which make one question another.
+    said = [
+        frozenset([*terms(part), *(f"hole {number}" for number in HOLE.findall(part))])
+        for part in parts
+    ]
     return "a question is repeated" if len(set(said)) < len(said) else None
-
-
-def _words(part: str) -> list[str]:
-    """With the holes, which make one question another."""
-    return [*terms(part), *(f"hole {number}" for number in HOLE.findall(part))]
 
 
 def _wrong_text(part: str) -> str | None:

@@ -156,11 +156,10 @@ export function sentenceStart(why: string): string {
 
 const FEW_QUERIES = 3;
 
-/** What is said in place of an answer, by paragraph. The page lists the nearest passages itself: the
- * sentence that names them is left out, and what else was tried is not. */
+/** What is said in place of an answer, by paragraph. The page lists the closest passages itself: their
+ * names are left out. */
 export function ownWords(text: string): string[] {
-  const listed = / Searched \d+ passages? of \d+ documents?; the nearest are in [^\n]*/;
-  return text.replace(listed, "").split(/\n{2,}/);
+  return text.replace(/(These passages come closest): [^\n]*/g, "$1.").split(/\n{2,}/);
 }
 
 /** Headings of Markdown as they are read. */
