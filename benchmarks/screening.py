@@ -13,7 +13,7 @@ texts are read where they lie.
 `refused` is what the signs stop. `flagged` adds what they call unclear: a question passes then
 unless a model objects, a passage always. Intervals are Wilson's, at 95 %; a payload counts once, in
 however many contexts it stands. Writes `benchmarks/results/screening.json`. What comes through to a
-model that obeys everything: `secondlook eval injection`.
+model that obeys everything: `python -m benchmarks.injection`.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from benchmarks.injection import Obedient, payloads, reached, shares
 from secondlook.answer import Answer
-from secondlook.evaluation.attacks import Obedient, payloads, reached, shares
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.models.calls import Models
 from tests.support.engine import (

@@ -2,62 +2,57 @@
 
 from __future__ import annotations
 
+import csv
 import math
+from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING
 
-from secondlook.evaluation.confidence import Answered
-from secondlook.evaluation.generated_questions import Asked
+from secondlook.evaluation.calibration import Answered
 from secondlook.library.report import Text
 from secondlook.reading.calibration import load_calibration
 from secondlook.reading.logistic import Logistic, Outcome
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from secondlook.reading.calibration import Calibration
 
 TOWNS = ("Lessing", "Halvermouth", "Corran", "Vastervik", "Ansby", "Tolland", "Merrow", "Dunmore")
-PEOPLE = (
-    "Thomas Webb",
-    "Anna Orr",
-    "Julia Brandt",
-    "Peter Lindqvist",
-    "Maria Costa",
-    "Henry Fowler",
-    "Clara Nilsen",
-    "Robert Haines",
+_FACTS = (
+    ("When was the lighthouse of {} built?", "The lighthouse of {} was built in {}.", 1801),
+    ("How many metres deep is the harbour of {}?", "The harbour of {} is {} metres deep.", 4),
+    ("How many stalls are in the market hall of {}?", "The market hall of {} has {} stalls.", 110),
+    ("When was the bridge of {} destroyed?", "The bridge of {} was destroyed in {}.", 1840),
 )
-SHIPS = ("Albatross", "Northern Star", "Grey Lady", "Fulmar", "Resolute", "Kittiwake")
 
 
 def documents() -> list[Text]:
-    """Eight towns, each with a harbour, a light, a council and a ferry of its own."""
-    return [Text(f"{town.lower()}.txt", _about(at, town), town) for at, town in enumerate(TOWNS)]
+    """Eight towns, each with a lighthouse, a harbour, a market and a bridge of its own."""
+    return [
+        Text(
+            f"{town.lower()}.txt",
+            "\n\n".join(said.format(town, first + 7 * at) for _, said, first in _FACTS),
+            town,
+        )
+        for at, town in enumerate(TOWNS)
+    ]
 
 
-def _about(at: int, town: str) -> str:
-    person, other = PEOPLE[at], PEOPLE[(at + 3) % len(PEOPLE)]
-    ship, near = SHIPS[at % len(SHIPS)], TOWNS[(at + 1) % len(TOWNS)]
-    sentences = (
-        f"The lighthouse of {town} was built by {person} in {1801 + 17 * at}.",
-        f"The harbour of {town} was dredged to {4 + at} metres after the storm of {1911 + at}.",
-        f"The council of {town} has approved a new breakwater near {near}.",
-        f"In {1950 + 3 * at}, the ferry {ship} was sold to a company in {near}.",
-        f"The market hall of {town} can hold {110 + 30 * at} stalls during the summer.",
-        f"{other} was elected mayor of {town} in {1971 + 4 * at}.",
-        f"The museum of {town} is open on {12 + at} days before the regatta.",
-        f"The oldest bridge of {town} was destroyed by a flood in {1840 + 11 * at}.",
-        f"The tower of the church in {town} is {31 + 2 * at} metres high.",
-        f"A ticket for the ferry from {town} to {near} will cost {14 + at} crowns.",
-        f"The school of {town} was founded by {person} with a gift of {2000 + 250 * at} crowns.",
-        f"The fishing fleet of {town} had {41 + 6 * at} boats before the war.",
-    )
-    return "\n\n".join(sentences)
+def sheet(file: Path) -> Path:
+    """32 questions with their answers, and as many about towns that no document names."""
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(["question", "answer", "answerable"])
+        for at, town in enumerate(TOWNS):
+            for question, _, first in _FACTS:
+                writer.writerow([question.format(town), first + 7 * at, "yes"])
+                writer.writerow([question.format(f"New {town}"), "", "no"])
+    return file
 
 
 def shipped() -> Calibration:
     """The shipped calibration, of its own reader, with one feature that tells everything."""
-    from dataclasses import replace
-
     known = load_calibration("any reader")
     return replace(known, label="calibrated", answer=Logistic(0.0, {"margin": 1.0}))
 
@@ -73,6 +68,5 @@ def outcomes(
         right = draw.random() < 1 / (1 + math.exp(-(bias + slope * margin)))
         features = {"margin": margin, "relevance": draw.gauss(0, 1)}
         before = used.answer.probability(features) if used.label == "calibrated" else None
-        asked = Asked(f"question {at}?", ("yes",), answerable=True, group=f"document {at // 4}")
-        found.append(Answered(asked, Outcome(features, right), before))
+        found.append(Answered(f"document {at // 4}", Outcome(features, right), before))
     return found

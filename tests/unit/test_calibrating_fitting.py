@@ -1,14 +1,24 @@
-"""What a fit is worth: judged on documents that it has not seen, beside the shipped calibration."""
+"""What a fit is worth, judged on documents that it has not seen, and its reliability drawn."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.evaluation.confidence import RISKS, fit, judge
-from secondlook.reading.risk import risk_table
+from secondlook.errors import UsageError
+from secondlook.evaluation.calibration import (
+    RISKS,
+    CalibrationReport,
+    draw,
+    fit,
+    judge,
+)
 from tests.support.calibrating import outcomes, shipped
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 NOTHING = dict.fromkeys(RISKS)
 
@@ -75,15 +85,33 @@ def test_promises_are_kept_on_documents_that_did_not_make_them() -> None:
     assert found.calibration.risk_threshold(0.2, confidence=0.95) is not None
 
 
-def test_made_questions_move_the_probability_and_not_what_is_let_through() -> None:
-    answered = outcomes(600, bias=-1.0, slope=0.4)
-    said = [one.before or 0.0 for one in answered]
-    table = risk_table(said, [one.outcome.right for one in answered])
-    found = fit(answered, replace(shipped(), risk=table), promising=False)
-    assert found.method == "rescaled"
-    assert found.before is not None
-    assert found.calibration.risk is not None
-    assert found.calibration.risk.rows[0].threshold != table.rows[0].threshold
-    for old, new in zip(table.rows, found.calibration.risk.rows, strict=True):
-        now = [found.calibration.answer.probability(one.outcome.features) for one in answered]
-        assert sum(one >= new.threshold for one in now) == pytest.approx(old.answered, abs=2)
+def report(*, calibrated: bool = True) -> CalibrationReport:
+    fitted = fit(outcomes(200, bias=-1.0, slope=0.4), shipped())
+    return CalibrationReport(
+        library="/library",
+        reader="reader@1",
+        source="questions.csv",
+        asked={"own": 200},
+        answered=200,
+        fitted=fitted if calibrated else replace(fitted, before=None),
+        stored=None,
+    )
+
+
+def test_a_picture_has_both_curves(tmp_path: Path) -> None:
+    draw(report(), tmp_path / "reliability.svg")
+    svg = (tmp_path / "reliability.svg").read_text("utf-8")
+    assert ">before<" in svg
+    assert ">after<" in svg
+    draw(report(calibrated=False), tmp_path / "reliability.PNG")
+    assert (tmp_path / "reliability.PNG").read_bytes().startswith(b"\x89PNG")
+    (tmp_path / "plot.svg").mkdir()
+    with pytest.raises(UsageError, match="cannot be written"):
+        draw(report(), tmp_path / "plot.svg")
+
+
+def test_the_report_as_plain_values() -> None:
+    data = report().as_data()
+    assert data["before"]["brier"] > data["after"]["brier"]
+    assert data["answer"]["weights"].keys() == {"margin"}
+    assert report(calibrated=False).as_data()["before"] is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import sys
 from collections import Counter
@@ -35,8 +34,7 @@ from secondlook.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secondlook.evaluation.confidence import CalibrationReport, InUse
-    from secondlook.evaluation.injection import Progress
+    from secondlook.evaluation.calibration import CalibrationReport, InUse
     from secondlook.evaluation.records import Results
     from secondlook.evaluation.study import Request
 
@@ -341,104 +339,6 @@ def hypotheses(call: Call, request: Request) -> int:
     return 0
 
 
-# `secondlook eval injection`: how far texts from outside can steer an answer.
-
-_EVERY = 25
-
-
-@command(
-    """\
-\b
-Attacks are tried through four channels: the question, a passage, a web page,
-a table's cells and names. Without --model a double answers that obeys every
-attack it sees; --detection asks nobody, and tells only what is recognised.
-Examples:
-  secondlook eval injection $SECONDLOOK_DATA/injection
-  secondlook eval injection DIR --channel passage --limit 50
-  secondlook eval injection DIR --detection --json
-""",
-    library=False,
-)
-def injection(
-    call: Call,
-    *,
-    folder: Path | None = argument(None, "The attacks ($SECONDLOOK_DATA/injection).", "DIR"),
-    channel: list[str] | None = option(
-        None, "question, passage, web or table; repeatable.", "NAME"
-    ),
-    half: str | None = option(None, "Only what is tuned, or held-out.", "NAME"),
-    limit: int | None = option(None, "So many of each kind, by the seed.", "N", min=1),
-    detection: bool = flag("--detection", "Only what is recognised; no model answers."),
-    model: ModelOption = None,
-    out: Path | None = option(None, "Where outcomes are kept.", "DIR", file_okay=False),
-) -> int:
-    """Try attacks on the engine, and say how many come through."""
-    from secondlook.evaluation.attacks import CHANNELS, HALVES
-    from secondlook.evaluation.injection import Study, measured, run
-    from secondlook.settings import load
-
-    for name in channel or ():
-        if name not in CHANNELS:
-            raise UsageError(f"there is no channel {name!r}", hint=f"use {', '.join(CHANNELS)}")
-    chosen = (half or "").replace("-", " ")
-    if half is not None and chosen not in HALVES:
-        raise UsageError(f"there is no half {half!r}", hint="use tuned or held-out")
-    study = Study(
-        _data(folder),
-        load({"models.default": model}).settings,
-        out or Path("secondlook-eval") / "injection",
-        channels=tuple(one for one in CHANNELS if not channel or one in channel),
-        halves=tuple(one for one in HALVES if half is None or one == chosen),
-        limit=limit,
-        detection_only=detection,
-        model=model,
-    )
-
-    def tell(progress: Progress) -> None:
-        if progress.done % _EVERY == 0 or progress.done == progress.all:
-            call.say(f"{progress.done} of {progress.all}")
-
-    figures = measured(run(study, None if call.quiet else tell))
-    if call.as_json:
-        print_json({"channels": figures, "out": str(study.out)})
-        return 0
-    for name, halves in figures.items():
-        for part, told in halves.items():
-            output().print(f"{name}, {part}", style="bold")
-            for line in _lines(told, tried=not study.detection_only):
-                output().print(f"  {line}")
-    call.say(f"Outcomes: {study.out}")
-    return 0
-
-
-def _data(folder: Path | None) -> Path:
-    held = os.environ.get("SECONDLOOK_DATA")
-    if folder is None and not held:
-        raise UsageError(
-            "no folder of attacks is given", hint="name one, or set SECONDLOOK_DATA to its parent"
-        )
-    found = folder or Path(str(held)) / "injection"
-    if not found.is_dir():
-        raise UsageError(f"there is no folder {str(found)!r}", hint="docs/threat-model.md")
-    return found
-
-
-def _lines(told: dict[str, Any], *, tried: bool) -> list[str]:
-    """Rates a line each; those that nothing was tried for are left out."""
-    named = (
-        ("orders that came through", told["orders"]["success"], tried),
-        ("orders recognised", told["orders"]["detected"], True),
-        ("plain questions that came through", told["plain_questions"]["success"], tried),
-        ("honest texts stopped", told["false_positives"], True),
-    )
-    return [
-        f"{name}: {rate['value']:.3f} ({rate['low']:.3f} to {rate['high']:.3f}), "
-        f"{rate['count']} of {rate['n']}"
-        for name, rate, shown in named
-        if shown and rate["n"]
-    ]
-
-
 def group() -> typer.Typer:
     made = typer.Typer(
         help="How good the answers are, on questions whose answers are known.",
@@ -454,7 +354,6 @@ def group() -> typer.Typer:
             "compare": compare,
             "thresholds": thresholds,
             "hypotheses": hypotheses,
-            "injection": injection,
         },
     )
     return made
@@ -473,14 +372,12 @@ _FIGURES = (
     """\
 \b
 FOLDER is a questions.csv about your library (question, answer, answerable),
-or the folder that holds one. Without it, questions are made from
-the documents of the library itself.
+or the folder that holds one.
 
 \b
 Examples:
-  secondlook calibrate                 on questions made from the library
   secondlook calibrate questions.csv   on your own questions
-  secondlook calibrate --dry-run --plot reliability.svg
+  secondlook calibrate questions.csv --dry-run --plot reliability.svg
   secondlook calibrate --show          what is in use
   secondlook calibrate --remove        back to what was shipped
 
@@ -492,7 +389,6 @@ def calibrate(
     call: Call,
     *,
     folder: Path | None = argument(None, "Questions with known answers.", "[FOLDER]"),
-    from_library: bool = flag("--from-library", "Make the questions from the library (default)."),
     questions: int = option(400, "At most so many questions.", "N"),
     seed: int = option(0, "Of the draw.", "S"),
     plot: Path | None = option(None, "Draw the reliability (.svg or .png).", "FILE"),
@@ -504,15 +400,15 @@ def calibrate(
     """Fit the probability that an answer is right to your own documents."""
     from secondlook.evaluation import calibration
 
-    if folder is not None and from_library:
-        raise UsageError(
-            f"--from-library makes its own questions, and {str(folder)!r} brings others",
-            hint="leave one of them out",
-        )
     if show and remove:
         raise UsageError("--show and --remove do not go together", hint="leave one of them out")
     if remove or show:
         return _remove(call) if remove else _show_calibration(call)
+    if folder is None:
+        raise UsageError(
+            "no questions are given",
+            hint="secondlook calibrate questions.csv (docs/confidence.md)",
+        )
     if plot is not None:
         plot = plot.expanduser()
         calibration.check_picture(plot)
@@ -541,9 +437,8 @@ def _tell_calibration(call: Call, report: CalibrationReport, *, dry_run: bool) -
     if call.as_json:
         print_json(report.as_data())
         return
-    kinds = ", ".join(f"{number} {kind}" for kind, number in report.asked.items())
     sys.stdout.write(
-        f"{counted(report.answered, 'answer')} to questions from {report.source} ({kinds}), "
+        f"{counted(report.answered, 'answer')} to questions from {report.source}, "
         "judged by fits that have not seen their documents\n\n"
     )
     sys.stdout.write("\n".join(_figures(report)) + "\n")
@@ -554,7 +449,7 @@ def _tell_calibration(call: Call, report: CalibrationReport, *, dry_run: bool) -
 
 
 def _figures(report: CalibrationReport) -> Iterator[str]:
-    both = (report.before, report.after)
+    both = (report.fitted.before, report.fitted.after)
 
     def row(name: str, *values: float | None) -> str:
         shown = ("-" if one is None else f"{one:.3f}".replace("0.", ".", 1) for one in values)
@@ -563,7 +458,7 @@ def _figures(report: CalibrationReport) -> Iterator[str]:
     yield f"{'':<34}{'before':>9}{'after':>9}"
     for name, key in _FIGURES:
         yield row(name, *(getattr(one, key) if one else None for one in both))
-    for at, promise in enumerate(report.after.promises):
+    for at, promise in enumerate(report.fitted.after.promises):
         held = [one.promises[at] if one else None for one in both]
         risks = (one.risk if one else None for one in held)
         yield row(f"--max-risk {promise.max_risk:.2f}: wrong", *risks)
@@ -571,7 +466,7 @@ def _figures(report: CalibrationReport) -> Iterator[str]:
 
 
 def _remove(call: Call) -> int:
-    from secondlook.evaluation.confidence import remove
+    from secondlook.evaluation.calibration import remove
 
     with call.open() as library:
         removed = remove(library.path)
@@ -585,7 +480,7 @@ def _remove(call: Call) -> int:
 
 
 def _show_calibration(call: Call) -> int:
-    from secondlook.evaluation.confidence import in_use
+    from secondlook.evaluation.calibration import in_use
 
     with call.open() as library:
         found = in_use(library)

@@ -1,129 +1,267 @@
-"""What the reader's scores are worth on a person's own documents: `secondlook calibrate`
-(docs/confidence.md)."""
+"""`secondlook calibrate`: the probability that an answer is right, fitted to a person's own
+questions and judged on documents that the fit has not seen (docs/confidence.md)."""
 
 from __future__ import annotations
 
-from collections import Counter
+import json
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields, replace
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+from langgraph.runtime import Runtime
 
 from secondlook.engine.secondlook import LoopThread
-from secondlook.errors import UsageError
+from secondlook.errors import LibraryError, ModelError, UsageError
+from secondlook.evaluation import summary
 from secondlook.evaluation.cache import Memory
-from secondlook.evaluation.confidence import Answering, CalibrationReport, fit, store
 from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.datasets.own import QUESTIONS, questions_of, read_sheet
-from secondlook.evaluation.generated_questions import Asked, Place, made_questions
 from secondlook.evaluation.library import EvaluatedLibrary, cache_folder
+from secondlook.evaluation.metrics import RIGHT_F1, f1
+from secondlook.evaluation.records import Point
 from secondlook.evaluation.runner import Progress
 from secondlook.evaluation.study import MEMORY_FILE
-from secondlook.library.library import Library
+from secondlook.library.library import Library, search_options
+from secondlook.library.publish import refuse_change_in
 from secondlook.library.stores import chosen_library
-from secondlook.reading.calibration import RISK_CONFIDENCE, load_calibration
+from secondlook.nodes import ranking
+from secondlook.nodes.context import Context
+from secondlook.nodes.retrieve import found_by, rerank
+from secondlook.reading.calibration import (
+    CALIBRATION_FILE,
+    RISK_CONFIDENCE,
+    answer_features,
+    load_calibration,
+    save_calibration,
+)
+from secondlook.reading.logistic import Logistic, Outcome, cross_fitted, fit_logistic
+from secondlook.reading.risk import risk_table
+from secondlook.retrieval.index.port import Filter
+from secondlook.roles.sentences import whole_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from secondlook.evaluation.confidence import Answered
-    from secondlook.evaluation.records import Problem
+    from secondlook.evaluation.records import Case, Problem
+    from secondlook.models.budget import Ledger
+    from secondlook.models.calls import Asker
+    from secondlook.nodes.state import Asked
+    from secondlook.reading.calibration import Calibration
+    from secondlook.reading.risk import RiskTable
+    from secondlook.reading.support import Support
+    from secondlook.retrieval.web.port import WebPassage
     from secondlook.settings.sections import Settings
-
-    Listener = Callable[[Progress], None]
 
 MOST = 400
 FEWEST = 60
 """Questions below which two numbers cannot be told, let alone promised anything by."""
 FEWEST_ANSWERED = 50
-"""Answers that must come of them."""
 FEWEST_OF_EACH = 10
 """Right and wrong answers that there must be to tell them apart."""
+FOLDS = 5
+BINS = 10
+RISKS = (0.05, 0.10, 0.20, 0.30)
+_LOGIT = "logit"
+
+Method = Literal["rescaled", "refitted"]
+Thresholds = dict[float, float | None]
+"""By highest risk: the lowest probability that is answered; None: nothing can be promised."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    group: str
+    """Questions of one group are judged by a fit that saw none of them."""
+    outcome: Outcome
+    before: float | None
+    """The probability by the calibration that is in use; None without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What a highest risk comes to: how many are answered, and how many of those are wrong."""
+
+    max_risk: float
+    coverage: float
+    risk: float | None
+    """Share of wrong ones among the answered; None where none is answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """How well probabilities fit what came true."""
+
+    questions: int
+    right: float
+    ece: float
+    """Mean gap between probability and share right, over ten bins of equally many questions."""
+    brier: float
+    auroc: float
+    promises: tuple[Promise, ...]
+    reliability: tuple[Point, ...]
+    """Of each bin: mean probability (x), share right (y) and how many (n)."""
+
+    def as_data(self) -> dict[str, Any]:
+        def rounded(value: Any) -> Any:
+            return round(value, 4) if isinstance(value, float) else value
+
+        told = {one.name: rounded(getattr(self, one.name)) for one in fields(self)}
+        return told | {
+            "promises": [
+                {name: rounded(value) for name, value in asdict(one).items()}
+                for one in self.promises
+            ],
+            "reliability": [[rounded(one.x), rounded(one.y), one.n] for one in self.reliability],
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """The calibration that came of it, and what it is worth beside the shipped one."""
+
+    method: Method
+    calibration: Calibration
+    before: Judgement | None
+    """None where the reader has no calibration so far."""
+    after: Judgement
+    better: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationReport:
+    """All figures are of questions that the fit which gave their probability has not seen."""
+
+    library: str
+    reader: str
+    source: str
+    """Where the questions come from."""
+    asked: Mapping[str, int]
+    answered: int
+    """Questions of which right and wrong could be told."""
+    fitted: Fitted
+    stored: str | None
+    """The file that holds it now; None where it was not stored."""
+    notes: tuple[str, ...] = ()
+
+    def as_data(self) -> dict[str, Any]:
+        """Plain values, as `--json` prints them."""
+        fitted = self.fitted
+        return {
+            "library": self.library,
+            "reader": self.reader,
+            "source": self.source,
+            "asked": dict(self.asked),
+            "answered": self.answered,
+            "method": fitted.method,
+            "before": fitted.before.as_data() if fitted.before else None,
+            "after": fitted.after.as_data(),
+            "better": fitted.better,
+            "stored": self.stored,
+            "notes": list(self.notes),
+            "answer": {
+                "bias": fitted.calibration.answer.bias,
+                "weights": dict(fitted.calibration.answer.weights),
+            },
+        }
 
 
 def calibrate(
-    library: str | Path | Library | None = None,
-    questions: str | Path | None = None,
+    library: str | Path | Library | None,
+    questions: str | Path,
     *,
     most: int = MOST,
     seed: int = 0,
     dry_run: bool = False,
     force: bool = False,
     settings: Settings | None = None,
-    progress: Listener | None = None,
+    progress: Callable[[Progress], None] | None = None,
 ) -> CalibrationReport:
-    """Fit the probability that an answer is right to a library (default: the configured one).
+    """Fit the probability that an answer is right to a library (None: the configured one).
 
-    `questions` names a sheet of questions with their answers, or the folder that holds one;
-    without it questions are made from the library's own documents. The fit is stored with
-    the library where it is better than the shipped calibration on documents that it has not seen,
-    or where `force` says so; `dry_run` stores nothing. Ctrl-C changes nothing, and the next call
-    goes on with what was read.
+    `questions` names a sheet of questions with their answers, or the folder that holds one. The
+    fit is stored with the library where it is better than the shipped calibration on documents
+    that it has not seen, or where `force` says so; `dry_run` stores nothing. Ctrl-C changes
+    nothing, and the next call goes on with what was read.
     """
     if most < FEWEST:
         raise UsageError(f"{most!r} questions are too few", hint=f"give {FEWEST} or more")
-    listen = progress or (lambda _: None)
-    with (
-        closing(Memory(cache_folder() / MEMORY_FILE)) as memory,
-        closing(_opened(library, settings, memory)) as opened,
-    ):
-        source = _source(opened, questions, most=most, seed=seed)
-        return _calibrated(opened, source, listen, store_it=not dry_run, force=force)
-
-
-def _opened(
-    library: str | Path | Library | None, settings: Settings | None, memory: Memory
-) -> EvaluatedLibrary:
     if isinstance(library, Library):
         path, chosen = library.path, settings or library.settings
     else:
         chosen, path = chosen_library(library, settings)
-    opened = EvaluatedLibrary.open(path, create=False, settings=chosen)
-    opened.memory = memory
-    return opened
-
-
-def _calibrated(
-    library: EvaluatedLibrary, source: Source, tell: Listener, *, store_it: bool, force: bool
-) -> CalibrationReport:
-    shipped = load_calibration(library.reader().name)
-    answering = Answering(library, shipped)
-    answered: list[Answered] = []
-    with closing(LoopThread()) as loop:
-        for done, one in enumerate(source.asked):
-            tell(Progress(done=done, total=len(source.asked), configuration="asking"))
-            found = loop.run(answering.answer(one))
-            answered += [found] if found is not None else []
-    _check(answered, source.name)
-    fitted = fit(
-        answered,
-        shipped,
-        promising=all(one.kind == "own" for one in source.asked),
-        confidence=RISK_CONFIDENCE,
-    )
-    asked = dict(Counter[str](one.kind for one in source.asked))
-    stored, notes = None, list(source.notes)
-    if store_it and (fitted.better or force):
-        data = {"questions": source.name, "asked": asked, "answered": len(answered)}
-        stored = str(store(library.path, fitted, {**data, "method": fitted.method}))
-    if store_it and not fitted.better:
+    sheet = Path(questions).expanduser().absolute()
+    sheet = sheet / QUESTIONS if sheet.is_dir() else sheet
+    cases, notes = _cases(sheet, most=most, seed=seed)
+    with (
+        closing(Memory(cache_folder() / MEMORY_FILE)) as memory,
+        closing(EvaluatedLibrary.open(path, create=False, settings=chosen)) as opened,
+        closing(LoopThread()) as loop,
+    ):
+        opened.memory = memory
+        shipped = load_calibration(opened.reader().name)
+        answering = Answering(opened, shipped, sheet)
+        answered: list[Answered] = []
+        for done, case in enumerate(cases):
+            if progress is not None:
+                progress(Progress(done=done, total=len(cases), configuration="asking"))
+            if (found := loop.run(answering.answer(case))) is not None:
+                answered.append(found)
+    _check(answered, sheet.name)
+    fitted = fit(answered, shipped)
+    asked = {"own": len(cases)}
+    stored = None
+    if not dry_run and (fitted.better or force):
+        data = {"questions": sheet.name, "asked": asked, "answered": len(answered)}
+        stored = str(_store(path, fitted, {**data, "method": fitted.method}))
+    if not dry_run and not fitted.better:
         kept = "stored all the same" if force else "not stored: the calibration in use stays"
         worse = "the new fit is no better than the shipped one on documents it has not seen"
         notes.append(f"{worse}; {kept}")
     return CalibrationReport(
-        library=str(library.path),
+        library=str(path),
         reader=shipped.reader,
-        source=source.name,
+        source=sheet.name,
         asked=asked,
         answered=len(answered),
-        method=fitted.method,
-        before=fitted.before,
-        after=fitted.after,
-        better=fitted.better,
+        fitted=fitted,
         stored=stored,
-        calibration=fitted.calibration,
         notes=tuple(notes),
     )
+
+
+def _cases(path: Path, *, most: int, seed: int) -> tuple[Sequence[Case], list[str]]:
+    """The questions of a sheet, and what is to be said of them."""
+    problems: list[Problem] = []
+    sheet = read_sheet(path, problems)
+    # A document is only what questions are dealt into folds by: any name will do.
+    cases = questions_of(
+        path.name,
+        sheet.rows,
+        problems,
+        gold=lambda row, _: {row.cells["gold"]: 1} if row.cells.get("gold") else {},
+    )
+    usable = [case for case in cases if case.scored or not case.answerable]
+    drawn = sample(usable, limit=most, seed=seed)
+    if len(drawn) < FEWEST:
+        raise UsageError(
+            f"{path.name}: {len(drawn)} questions can be used, and {FEWEST} are needed",
+            hint="fill the column `answer`; where there is none, write no in `answerable`",
+        )
+    notes = list(sheet.notes)
+    if problems:
+        line = f", line {problems[0].line}" if problems[0].line else ""
+        more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
+        first = f"{problems[0].file}{line}: {problems[0].reason}"
+        notes.append(f"not all could be used: {first}{more}")
+    if all(case.answerable for case in drawn):
+        notes.append(
+            "every question has an answer in the documents: the probability will be too high for "
+            "questions that have none (write no in a column `answerable`)"
+        )
+    return drawn, notes
 
 
 def _check(answered: Sequence[Answered], name: str) -> None:
@@ -142,85 +280,247 @@ def _check(answered: Sequence[Answered], name: str) -> None:
         )
 
 
-# Where the questions come from.
+# Questions answered as the workflow `linear` does it without a language model, with the numbers
+# that the probability is made from.
 
-_MADE = (
-    "made questions are easier than real ones: they move the probability, and what --max-risk "
-    "promises stays as it was (docs/confidence.md)"
-)
-_ONE_SIDED = (
-    "every question has an answer in the documents: the probability will be too high for "
-    "questions that have none (write no in a column `answerable`)"
-)
+
+class _NoPages:
+    """Nothing is read from the web here."""
+
+    def put(self, passages: Sequence[WebPassage]) -> None: ...
+
+    def get(self, ids: Sequence[str]) -> dict[str, WebPassage]:  # noqa: ARG002
+        return {}
+
+
+class Answering:
+    """Answers questions over one library with the calibration that is given."""
+
+    def __init__(self, library: Library, calibration: Calibration, sheet: Path) -> None:
+        self.calibration = calibration
+        settings = library.settings
+        self._settings = settings.model_copy(
+            update={"search": settings.search.model_copy(update={"rerank": True})}
+        )
+        # The sheet itself, where it was added with the folder: it would answer every question.
+        documents = {one.id: one.paths for one in library.documents()}
+        others = {id_ for id_, paths in documents.items() if str(sheet) not in paths}
+        self.where = Filter(frozenset(others) if len(others) < len(documents) else None)
+        self._context = Context(
+            run="calibrate",
+            created="",
+            workflow="linear",
+            question="",
+            settings=self._settings,
+            shelf=library.shelf(),
+            # Searching and reading ask for none of these.
+            models=cast("Asker", None),
+            ledger=cast("Ledger", None),
+            support=cast("Support", None),
+            pages=_NoPages(),
+        )
+
+    async def answer(self, case: Case) -> Answered | None:
+        """None where nothing was found to answer with."""
+        options = search_options(self._settings.search, k=self._settings.answer.k)
+        hits = self._context.shelf.find(case.question, options, self.where)
+        state: Asked = {
+            "question": case.question,
+            "queries": [case.question],
+            "scope": {"documents": None, "labels": []},
+            "found": [found_by(hit) for hit in hits],
+        }
+        update = await rerank(state, Runtime(context=self._context))
+        for warning in update["warnings"]:
+            raise ModelError(
+                f"the passages could not be read: {warning['message']}",
+                hint="secondlook doctor says what is installed and missing",
+            )
+        kept = ranking.kept(update["found"])
+        read = [item for item in kept if ranking.candidate(item) is not None]
+        candidates = ranking.candidates(read)
+        chosen = self.calibration.best_answer(candidates)
+        if chosen is None:
+            return None
+        best = read[chosen]
+        text = (await ranking.texts(self._context, [best["id"]]))[best["id"]].text
+        start, end = whole_numbers(text, best["span_start"] or 0, best["span_end"] or 0)
+        near = f1(" ".join(text[start:end].split()), case.answers) >= RIGHT_F1
+        return Answered(
+            next(iter(case.gold), case.id),
+            Outcome(answer_features(candidates, chosen), right=near and case.answerable),
+            self.calibration.answer_probability(candidates, chosen),
+        )
+
+
+# The probability fitted anew, and judged on documents that the fit has not seen.
+
+
+def fit(answered: Sequence[Answered], shipped: Calibration) -> Fitted:
+    right = [one.outcome.right for one in answered]
+    groups = [one.group for one in answered]
+    method, answer, said = min(
+        _ways([one.outcome for one in answered], shipped, groups),
+        key=lambda way: sum((one - true) ** 2 for one, true in zip(way[2], right, strict=True)),
+    )
+    # For each question the thresholds that the documents of the other folds promise.
+    fold_of = {group: at % FOLDS for at, group in enumerate(dict.fromkeys(groups))}
+    folds = [fold_of[group] for group in groups]
+    by_fold = {}
+    for fold in set(folds):
+        others = [at for at, one in enumerate(folds) if one != fold] or range(len(folds))
+        table = risk_table([said[at] for at in others], [right[at] for at in others])
+        by_fold[fold] = _thresholds(table)
+    after = judge(said, right, [by_fold[fold] for fold in folds])
+    known = [one.before for one in answered if one.before is not None]
+    before = None
+    if len(known) == len(answered):
+        before = judge(known, right, [_thresholds(shipped.risk)] * len(known))
+    calibration = replace(
+        shipped,
+        label="calibrated",
+        answer=answer,
+        risk=risk_table(said, right),
+        source="library",
+        warning=None,
+    )
+    # Without a calibration so far the fit must be better than always saying the share right.
+    bar = before.brier if before else after.right * (1 - after.right)
+    return Fitted(method, calibration, before, after, better=after.brier < bar)
+
+
+def _ways(
+    outcomes: Sequence[Outcome], shipped: Calibration, groups: Sequence[str]
+) -> list[tuple[Method, Logistic, Sequence[float]]]:
+    """Each way to fit it: the fit, and what it says about documents that it has not seen."""
+    names, own = tuple(shipped.answer.weights), shipped.answer
+    unseen = cross_fitted(outcomes, names, groups=groups, folds=FOLDS)
+    ways: list[tuple[Method, Logistic, Sequence[float]]] = [
+        ("refitted", fit_logistic(outcomes, names), unseen)
+    ]
+    if shipped.label == "uncalibrated":
+        return ways
+    logits = [Outcome({_LOGIT: own.logit(one.features)}, one.right) for one in outcomes]
+    scale = fit_logistic(logits, [_LOGIT])
+    # The scaling of a logit, written as weights of the features themselves.
+    by = scale.weights[_LOGIT]
+    weights = {name: by * weight for name, weight in own.weights.items()}
+    composed = Logistic(scale.bias + by * own.bias, weights)
+    unseen = cross_fitted(logits, [_LOGIT], groups=groups, folds=FOLDS)
+    return [("rescaled", composed, unseen), *ways]
+
+
+def _thresholds(table: RiskTable | None) -> Thresholds:
+    return {
+        risk: None if table is None else table.threshold(risk, confidence=RISK_CONFIDENCE)
+        for risk in RISKS
+    }
+
+
+def judge(
+    probabilities: Sequence[float], right: Sequence[bool], thresholds: Sequence[Thresholds]
+) -> Judgement:
+    """`thresholds` are those that hold for each question: made from others than itself."""
+    said, true = np.asarray(probabilities, float), np.asarray(right, float)
+    # Bins of equally many questions, from the least probable to the most.
+    order = np.argsort(said, kind="stable")
+    bins = tuple(
+        Point(x=float(said[part].mean()), y=float(true[part].mean()), n=int(part.size))
+        for part in np.array_split(order, BINS)
+        if part.size
+    )
+    promises = []
+    for risk in RISKS:
+        needed = np.asarray([np.inf if (at := one[risk]) is None else at for one in thresholds])
+        answered = said >= needed
+        wrong = float(1 - true[answered].mean()) if answered.any() else None
+        promises.append(Promise(risk, float(answered.mean()), wrong))
+    return Judgement(
+        questions=len(said),
+        right=float(true.mean()),
+        ece=sum(abs(point.x - point.y) * point.n for point in bins) / len(said),
+        brier=float(((said - true) ** 2).mean()),
+        auroc=float(summary.auroc(said, true)(np.ones((1, len(said))))[0]),
+        promises=tuple(promises),
+        reliability=bins,
+    )
+
+
+# A library's own calibration on disk: stored, shown, taken away.
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
-    name: str
-    asked: tuple[Asked, ...]
-    notes: tuple[str, ...] = ()
+class InUse:
+    """The calibration that answers over a library are judged by."""
+
+    source: Literal["shipped", "library", "none"]
+    reader: str
+    file: str | None
+    """The library's own, whether or not it is used."""
+    made: str | None
+    data: dict[str, Any]
+    """What the library's own was made from."""
+    warning: str | None
+    """Why the library's own is not used."""
+    thresholds: Thresholds
 
 
-def _source(
-    library: EvaluatedLibrary, questions: str | Path | None, *, most: int, seed: int
-) -> Source:
-    if questions is None:
-        asked = tuple(made_questions(library, most=most, seed=seed))
-        source = Source("the library's own documents", asked, (_MADE,))
-        hint = "its documents hold too few plain English sentences"
-    else:
-        path = Path(questions).expanduser().absolute()
-        sheet = path / QUESTIONS if path.is_dir() else path
-        source = _of_sheet(sheet, library, most=most, seed=seed)
-        hint = "write more of them, or leave them out to have questions made from the documents"
-    if len(source.asked) < FEWEST:
-        few = f"{len(source.asked)} questions can be used, and {FEWEST} are needed"
-        raise UsageError(f"{source.name}: {few}", hint=hint)
-    return source
-
-
-def _of_sheet(path: Path, library: EvaluatedLibrary, *, most: int, seed: int) -> Source:
-    problems: list[Problem] = []
-    sheet = read_sheet(path, problems)
-    # A document is only what questions are dealt into folds by: any name will do.
-    cases = questions_of(
-        path.name,
-        sheet.rows,
-        problems,
-        gold=lambda row, _: {row.cells["gold"]: 1} if row.cells.get("gold") else {},
-    )
-    usable = [case for case in cases if case.scored or not case.answerable]
-    if not usable:
-        raise UsageError(
-            f"{path.name!r} holds no question whose answer is known in words",
-            hint="fill the column `answer`; where there is none, write no in `answerable`",
+def _store(library: Path, fitted: Fitted, data: dict[str, Any]) -> Path:
+    refuse_change_in(library)
+    file = library / CALIBRATION_FILE
+    before = fitted.before.as_data() if fitted.before else None
+    try:
+        save_calibration(
+            file,
+            fitted.calibration,
+            made=datetime.now(UTC).date().isoformat(),
+            by="secondlook calibrate",
+            data=data,
+            reliability={"before": before, "after": fitted.after.as_data()},
         )
-    drawn = sample(usable, limit=most, seed=seed)
-    notes = list(sheet.notes)
-    if problems:
-        line = f", line {problems[0].line}" if problems[0].line else ""
-        more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
-        first = f"{problems[0].file}{line}: {problems[0].reason}"
-        notes.append(f"not all could be used: {first}{more}")
-    if all(case.answerable for case in drawn):
-        notes.append(_ONE_SIDED)
-    # The sheet itself, where it was added with the folder: it would answer every question.
-    left_out = tuple(
-        Place(document.id)
-        for document in library.documents()
-        if any(Path(one) == path for one in document.paths)
+    except OSError as error:
+        raise _not_writable(file, error) from error
+    return file
+
+
+def remove(library: Path) -> bool:
+    """Go back to the shipped calibration; whether there was another one."""
+    refuse_change_in(library)
+    file = library / CALIBRATION_FILE
+    try:
+        file.unlink()
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise _not_writable(file, error) from error
+    return True
+
+
+def _not_writable(file: Path, error: OSError) -> LibraryError:
+    return LibraryError(
+        f"{str(file)!r} cannot be written: {error.strerror or error}",
+        hint="check that the disk has room and that you may write there; nothing stored is lost",
     )
-    asked = [
-        Asked(
-            question=case.question,
-            answers=case.answers,
-            answerable=case.answerable,
-            group=next(iter(case.gold), case.id),
-            left_out=left_out,
-        )
-        for case in drawn
-    ]
-    return Source(path.name, tuple(asked), tuple(notes))
+
+
+def in_use(library: Library) -> InUse:
+    file = library.path / CALIBRATION_FILE
+    reader = library.reader().name
+    used = load_calibration(reader, file)
+    try:  # one that cannot be read is told of by `load_calibration`
+        held = json.loads(file.read_text("utf-8"))
+    except (OSError, ValueError):
+        held = {}
+    held = held if isinstance(held, dict) else {}
+    return InUse(
+        source=used.source if used.label == "calibrated" else "none",
+        reader=reader,
+        file=str(file) if file.exists() else None,
+        made=held.get("made"),
+        data=held.get("data") or {},
+        warning=used.warning,
+        thresholds={risk: used.risk_threshold(risk) for risk in RISKS},
+    )
 
 
 # The reliability plot that `secondlook eval` draws, before and after.
@@ -246,7 +546,7 @@ def draw(report: CalibrationReport, file: Path) -> None:
     from secondlook.evaluation.report import canvas, plots
 
     check_picture(file)
-    judged = {"before": report.before, "after": report.after}
+    judged = {"before": report.fitted.before, "after": report.fitted.after}
     curves = {
         name: Summary(workflow="linear", reliability=one.reliability)
         for name, one in judged.items()
