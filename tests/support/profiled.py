@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-TODAY = "2026-06-30"
-
 
 @cache
 def database() -> duckdb.DuckDBPyConnection:
@@ -35,9 +33,7 @@ class Made:
 
     def profile(self) -> TableProfile:
         with database().cursor() as connection:
-            found = profile(
-                connection, file=str(self.file), table=self.table.model_dump(), today=TODAY
-            )
+            found = profile(connection, file=str(self.file), table=self.table.model_dump())
         return TableProfile.model_validate(found)
 
 

@@ -87,9 +87,7 @@ def table_of(text: str, name: str = "data", *, blind: bool = False) -> AskedTabl
             rows=found["rows"],
             columns=tuple(Column.model_validate(one) for one in found["columns"]),
         )
-        known = profile(
-            connection, file=found["file"], table=table.model_dump(), today="2026-06-30"
-        )
+        known = profile(connection, file=found["file"], table=table.model_dump())
     file = str(Path(found["file"]))
 
     def compute(query: Query) -> Computed:

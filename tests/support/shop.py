@@ -59,9 +59,7 @@ def database() -> duckdb.DuckDBPyConnection:
 def asked_table(frame: pd.DataFrame, name: str = "orders") -> AskedTable:
     """Handed over, profiled and computed with by the real code, in the test's own process."""
     read = table_from_frame(name, frame, Path(tempfile.mkdtemp(prefix="secondlook-shop-")))
-    known = profile(
-        database(), file=str(read.file), table=read.table.model_dump(), today="2026-06-30"
-    )
+    known = profile(database(), file=str(read.file), table=read.table.model_dump())
 
     def compute(query: Query) -> Computed:
         return run_query(database(), query, read.table, str(read.file))

@@ -65,7 +65,7 @@ def test_lines_of_a_real_table(tmp_path: Path) -> None:
         'Table tables["made"] = df: 4 rows, 7 columns (made.csv)\n'
         "- 'id': int64, 1 to 4, different in every row\n"
         "- 'note': str, different in every row, such as 'a', 'b', 'c'\n"
-        "- 'price_eur': float64, EUR, 1.5 to 1234568, mean 411524, median 2.5, 25 % missing\n"
+        "- 'price_eur': float64, 1.5 to 1234568, mean 411524, median 2.5, 25 % missing\n"
         "- 'region': str, 2 values, 'north' 67 %; 'south' 33 %, 25 % missing\n"
         "- 'flag': bool, True 75 %, False 25 %\n"
         "- 'code': int64, 1 75 %; 0 25 %\n"

@@ -372,18 +372,16 @@ def _print_profile(call: Call, table: Table, profile: TableProfile) -> None:
     console = output()
     size = f"{counted(table.rows, 'row')}, {counted(len(table.columns), 'column')}"
     console.print(Text.assemble((table.name, "bold"), f"  {table.title}: {size}"))
-    rows = []
-    for column in profile.columns:
-        about = column.unit or column.currency
-        rows.append(
-            (
-                f"{column.name} [{about}]" if about else column.name,
-                column.type,
-                f"{column.missing:,}" if column.missing else "",
-                f"{'' if column.exact else '~'}{column.distinct:,}",
-                values_of(column),
-            )
+    rows = [
+        (
+            column.name,
+            column.type,
+            f"{column.missing:,}" if column.missing else "",
+            f"{'' if column.exact else '~'}{column.distinct:,}",
+            values_of(column),
         )
+        for column in profile.columns
+    ]
     head = ("column", "type", "missing", "different", "values")
     print_table(head, rows, right=("missing", "different"))
     if not call.quiet:

@@ -396,7 +396,6 @@ class ColumnForm(BaseModel):
     about: str = Field(
         description="Its range or its most frequent values.", examples=["1.5 to 99, mean 20.1"]
     )
-    unit: str | None = None
     warnings: list[str] = Field(default_factory=list)
 
 
@@ -471,7 +470,6 @@ def _preview(library: Library, wanted: str, rows: int) -> TablePreview:
                 missing=column.missing,
                 distinct=column.distinct,
                 about=_about(column),
-                unit=column.unit or column.currency,
                 warnings=list(column.warnings),
             )
             for column in profile.columns

@@ -370,19 +370,7 @@ def _wide(sample: bytes) -> str | None:
 
 
 def _narrow(path: Path) -> str:
-    odd_ones = _not_utf8(path)
-    if not odd_ones:
-        return "utf-8"
-    if not re.search(rb"[\x80-\xff]{3,}", odd_ones):
-        return "cp1252"  # single accents in Latin words: detectors confuse these
-    import charset_normalizer
-
-    best = charset_normalizer.from_bytes(odd_ones, cp_isolation=list(_LEGACY)).best()
-    return best.encoding if best is not None else "cp1252"
-
-
-def _not_utf8(path: Path) -> bytes:
-    """Some of what is no ASCII, where the file is no UTF-8; nothing where it is."""
+    # Some of what is no ASCII, where the file is no UTF-8; nothing where it is.
     decoder = codecs.getincrementaldecoder("utf-8")()
     gathered: list[bytes] = []
     with path.open("rb") as stream:
@@ -396,4 +384,12 @@ def _not_utf8(path: Path) -> bytes:
             stream.seek(0)
             while (block := stream.read(_BLOCK)) and sum(map(len, gathered)) < SAMPLE_BYTES:
                 gathered.extend(_HIGH_LINE.findall(block))
-    return b"\n".join(gathered)[:SAMPLE_BYTES]
+    odd_ones = b"\n".join(gathered)[:SAMPLE_BYTES]
+    if not odd_ones:
+        return "utf-8"
+    if not re.search(rb"[\x80-\xff]{3,}", odd_ones):
+        return "cp1252"  # single accents in Latin words: detectors confuse these
+    import charset_normalizer
+
+    best = charset_normalizer.from_bytes(odd_ones, cp_isolation=list(_LEGACY)).best()
+    return best.encoding if best is not None else "cp1252"

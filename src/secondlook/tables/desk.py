@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import threading
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -105,7 +104,7 @@ class Desk:
 
 # Profiles are kept beside the tables' files: computed once for the same contents.
 
-PROFILE_VERSION = 1
+PROFILE_VERSION = 2
 """Raised with every change of what a profile says: older ones are computed anew."""
 SECONDS = 1_800.0
 
@@ -120,7 +119,6 @@ def profile_table(
         on_progress=on_progress,
         file=file,
         table=table.model_dump(mode="json", exclude={"path"}),
-        today=datetime.now(UTC).date().isoformat(),
     )
     return TableProfile.model_validate(found)
 

@@ -11,17 +11,18 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from secondlook.tables.joins import (
+from secondlook.tables.profile import (
+    ALL_MISSING,
+    CONSTANT,
     LONGEST_VALUE,
     cut,
-    name_words,
+    missing_share,
     percent,
     quoted,
     single_line,
 )
-from secondlook.tables.profile import ALL_MISSING, CONSTANT, missing_share
 from secondlook.tables.table import NUMERIC, TEMPORAL
-from secondlook.tables.words import STOP_WORDS, singular
+from secondlook.tables.words import STOP_WORDS, atoms, singular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
@@ -178,8 +179,7 @@ FEW_NUMBERS = 5
 
 def column_line(table: Table, profile: TableProfile, place: int) -> str:
     column = profile.columns[place]
-    unit = " ".join(filter(None, (column.currency, column.unit)))
-    told = [pandas_type(column), *([unit] if unit else []), *_values(column)]
+    told = [pandas_type(column), *_values(column)]
     if column.missing:
         whole = column.missing == column.rows
         told.append(ALL_MISSING if whole else missing_share(column.missing / column.rows))
@@ -281,14 +281,14 @@ def ranked(
     """Every column as table and place: those given, then those that share words with the
     question in their name, then in their values, then keys; in the file's order otherwise."""
     wanted = set(relevant)
-    words = frozenset(map(singular, set(name_words(question)) - STOP_WORDS))
+    words = {singular(one.text) for one in atoms(question) if one.text not in STOP_WORDS}
     spoken = f" {_plain(question)} "
 
     def rank(each: tuple[int, int]) -> tuple[bool, float, bool, bool]:
         table, profile = tables[each[0]]
         column = profile.columns[each[1]]
         given = not wanted.isdisjoint({(table.id, column.name), (table.name, column.name)})
-        mine = {singular(word) for word in name_words(column.name)}
+        mine = {singular(one.text) for one in atoms(column.name)}
         shared = len(mine & words)
         # Share of the name's words that the question has, a little more for longer names.
         score = shared / len(mine) + shared / 100 if shared else 0.0

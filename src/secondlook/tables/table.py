@@ -63,9 +63,6 @@ class ColumnProfile(Record):
     """The most frequent values of a column with few of them, as text."""
     examples: tuple[str, ...] = ()
     """Some of its values, from the first rows, as text."""
-    unit: str | None = None
-    """From its header: `kg`, `%`, `km/h`."""
-    currency: str | None = None
     key: bool = False
     """Every value is there and different."""
     warnings: tuple[str, ...] = ()

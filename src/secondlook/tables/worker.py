@@ -101,7 +101,13 @@ class Worker:
                 self._drop()
                 raise
         if "error" in outcome:
-            raise _raised(outcome["error"])
+            # The error of a task as the class that its name says, if it is one of
+            # ours.
+            error = outcome["error"]
+            kind = getattr(errors, str(error.get("kind")), TableError)
+            if not (isinstance(kind, type) and issubclass(kind, SecondlookError)):
+                kind = TableError
+            raise kind(str(error.get("said")), hint=error.get("hint"))
         return outcome["value"]
 
     @property
@@ -251,11 +257,3 @@ def _start() -> subprocess.Popen[bytes]:
         [sys.executable, "-X", "utf8", "-c", _PROGRAM.format(path=sys.path)],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **APART,
     )  # fmt: skip
-
-
-def _raised(error: dict[str, Any]) -> SecondlookError:
-    """The error of a task as the class that its name says, if it is one of ours."""
-    kind = getattr(errors, str(error.get("kind")), TableError)
-    if not (isinstance(kind, type) and issubclass(kind, SecondlookError)):
-        kind = TableError
-    return kind(str(error.get("said")), hint=error.get("hint"))

@@ -171,7 +171,20 @@ def features(draft: Draft, parsed: Parsed, computed: Computed | None) -> Mapping
     found[f"{'counting' if parsed.counting else 'other'}:{draft.kind}"] = 1
     for trait in draft.traits:
         found[trait] = 1
-    _coverage(found, draft, parsed)
+    content = parsed.asked.content
+    left = content - draft.used
+    found["left:share"] = len(left) / max(1, len(content))
+    found["left:none"] = not left
+    found["left:one"] = len(left) == 1
+    found["left:words"] = min(len(left), MOST_LEFT)
+    for place in left:
+        word = parsed.asked.words[place].text
+        if word in TELLING_WORDS:
+            found[f"left:{word}"] = 1
+        if word.isdigit():
+            found["left:number"] += 1
+    exact = [one.places for one in parsed.sets[0].choices if one.source == "exact"]
+    found["left:value"] = len(places_of(*exact) & left)
     for choice in draft.conditions.choices:
         _condition(found, choice, draft, parsed)
     found["conditions"] = len(draft.conditions.choices)
@@ -189,23 +202,6 @@ def of_nothing(parsed: Parsed) -> Mapping[str, float]:
     words = {word.text for word in parsed.asked.words}
     found = {f"null:{word}": 1.0 for word in words & TELLING_WORDS}
     return found | {"null": 1.0, "null:length": min(len(parsed.asked.words), LONG) / 10}
-
-
-def _coverage(found: Found, draft: Draft, parsed: Parsed) -> None:
-    content = parsed.asked.content
-    left = content - draft.used
-    found["left:share"] = len(left) / max(1, len(content))
-    found["left:none"] = not left
-    found["left:one"] = len(left) == 1
-    found["left:words"] = min(len(left), MOST_LEFT)
-    for place in left:
-        word = parsed.asked.words[place].text
-        if word in TELLING_WORDS:
-            found[f"left:{word}"] = 1
-        if word.isdigit():
-            found["left:number"] += 1
-    exact = [one.places for one in parsed.sets[0].choices if one.source == "exact"]
-    found["left:value"] = len(places_of(*exact) & left)
 
 
 def _condition(found: Found, choice: Choice, draft: Draft, parsed: Parsed) -> None:

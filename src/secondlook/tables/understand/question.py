@@ -280,7 +280,31 @@ class Sheet:
     measures: list[Measure] = field(default_factory=list)
 
     def add(self, plan: Plan, statistic: Statistic) -> str:
-        made = _measure(self.asked, plan, statistic)
+        options = self.asked.options
+        first = plan.targets[0] if plan.targets else None
+        second = plan.targets[1] if statistic in PAIRED and len(plan.targets) > 1 else None
+        outliers = statistic in {"outliers_z", "outliers_iqr"}
+        where = plan.where
+        if options.without_outliers and not (outliers or plan.as_it_is) and first is not None:
+            within: Comparison = "within_iqr" if options.outliers == "outliers_iqr" else "within_z"
+            kept = Filter(column=first.term.column, comparison=within, value=options.limit)
+            where = (*where, kept)
+        method: str | None = None
+        if statistic in {"correlation", "correlation_p"}:
+            method = options.correlation
+        elif statistic == "normality":
+            method = options.normality
+        elif statistic in {"std", "variance"} and options.population:
+            method = "population"
+        made = Measure(
+            name=_name(statistic, first, second, plan),
+            statistic=statistic,
+            of=first.term if first is not None else None,
+            other=second.term if second is not None else None,
+            where=where,
+            at=options.limit if outliers else plan.at,
+            method=method,
+        )
         for one in self.measures:
             if one.model_copy(update={"name": made.name}) == made:
                 return one.name
@@ -317,34 +341,6 @@ def statistic_of(asked: Asked, kind: Kind) -> Statistic:
         said = {one.kind for one in asked.said}
         return "normality" if "normality" in said and "correlation" not in said else "correlation_p"
     return kind
-
-
-def _measure(asked: Asked, plan: Plan, statistic: Statistic) -> Measure:
-    options = asked.options
-    first = plan.targets[0] if plan.targets else None
-    second = plan.targets[1] if statistic in PAIRED and len(plan.targets) > 1 else None
-    outliers = statistic in {"outliers_z", "outliers_iqr"}
-    where = plan.where
-    if options.without_outliers and not (outliers or plan.as_it_is) and first is not None:
-        within: Comparison = "within_iqr" if options.outliers == "outliers_iqr" else "within_z"
-        kept = Filter(column=first.term.column, comparison=within, value=options.limit)
-        where = (*where, kept)
-    method: str | None = None
-    if statistic in {"correlation", "correlation_p"}:
-        method = options.correlation
-    elif statistic == "normality":
-        method = options.normality
-    elif statistic in {"std", "variance"} and options.population:
-        method = "population"
-    return Measure(
-        name=_name(statistic, first, second, plan),
-        statistic=statistic,
-        of=first.term if first is not None else None,
-        other=second.term if second is not None else None,
-        where=where,
-        at=options.limit if outliers else plan.at,
-        method=method,
-    )
 
 
 def _name(statistic: Statistic, first: Target | None, second: Target | None, plan: Plan) -> str:

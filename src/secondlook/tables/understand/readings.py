@@ -288,23 +288,19 @@ def _output(one: Output, computed: Sequence[Computed]) -> JsonValue:
     keys = len(one.group)
     row = next((row for row in result.rows if row[:keys] == one.group), None)
     if one.cases:
-        return _word(one, result, row)
+        # The first case that holds.
+        for case in one.cases:
+            cells = [_cell(result, bound.measure, row) for bound in case.bounds]
+            numbers = [cell for cell in cells if isinstance(cell, int | float)]
+            if len(numbers) < len(cells):
+                return None
+            if all(
+                SIGNS[bound.sign](abs(value) if bound.absolute else value, bound.value)
+                for bound, value in zip(case.bounds, numbers, strict=True)
+            ):
+                return case.word
+        return None
     return _rounded(_cell(result, one.measure, row), one.decimals)
-
-
-def _word(one: Output, result: Computed, row: tuple[Scalar, ...] | None) -> str | None:
-    """The first case that holds."""
-    for case in one.cases:
-        cells = [_cell(result, bound.measure, row) for bound in case.bounds]
-        numbers = [cell for cell in cells if isinstance(cell, int | float)]
-        if len(numbers) < len(cells):
-            return None
-        if all(
-            SIGNS[bound.sign](abs(value) if bound.absolute else value, bound.value)
-            for bound, value in zip(case.bounds, numbers, strict=True)
-        ):
-            return case.word
-    return None
 
 
 def formatted(value: JsonValue) -> str:

@@ -248,11 +248,23 @@ def _reading(one: Ranked, doubt: float) -> Reading:
     if draft.query.group_by:
         measure = draft.query.group_by[0].column
         outputs = (Output(name="answer", measure=measure, every=None if single else "list"),)
+    # The columns it uses, with the words of the question that mean them.
+    words, table = one.parsed.asked.words, one.parsed.table_id
+    found: dict[str, Resolved] = {}
+    target = one.draft.target
+    if target is not None:
+        how, sure = _HOW.get(target.how, ("meaning", 0.3))
+        asked = " ".join(words[place].text for place in sorted(target.used))
+        found[target.column.name] = Resolved(asked, table, target.column.name, sure, how)
+    for choice in one.draft.conditions.choices:
+        asked = " ".join(words[place].text for place in sorted(choice.places))
+        sure = 1.0 if choice.source == "exact" or choice.cued else 0.6
+        found.setdefault(choice.column, Resolved(asked, table, choice.column, sure, "value"))
     return Reading(
         query=draft.query,
         said=draft.said,
         doubt=min(1.0, max(0.0, doubt)),
-        resolved=_resolved(one),
+        resolved=tuple(found.values()),
         family=draft.family,
         answer="value" if single and draft.answer == "list" else draft.answer,
         outputs=outputs,
@@ -265,19 +277,3 @@ _HOW: dict[str, tuple[ResolvedHow, float]] = {
     "exact": ("exact", 1.0), "part": ("fuzzy", 0.8), "kin": ("fuzzy", 0.6),
     "near": ("meaning", 0.5),
 }  # fmt: skip
-
-
-def _resolved(one: Ranked) -> tuple[Resolved, ...]:
-    """The columns it uses, with the words of the question that mean them."""
-    words, table = one.parsed.asked.words, one.parsed.table_id
-    found: dict[str, Resolved] = {}
-    target = one.draft.target
-    if target is not None:
-        how, sure = _HOW.get(target.how, ("meaning", 0.3))
-        asked = " ".join(words[place].text for place in sorted(target.used))
-        found[target.column.name] = Resolved(asked, table, target.column.name, sure, how)
-    for choice in one.draft.conditions.choices:
-        asked = " ".join(words[place].text for place in sorted(choice.places))
-        sure = 1.0 if choice.source == "exact" or choice.cued else 0.6
-        found.setdefault(choice.column, Resolved(asked, table, choice.column, sure, "value"))
-    return tuple(found.values())
