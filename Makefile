@@ -45,8 +45,8 @@ suite: $(VENV)/.dev
 	$(COMPILED) $(BIN)/python -m pytest $(SPREAD) --durations=25
 
 # The full counts of what `make test` samples: hundreds of kills, thousands of random histories, every
-# backend, coverage. `make soak SHARD=2/4` runs the second quarter of the files; each shard writes its
-# summary, with the hash of the tree, to benchmarks/results/soak.json.
+# backend. `make soak SHARD=2/4` runs the second quarter of the files, `make soak SHARD=coverage` all of
+# them at their usual counts with coverage. Each writes its summary to benchmarks/results/soak.json.
 SHARD ?= 1/1
 soak: $(VENV)/.dev
 	$(BIN)/python scripts/fetch_test_model.py smollm2
