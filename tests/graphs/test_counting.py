@@ -55,9 +55,11 @@ async def counted(models: Models, counting: Mapping[str, float] | None = None) -
         counting=counting,
     )
     messages = [Message("user", "How deep is it, and since when?")]
-    before = await asker.count("answer", messages)
+    before = await asker.counted(asker._part("answer"), messages)
     await asker.ask("answer", messages, node="answer")
-    assert await asker.count("answer", messages) == before, "the same for all of one run"
+    assert await asker.counted(asker._part("answer"), messages) == before, (
+        "the same for all of one run"
+    )
     return before
 
 

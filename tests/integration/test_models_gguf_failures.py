@@ -106,7 +106,7 @@ def test_closing_ends_a_busy_worker_and_whoever_waits_for_it() -> None:
         running = asyncio.create_task(chat.complete(LONG_REPLY, lambda _: begun.set()))
         await begun.wait()
         waiting = asyncio.create_task(chat.complete(QUICK))
-        while not chat.waiting:
+        while not chat._engine.line:
             await asyncio.wait([waiting], timeout=0.01)
         pid = pid_of(chat)
         await chat.aclose()

@@ -30,7 +30,6 @@ class Said:
     error: Body | str | None = None
     headers: dict[str, str] = field(default_factory=dict)
     breaks: bool = False
-    logprobs: bool = False
     silent: bool = False
     """Accepts the request and then says nothing until the server is closed."""
 
@@ -171,10 +170,8 @@ def _openai(body: Body, said: Said) -> Iterator[str]:
 
 def _whole(said: Said) -> Body:
     """A reply to a request that does not want a stream."""
-    told = {"content": [{"token": "yes", "logprob": -0.1, "bytes": None, "top_logprobs": []}]}
     message = {"role": "assistant", "content": "".join(said.pieces)}
     choice = {"index": 0, "message": message, "finish_reason": said.finish}
-    choice["logprobs"] = told if said.logprobs else None
     return {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice]}
 
 

@@ -152,7 +152,6 @@ def probe_of(spec: str, **measured: Any) -> Probe:
         "context_tokens": 1000,
         "seen_tokens": 1000,
         "declared_tokens": 8192,
-        "logprobs": False,
         "prefill_rate": None,
         "decode_rate": None,
         "first_token_seconds": None,

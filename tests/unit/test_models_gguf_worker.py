@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-from secondlook.errors import ContextOverflow, ModelError, ModelUnavailable, UnusableReply
+from secondlook.errors import ContextOverflow, ModelError, UnusableReply
 from secondlook.models import gguf_worker as worker
 from secondlook.models.gguf import (
     UnusableModel,
-    died,
     from_worker,
     receive,
     send,
@@ -23,7 +22,6 @@ from secondlook.models.gguf_worker import (
     Refused,
     StreamedReply,
     closed_objects,
-    completion_body,
     harmless,
     mark_pattern,
 )
@@ -69,11 +67,6 @@ def test_objects_are_closed_at_every_depth_unless_they_ask_to_be_open() -> None:
     assert first["additionalProperties"] is False
     assert second["additionalProperties"] is True
     assert "additionalProperties" not in schema
-
-
-def asked(**options: Any) -> dict[str, Any]:
-    request = {"max_tokens": 5, "temperature": 0.0, "stop": [], "seed": None, "schema": None}
-    return completion_body({**request, **options}, [])
 
 
 def chunk(text: str | None, finish: str | None = None) -> dict[str, Any]:
@@ -133,20 +126,6 @@ def test_refusals_become_our_errors(reason: str, kind: type[ModelError]) -> None
     assert type(error) is kind
     assert "because" in error.message
     assert not error.retryable
-
-
-@pytest.mark.parametrize(
-    ("status", "said"),
-    [(-9, "SIGKILL"), (-6, "SIGABRT"), (3, "exit status 3"), (-250, "signal 250")],
-)
-def test_a_death_says_how_and_may_be_tried_again(status: int, said: str) -> None:
-    error = died("gguf:m", status, "ggml: out of bounds")
-    assert isinstance(error, ModelUnavailable)
-    assert error.retryable
-    assert said in error.message
-    assert "gguf:m" in error.message
-    assert "out of bounds" in error.message
-    assert ("memory" in str(error.hint)) is (status == -9)
 
 
 class Parrot(Model):

@@ -11,14 +11,12 @@ import pytest
 
 from secondlook.errors import ModelUnavailable
 from secondlook.models.calls import Models
-from secondlook.models.chat import ChatRequest, ChatResult, ModeRefused, approximate_prompt
+from secondlook.models.chat import ChatRequest, ModeRefused
 from secondlook.models.probe import (
     Prober,
     Progress,
-    Sight,
     best_mode,
     identity,
-    look,
     store_probe,
     stored_probe,
 )
@@ -66,7 +64,6 @@ def test_an_able_model() -> None:
     assert probe.json_rates == {"json_schema": 1.0, "tool": 1.0, "prompted": 1.0}
     assert (probe.seen_tokens, probe.context_tokens) == (4096, None)
     assert probe.declared_tokens == 8192
-    assert not probe.logprobs
     assert probe.first_token_seconds is not None
     assert probe.prefill_rate is not None
     assert probe.decode_rate is not None
@@ -114,33 +111,6 @@ def test_a_model_that_is_not_there_is_no_probe() -> None:
 )
 def test_the_mode_that_works_is_chosen(rates: Any, mode: str) -> None:
     assert best_mode(rates) == mode
-
-
-# The canary
-
-
-def sight(
-    complete: Callable[[FunctionModel, ChatRequest], ChatResult], *, seconds: float = 20.0
-) -> Sight:
-    model = FunctionModel(able)
-
-    async def call(request: ChatRequest) -> ChatResult:
-        return complete(model, request)
-
-    return asyncio.run(look(model, call, longest=3000, seconds=seconds, on_size=lambda size: None))
-
-
-def result(request: ChatRequest, *, sees: int = 10**9, tokens: float = 0.7) -> ChatResult:
-    read = int(approximate_prompt(request.messages) * tokens)
-    return ChatResult(str(able(request, sees=sees)), "stop", read, 5)
-
-
-def test_a_server_that_reports_less_than_it_was_sent_cuts() -> None:
-    def complete(model: FunctionModel, request: ChatRequest) -> ChatResult:
-        made = result(request, sees=5000)
-        return ChatResult(made.text, "stop", min(made.tokens_in, 900), 5)
-
-    assert sight(complete) in {Sight(1024, 1024), Sight(1024, 1536)}
 
 
 # Remembering

@@ -263,7 +263,6 @@ def _facts(probe: Probe) -> list[tuple[str, str]]:
         ("reading", _measure(probe.prefill_rate, ",.0f", "tokens/s")),
         ("writing", _measure(probe.decode_rate, ",.0f", "tokens/s")),
         ("first token", _measure(probe.first_token_seconds, ".2f", "s")),
-        ("logprobs", "yes" if probe.logprobs else "no"),
         ("passages", _graded(probe.grading)),
         ("answers", _graded(probe.answer_grading)),
         ("measured", f"{probe.measured}, {probe.calls} calls in {probe.seconds:.1f} s"),

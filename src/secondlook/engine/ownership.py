@@ -121,7 +121,17 @@ def pid_exists(pid: int) -> bool:
     if pid <= 0:  # to kill() these are groups
         return False
     if sys.platform == "win32":  # there, signal 0 would be Ctrl-C
-        return _windows_pid_exists(pid)
+        import ctypes
+
+        query_limited_information, still_active = 0x1000, 259
+        kernel = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]
+        handle = kernel.OpenProcess(query_limited_information, False, pid)  # noqa: FBT003
+        if not handle:
+            return False
+        code = ctypes.c_ulong()
+        known = kernel.GetExitCodeProcess(handle, ctypes.byref(code))
+        kernel.CloseHandle(handle)
+        return bool(known) and code.value == still_active
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
@@ -129,20 +139,6 @@ def pid_exists(pid: int) -> bool:
     except PermissionError:  # it is someone else's
         return True
     return True
-
-
-def _windows_pid_exists(pid: int) -> bool:  # pragma: no cover
-    import ctypes
-
-    query_limited_information, still_active = 0x1000, 259
-    kernel = ctypes.WinDLL("kernel32")  # type: ignore[attr-defined,unused-ignore]
-    handle = kernel.OpenProcess(query_limited_information, False, pid)  # noqa: FBT003
-    if not handle:
-        return False
-    code = ctypes.c_ulong()
-    known = kernel.GetExitCodeProcess(handle, ctypes.byref(code))
-    kernel.CloseHandle(handle)
-    return bool(known) and code.value == still_active
 
 
 def _began(pid: int) -> str | None:

@@ -1,10 +1,9 @@
 """What a run may spend, and what it has spent. Nothing is started that would break a cap.
 
-A call is reserved at its worst case before it starts and settled at what it really took. One
-reservation is one attempt: a retry is a call of its own. Money is summed in decimal, so that a
-thousand small calls do not drift past a cap. What one final call may need is always left by the
-others. The first call that is refused ends what may be ended: from then on only final ones are let
-in, so that a run goes straight to the best answer it can give.
+A call is reserved at its worst case before it starts and settled at what it really took; a retry is
+a call of its own. Other calls leave what one final call may need. The first call that is refused
+ends what may be ended: from then on only final ones are let in, so that a run goes straight to the
+best answer it can give.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import CallUsage, Usage
 from secondlook.errors import BudgetExceeded
@@ -24,23 +23,24 @@ from secondlook.models.journal import JournalEntry, ended, spent_on
 from secondlook.models.prices import NOTHING, Caps, Price, Reservation, SetAside, decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     from secondlook.errors import Cap
     from secondlook.models.journal import Journal
 
 _RAISE = "answer from what is known, or raise {} (0 = no cap)"
 _NAMES: dict[Cap, str] = {"calls": "calls", "tokens": "tokens", "money": "dollars"}
+_ADDED = tuple(CallUsage.model_fields.keys() - {"node", "role", "model", "cost"})
 
 
 @dataclass(frozen=True, slots=True)
 class _Bound:
-    """One cap as it stands for one call: `want` on top of `taken` must stay within `cap`."""
+    """One cap as it stands for one call: `want` on top of `taken` must stay within `most`."""
 
     cap: Cap
     most: Decimal
     taken: Decimal
-    want: Decimal = NOTHING
+    want: Decimal
 
     @property
     def left(self) -> Decimal | None:
@@ -61,16 +61,21 @@ class Ledger:
         self.caps = caps
         self.refusal: BudgetExceeded | None = None
         """The first call that a step wanted and was refused."""
-        self.on_refusal: Callable[[BudgetExceeded], None] = _unheard
-        """Told of that one."""
+        self.on_refusal: Callable[[BudgetExceeded], object] = lambda _: None
         self._set_aside = SetAside(*set_aside) if set_aside else None
         self._clock = clock
         self._began = clock()
         self._before = 0.0
         self._lock = threading.Lock()
         self._open: set[Reservation] = set()
-        self._books = Books()
-        self._excess = Excess()
+        self._spent: list[CallUsage] = []
+        self._maybe_tokens = 0
+        """A call that nobody heard the end of may be billed whole: the rest stays taken."""
+        self._maybe_cost = NOTHING
+        self._excess_in: dict[str, Fraction] = {}
+        """How many tokens a model counts for each that was reserved, at worst. It counts in another
+        way than we do, or does not keep to the length it was told, and will do so again."""
+        self._excess_out: dict[str, Fraction] = {}
 
     def reserve(
         self,
@@ -85,7 +90,7 @@ class Ledger:
     ) -> Reservation:
         """Leave to make one call, or `BudgetExceeded`. A `final` one may use what is set aside."""
         with self._lock:
-            more = self._excess.of(model, tokens_in, max_tokens_out)
+            more = self._more(model, tokens_in, max_tokens_out)
             wanted = Reservation(node, role, model, tokens_in, max_tokens_out, price, final, *more)
             self._check(wanted)
             self._open.add(wanted)
@@ -98,48 +103,33 @@ class Ledger:
         tokens_in: int,
         tokens_out: int,
         tokens_cached: int = 0,
-        characters_in: int = 0,
-        characters_out: int = 0,
-        seconds: float = 0.0,
-        retries: int = 0,
-        parse_failures: int = 0,
         is_certain: bool = True,
+        **others: Any,
     ) -> CallUsage:
-        """Put down what the call took, also where it is more than was reserved. Where nobody heard
-        the end of it (`is_certain=False`) it may be billed whole: the rest stays taken."""
-        price = reservation.price
-        cost = (
-            price.of(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=tokens_cached)
-            if price
-            else None
-        )
+        """Put down what the call took, also where it is more than was reserved. `is_certain=False`:
+        nobody heard the end of it. `others` are further fields of `CallUsage`."""
+        price, model = reservation.price, reservation.model
+        tokens = {"tokens_in": tokens_in, "tokens_out": tokens_out, "tokens_cached": tokens_cached}
+        cost = price.of(**tokens) if price else None
         call = CallUsage(
             node=reservation.node,
             role=reservation.role,
-            model=reservation.model,
+            model=model,
             calls=1,
-            tokens_in=tokens_in,
-            tokens_out=tokens_out,
-            tokens_cached=tokens_cached,
-            characters_in=characters_in,
-            characters_out=characters_out,
             cost=None if cost is None else float(cost),
-            seconds=seconds,
-            retries=retries,
-            parse_failures=parse_failures,
+            **tokens,
+            **others,
         )
         with self._lock:
             if reservation not in self._open:
                 raise ValueError(f"{reservation!r} is not open: settled or released before")
             self._open.remove(reservation)
-            self._books.add(call, cost)
-            self._excess.learn(
-                reservation.model,
-                reserved=(reservation.tokens_in, reservation.max_tokens_out),
-                told=(tokens_in, tokens_out),
-            )
+            self._spent.append(call)
+            reserved = (reservation.tokens_in, reservation.max_tokens_out)
+            self._learn(model, reserved, (tokens_in, tokens_out))
             if not is_certain:
-                self._books.doubt(reservation, call, cost)
+                self._maybe_tokens += max(0, reservation.tokens - tokens_in - tokens_out)
+                self._maybe_cost += max(NOTHING, reservation.cost - (cost or NOTHING))
         return call
 
     def release(self, reservation: Reservation) -> None:
@@ -151,18 +141,17 @@ class Ledger:
         """Go on from where the earlier parts of the same run stopped."""
         self.restore(earlier.usage)
         with self._lock:
-            self._books.maybe_tokens += earlier.maybe_tokens
-            self._books.maybe_cost += earlier.maybe_cost
+            self._maybe_tokens += earlier.maybe_tokens
+            self._maybe_cost += earlier.maybe_cost
             for model, reserved, told in earlier.counted:
-                self._excess.learn(model, reserved=reserved, told=told)
+                self._learn(model, reserved, told)
             self.refusal = self.refusal or earlier.refusal
 
     def restore(self, usage: Usage) -> None:
         """Go on from what was spent before, its seconds included."""
         with self._lock:
             self._before += usage.seconds
-            for call in usage.by_node:
-                self._books.add(call, None if call.cost is None else decimal(call.cost))
+            self._spent += usage.by_node
 
     # Where a run stands
 
@@ -176,7 +165,7 @@ class Ledger:
 
     def must_end(self, node: str) -> bool:
         """Whether a step that could go on must not: a call was refused before, or there is no time
-        left but for the last one. Who asks and hears so is cut short by it."""
+        left but for the last one. The run counts as cut short by it."""
         if self.refusal is None and self.remaining_seconds(final=False) == 0.0:
             self.refuse(self._too_late(f"{node} may not go on"))
         return self.refusal is not None
@@ -186,15 +175,21 @@ class Ledger:
     ) -> int | None:
         """Tokens that the prompt of one call may have now; None = as many as you like."""
         with self._lock:
-            more = self._excess.of(model, 0, max_tokens_out)[1]
+            more = self._more(model, 0, max_tokens_out)[1]
             wanted = Reservation("", "", model, 0, max_tokens_out, price, final, 0, more)
             calls, tokens, money = (bound.left for bound in self._bounds(wanted))
             most = [] if tokens is None else [int(tokens) - max_tokens_out - more]
             if calls == 0:
                 most.append(0)
             if money is not None and price is not None:
-                most.append(_bought(money - wanted.cost, price))
-            return max(0, self._excess.counted(model, min(most))) if most else None
+                rest, each = money - wanted.cost, decimal(max(price.input, price.cached or 0.0))
+                if rest < 0:
+                    most.append(0)
+                elif each:
+                    most.append(int((rest * 1_000_000 / each).to_integral_value(ROUND_FLOOR)))
+            if not most:
+                return None
+            return max(0, int(min(most) / self._excess_in.get(model, Fraction(1))))
 
     def seconds(self) -> float:
         """Wall time of the run so far, with the parts that were restored."""
@@ -210,7 +205,20 @@ class Ledger:
     def usage(self) -> Usage:
         """Calls that were settled, by node, role and model. `seconds` is the run's wall time."""
         with self._lock:
-            return self._books.usage(self.seconds())
+            return _usage(self._spent, self.seconds())
+
+    def _learn(self, model: str, reserved: tuple[int, int], told: tuple[int, int]) -> None:
+        both = (self._excess_in, self._excess_out)
+        for known, said, held in zip(both, told, reserved, strict=True):
+            if said > held > 0:
+                known[model] = max(known.get(model, Fraction(1)), Fraction(said, held))
+
+    def _more(self, model: str, tokens_in: int, max_tokens_out: int) -> tuple[int, int]:
+        """Tokens on top of those, in and out."""
+        return (
+            ceil(tokens_in * (self._excess_in.get(model, 1) - 1)),
+            ceil(max_tokens_out * (self._excess_out.get(model, 1) - 1)),
+        )
 
     def _too_late(self, what: str) -> BudgetExceeded:
         return BudgetExceeded(
@@ -231,11 +239,12 @@ class Ledger:
                 cap=self.refusal.cap,
                 hint=self.refusal.hint,
             )
-        unknown = self._books.unpriced() if self._books.total.cost is None else None
-        if self.caps.money and (wanted.price is None or unknown is not None):
+        unknown = {call.model for call in self._spent if call.cost is None}
+        unknown |= {wanted.model} if wanted.price is None else set()
+        if self.caps.money and unknown:
             raise BudgetExceeded(
-                f"{refused}: the price of {unknown or repr(wanted.model)} is unknown, so a cap of "
-                f"{self.caps.money:g} dollars cannot be kept",
+                f"{refused}: the price of {', '.join(map(repr, sorted(unknown)))} is unknown, so a "
+                f"cap of {self.caps.money:g} dollars cannot be kept",
                 cap="price",
                 hint="give its price in the file that models.prices names, or set budget.money "
                 "to 0",
@@ -251,11 +260,11 @@ class Ledger:
                 )
 
     def _bounds(self, wanted: Reservation) -> tuple[_Bound, _Bound, _Bound]:
-        books, opened, aside = self._books, self._open, self._set_aside
-        total = books.total
-        calls = total.calls + len(opened)
-        tokens = total.tokens + books.maybe_tokens + sum(item.tokens for item in opened)
-        cost = (total.cost or NOTHING) + books.maybe_cost
+        spent, opened, aside = self._spent, self._open, self._set_aside
+        calls = sum(call.calls for call in spent) + len(opened)
+        tokens = sum(call.tokens_in + call.tokens_out for call in spent) + self._maybe_tokens
+        tokens += sum(item.tokens for item in opened)
+        cost = sum((decimal(call.cost or 0.0) for call in spent), self._maybe_cost)
         cost += sum((item.cost for item in opened), NOTHING)
         if aside is not None and not wanted.final:  # what this call must leave to the final one
             calls += 1
@@ -269,118 +278,28 @@ class Ledger:
         )
 
 
-def _unheard(refusal: BudgetExceeded) -> None:
-    """Nobody keeps it."""
+def summed(calls: Sequence[CallUsage]) -> CallUsage:
+    """One for all of them, named as the last. Money is added in decimal, so that a thousand small
+    calls do not drift past a cap; a cost that is unknown is never 0."""
+    costs = [call.cost for call in calls]
+    known = [decimal(cost) for cost in costs if cost is not None]
+    return calls[-1].model_copy(
+        update={
+            **{name: sum(getattr(call, name) for call in calls) for name in _ADDED},
+            "cost": float(sum(known, NOTHING)) if len(known) == len(costs) else None,
+        }
+    )
 
 
-def _bought(money: Decimal, price: Price) -> int:
-    """Tokens of a prompt that so much pays for, at worst."""
-    each = decimal(max(price.input, price.cached or 0.0))
-    if money <= 0 or not each:
-        return 0 if money < 0 else 10**12
-    return int((money * 1_000_000 / each).to_integral_value(ROUND_FLOOR))
-
-
-# What was spent, added up: by node, role and model, and altogether.
-
-
-_ADDED = tuple(CallUsage.model_fields.keys() - {"node", "role", "model", "cost"})
-
-
-@dataclass(slots=True)
-class Spent:
-    calls: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    tokens_cached: int = 0
-    characters_in: int = 0
-    characters_out: int = 0
-    cost: Decimal | None = NOTHING
-    """None where a price is unknown: never 0."""
-    seconds: float = 0.0
-    retries: int = 0
-    parse_failures: int = 0
-
-    @property
-    def tokens(self) -> int:
-        return self.tokens_in + self.tokens_out
-
-    def add(self, call: CallUsage, cost: Decimal | None) -> None:
-        for name in _ADDED:
-            setattr(self, name, getattr(self, name) + getattr(call, name))
-        self.cost = None if self.cost is None or cost is None else self.cost + cost
-
-    @property
-    def dollars(self) -> float | None:
-        return None if self.cost is None else float(self.cost)
-
-
-@dataclass(slots=True)
-class Books:
-    """All that was spent, and what may have been: a call that nobody heard the end of may be
-    billed whole, so what it could take at worst stays taken."""
-
-    total: Spent = field(default_factory=Spent)
-    maybe_tokens: int = 0
-    maybe_cost: Decimal = NOTHING
-    _by_node: dict[tuple[str, str, str], Spent] = field(default_factory=dict)
-
-    def add(self, call: CallUsage, cost: Decimal | None) -> None:
-        self._by_node.setdefault((call.node, call.role, call.model), Spent()).add(call, cost)
-        self.total.add(call, cost)
-
-    def doubt(self, reservation: Reservation, call: CallUsage, cost: Decimal | None) -> None:
-        """Keep the rest of its worst case taken."""
-        self.maybe_tokens += max(0, reservation.tokens - call.tokens_in - call.tokens_out)
-        self.maybe_cost += max(NOTHING, reservation.cost - (cost or NOTHING))
-
-    def unpriced(self) -> str:
-        """The models whose cost is unknown, for people."""
-        models = {model for (_, _, model), spent in self._by_node.items() if spent.cost is None}
-        return ", ".join(map(repr, sorted(models)))
-
-    def usage(self, seconds: float) -> Usage:
-        total, lines = self.total, []
-        for (node, role, model), spent in self._by_node.items():
-            summed = {name: getattr(spent, name) for name in _ADDED}
-            lines.append(CallUsage(node=node, role=role, model=model, cost=spent.dollars, **summed))
-        return Usage(
-            calls=total.calls,
-            tokens_in=total.tokens_in,
-            tokens_out=total.tokens_out,
-            tokens_cached=total.tokens_cached,
-            characters_in=total.characters_in,
-            characters_out=total.characters_out,
-            cost=total.dollars,
-            seconds=seconds,
-            by_node=tuple(lines),
-        )
-
-
-@dataclass(slots=True)
-class Excess:
-    """By how much a model's own count was above what was reserved, at worst. It counts in another
-    way than we do, or does not keep to the length it was told, and will do so again."""
-
-    _in: dict[str, Fraction] = field(default_factory=dict)
-    _out: dict[str, Fraction] = field(default_factory=dict)
-
-    def learn(self, model: str, *, reserved: tuple[int, int], told: tuple[int, int]) -> None:
-        """By one call: tokens in and out."""
-        for known, said, held in zip((self._in, self._out), told, reserved, strict=True):
-            if said > held > 0:
-                known[model] = max(known.get(model, Fraction(1)), Fraction(said, held))
-
-    def of(self, model: str, tokens_in: int, max_tokens_out: int) -> tuple[int, int]:
-        """Tokens on top of those, in and out."""
-        return (
-            ceil(tokens_in * (self._in.get(model, 1) - 1)),
-            ceil(max_tokens_out * (self._out.get(model, 1) - 1)),
-        )
-
-    def counted(self, model: str, tokens_in: int) -> int:
-        """The tokens of a prompt, as we count, that the model counts as so many."""
-        return int(tokens_in / self._in.get(model, Fraction(1)))
+def _usage(calls: Iterable[CallUsage], seconds: float) -> Usage:
+    by_node: dict[tuple[str, str, str], list[CallUsage]] = {}
+    for call in calls:
+        by_node.setdefault((call.node, call.role, call.model), []).append(call)
+    lines = tuple(map(summed, by_node.values()))
+    if not lines:
+        return Usage(seconds=seconds)
+    total = summed(lines).model_dump(include=Usage.model_fields.keys() - {"seconds", "by_node"})
+    return Usage(**total, seconds=seconds, by_node=lines)
 
 
 # What the earlier parts of a run leave to its account when it is taken up again.
@@ -389,51 +308,37 @@ _REFUSED = "/refused"
 """Under it a journal keeps the first call that was refused; no call is named so."""
 
 
-class Counted(NamedTuple):
-    """Tokens that were reserved for a call, and those that its model told."""
-
-    model: str
-    reserved: tuple[int, int]
-    """In and out."""
-    told: tuple[int, int]
-
-
 @dataclass(frozen=True, slots=True)
 class Earlier:
     usage: Usage = field(default_factory=Usage)
     maybe_tokens: int = 0
     """On top of what was spent: what calls without an end may be billed for."""
     maybe_cost: Decimal = NOTHING
-    counted: tuple[Counted, ...] = ()
+    counted: tuple[tuple[str, tuple[int, int], tuple[int, int]], ...] = ()
+    """By call: its model, the tokens in and out that were reserved, and those it told."""
     refusal: BudgetExceeded | None = None
 
 
 def earlier_of(rows: Iterable[tuple[str, JournalEntry]], *, seconds: float) -> Earlier:
     """Out of a journal, in the order it was written."""
     entries = list(rows)
-    calls, books = ended(entries), Books()
-    for call in spent_on(entries):
-        books.add(call, None if call.cost is None else decimal(call.cost))
-    counted = []
-    for sent, end in calls:
+    maybe_tokens, maybe_cost, counted = 0, NOTHING, []
+    for sent, end in ended(entries):
         last = end or sent
         if last is not None:
-            books.maybe_tokens += max(0, last.most_tokens - last.tokens_in - last.tokens_out)
+            maybe_tokens += max(0, last.most_tokens - last.tokens_in - last.tokens_out)
             if last.most_cost is not None:
-                rest = decimal(last.most_cost) - decimal(last.cost or 0.0)
-                books.maybe_cost += max(NOTHING, rest)
+                maybe_cost += max(NOTHING, decimal(last.most_cost) - decimal(last.cost or 0.0))
         if sent and end and end.state == "reply":
-            reserved = (sent.tokens_in, sent.longest)
-            counted.append(Counted(end.model, reserved, (end.tokens_in, end.tokens_out)))
-    kept = next((entry for key, entry in entries if key == _REFUSED), None)
-    told = json.loads(kept.text) if kept else None
-    return Earlier(
-        books.usage(seconds),
-        books.maybe_tokens,
-        books.maybe_cost,
-        tuple(counted),
-        BudgetExceeded(told["message"], cap=told["cap"], hint=told["hint"]) if told else None,
-    )
+            told = (end.tokens_in, end.tokens_out)
+            counted.append((end.model, (sent.tokens_in, sent.longest), told))
+    refusal = None
+    for key, entry in entries:
+        if key == _REFUSED:
+            kept = json.loads(entry.text)
+            refusal = BudgetExceeded(kept["message"], cap=kept["cap"], hint=kept["hint"])
+    usage = _usage(spent_on(entries), seconds)
+    return Earlier(usage, maybe_tokens, maybe_cost, tuple(counted), refusal)
 
 
 def keep_refusal(journal: Journal, refusal: BudgetExceeded) -> None:

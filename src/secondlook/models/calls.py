@@ -1,4 +1,5 @@
-"""The models of one process: opened when first asked, shared by all runs, closed together."""
+"""The models of one process, and the one door to them: counted first, paid from the budget,
+journaled, validated."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import time
 from dataclasses import dataclass, field, replace
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from secondlook.answer import CallUsage
 from secondlook.errors import (
@@ -20,6 +21,7 @@ from secondlook.errors import (
     SettingsError,
     UnusableReply,
 )
+from secondlook.models.budget import summed
 from secondlook.models.chat import (
     ChatRequest,
     ChatResult,
@@ -76,8 +78,8 @@ class Models:
         self.settings: ModelSettings = settings.models
         self.cast = Cast(settings.models)
         self.pause = pause
-        self._open_chat = open_chat or self._open
-        self._probes = probes or _stored_probe
+        self._open_chat = open_chat
+        self._probes = probes
         self._prices = Prices(settings.models.prices)
         self._chats: dict[str, Chat] = {}
         self._refused: dict[str, set[OutputMode]] = {}
@@ -100,7 +102,8 @@ class Models:
     def chat(self, spec: ModelSpec) -> Chat:
         """The backend of a model, one for all who ask it."""
         if spec.text not in self._chats:
-            self._chats[spec.text] = self._open_chat(spec)
+            opened = self._open_chat(spec) if self._open_chat else open_chat(spec, self.settings)
+            self._chats[spec.text] = opened
         return self._chats[spec.text]
 
     def price(self, spec: ModelSpec) -> Price | None:
@@ -109,7 +112,9 @@ class Models:
     def probe(self, spec: ModelSpec) -> Probe | None:
         """What was measured of a model; None = nothing."""
         if spec.text not in self._probed:
-            self._probed[spec.text] = self._probes(spec)
+            from secondlook.models.probe import stored_probe
+
+            self._probed[spec.text] = (self._probes or stored_probe)(spec)
         return self._probed[spec.text]
 
     def modes(self, part: Part) -> tuple[OutputMode, ...]:
@@ -151,9 +156,6 @@ class Models:
         for chat in chats:
             await chat.aclose()
 
-    def _open(self, spec: ModelSpec) -> Chat:
-        return open_chat(spec, self.settings)
-
 
 def open_models(settings: Settings) -> Models:
     """The models that the settings name. Nothing is loaded or reached until one is asked."""
@@ -172,12 +174,6 @@ def refuse_missing_files(models: Models) -> None:
             )
 
 
-def _stored_probe(spec: ModelSpec) -> Probe | None:
-    from secondlook.models.probe import stored_probe
-
-    return stored_probe(spec)
-
-
 def open_chat(spec: ModelSpec, settings: ModelSettings) -> Chat:
     """The backend that serves a spec. Nothing of a provider is imported before that."""
     if not spec.named:
@@ -191,10 +187,23 @@ def open_chat(spec: ModelSpec, settings: ModelSettings) -> Chat:
     return LangChainChat(spec, settings)
 
 
-# The one door to every model: counted first, paid from the budget, journaled, validated.
-
 _MARGIN = 16
 """Tokens kept free between prompt, reply and the end of the context."""
+
+
+class Options(TypedDict, total=False):
+    """How one reply is asked for."""
+
+    max_tokens: int
+    """512 unless said."""
+    stop: tuple[str, ...]
+    temperature: float | None
+    """In place of the role's own."""
+    on_text: Callable[[str], None] | None
+    """Hears a text reply as it is written, as a preview: after a failed try it hears nothing more,
+    and JSON never."""
+    final: bool
+    """It may use what the ledger has set aside."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -239,17 +248,14 @@ class Asker:
         one makes do with what the budget still pays for."""
         part = self._part(role)
         longest = part.options.max_tokens or max_tokens
-        rooms: list[int] = []
+        context = await self.context(part, final=final)
+        rooms = [] if context is None else [context - longest]
         if final:
+            price = self.models.price(part.spec)
             paid = self.ledger.room(
-                model=part.spec.text,
-                max_tokens_out=longest,
-                price=self.models.price(part.spec),
-                final=True,
+                model=part.spec.text, max_tokens_out=longest, price=price, final=True
             )
             rooms += [] if paid is None else [paid]
-        context = await self.context(part, final=final)
-        rooms += [] if context is None else [context - longest]
         if not rooms:
             return None
         told = 0
@@ -259,9 +265,6 @@ class Asker:
             told -= await self.counted(part, bare)
         return max(0, min(rooms) - told - _MARGIN)
 
-    async def count(self, role: Role, messages: Sequence[Message]) -> int:
-        return await self.counted(self._part(role), messages)
-
     @overload
     async def ask(
         self,
@@ -270,26 +273,12 @@ class Asker:
         schema: type[T],
         *,
         node: str,
-        max_tokens: int = 512,
-        stop: tuple[str, ...] = (),
-        temperature: float | None = None,
-        on_text: Callable[[str], None] | None = None,
-        final: bool = False,
+        **options: Unpack[Options],
     ) -> Reply[T]: ...
 
     @overload
     async def ask(
-        self,
-        role: Role,
-        messages: Sequence[Message],
-        schema: None = None,
-        *,
-        node: str,
-        max_tokens: int = 512,
-        stop: tuple[str, ...] = (),
-        temperature: float | None = None,
-        on_text: Callable[[str], None] | None = None,
-        final: bool = False,
+        self, role: Role, messages: Sequence[Message], *, node: str, **options: Unpack[Options]
     ) -> Reply[None]: ...
 
     async def ask(
@@ -299,22 +288,15 @@ class Asker:
         schema: type[Any] | None = None,
         *,
         node: str,
-        max_tokens: int = 512,
-        stop: tuple[str, ...] = (),
-        temperature: float | None = None,
-        on_text: Callable[[str], None] | None = None,
-        final: bool = False,
+        **options: Unpack[Options],
     ) -> Reply[Any]:
         """One reply: text, or with a schema an object of it in `value`.
 
-        `on_text` hears a text reply as it is written, as a preview (after a failed try it hears
-        nothing more, and JSON never): `Reply.text` is what counts. `temperature` takes the place of
-        the role's own.
         Raises ContextOverflow before anything is sent, BudgetExceeded, ModelUnavailable after the
-        retries, UnusableReply after one correction, or another ModelError; nothing else. A
-        `final` call may use what the ledger has set aside.
+        retries, UnusableReply after one correction, or another ModelError; nothing else.
         """
         part = self._part(role)
+        temperature = options.get("temperature")
         if temperature is not None:
             part = replace(part, options=replace(part.options, temperature=temperature))
         exchange = Exchange(
@@ -324,10 +306,10 @@ class Asker:
             messages=tuple(messages),
             form=Form(schema) if schema is not None else None,
             node=node,
-            max_tokens=part.options.max_tokens or max_tokens,
-            stop=stop,
-            final=final,
-            on_text=on_text,
+            max_tokens=part.options.max_tokens or options.get("max_tokens", 512),
+            stop=options.get("stop", ()),
+            final=options.get("final", False),
+            on_text=options.get("on_text"),
             calls=Calls(self.run, self.journal, self.visit),
         )
         usage = CallUsage(node=node, role=part.role, model=part.spec.text)
@@ -391,7 +373,7 @@ class _Made:
     """Under which the journal keeps the reply."""
     paid: Reservation | CallUsage
     """What it took, where the journal had the reply already: an earlier part of the run paid."""
-    retries: int
+    retries: int = 0
 
 
 @dataclass(slots=True)
@@ -413,7 +395,7 @@ class Exchange:
     heard: bool = False
 
     async def run(self) -> Reply[Any]:
-        """The first usable reply."""
+        """The first usable reply, after at most one correction."""
         modes: list[OutputMode] = ["text"]
         if self.form is not None:
             modes = list(self.asker.models.modes(self.part))
@@ -422,25 +404,24 @@ class Exchange:
             return self._read(made)
         except Misread as misread:
             problem = misread
-        messages = corrected(
-            self.messages,
-            without_thoughts(made.result.text),
-            str(problem),
-            self.form.text if self.form else None,
-            cut_off=made.result.finish == "length",
-        )
+        said = without_thoughts(made.result.text)
+        schema = self.form.text if self.form else None
+        cut_off = made.result.finish == "length"
+        messages = corrected(self.messages, said, str(problem), schema, cut_off=cut_off)
         # A server that answers with prose where JSON was demanded ignores the mode.
         if modes[0] in {"json_schema", "tool"} and "{" not in made.result.text:
             modes = modes[-1:]
         try:
-            made = await self._ask(messages, modes)
-            return self._read(made)
-        except Misread as misread:
-            raise self._unusable(misread) from misread
-        except (ContextOverflow, BudgetExceeded) as refused:
+            return self._read(await self._ask(messages, modes))
+        except (Misread, ContextOverflow, BudgetExceeded) as refused:
             if isinstance(refused, BudgetExceeded) and refused.reason == "deadline":
                 raise
-            raise self._unusable(problem) from refused  # no room or money for a correction
+            # Without room or money for a correction the first problem stands.
+            last = refused if isinstance(refused, Misread) else problem
+            raise UnusableReply(
+                f"{self.chat.spec!r} gave {self.node} a reply that cannot be used: {last}",
+                hint="A larger model may do better; `secondlook models probe` measures this one.",
+            ) from refused
 
     async def _ask(self, messages: tuple[Message, ...], modes: list[OutputMode]) -> _Made:
         """In the best mode that the server does; what it refuses is not tried again."""
@@ -470,18 +451,10 @@ class Exchange:
                 raise Misread("it is empty")
             parse_failures = 0
         finally:
-            self._settle(made, parse_failures=parse_failures)
-        return Reply(text, value, made.result.finish, _sum(self.spent))
+            self._settle(made, parse_failures)
+        return Reply(text, value, made.result.finish, summed(self.spent))
 
-    def _unusable(self, problem: Misread) -> UnusableReply:
-        return UnusableReply(
-            f"{self.chat.spec!r} gave {self.node} a reply that cannot be used: {problem}",
-            hint="A larger model may do better; `secondlook models probe` measures this one.",
-        )
-
-    async def _made(  # noqa: C901
-        self, prompt: tuple[Message, ...], mode: OutputMode
-    ) -> _Made:
+    async def _made(self, prompt: tuple[Message, ...], mode: OutputMode) -> _Made:
         """Ask until there is a reply, as often as settings and deadline allow."""
         options = self.part.options
         key = self.calls.key(  # everything that shapes the reply
@@ -497,21 +470,14 @@ class Exchange:
             list(self.stop),
         )
         if (known := self.calls.reply(key)) is not None:
-            result = ChatResult(
-                text=known.text,
-                finish=known.finish,
-                tokens_in=known.tokens_in,
-                tokens_out=known.tokens_out,
-                tokens_cached=known.tokens_cached,
-                seconds=known.seconds,
-            )
-            return _Made(result, prompt, key, known.usage, 0)
+            result = ChatResult(known.text, known.finish, known.tokens_in, known.tokens_out)
+            return _Made(result, prompt, key, known.usage)
         if self.calls.refusal(key, ModeRefused.__name__):
             raise ModeRefused(f"{self.chat.spec!r} has refused this form of reply before")
         tokens_in: int | None = None
         failed: ModelUnavailable | None = None
         for turn in range(options.retries + 1):
-            if failed is not None and not await self._may_wait(failed, turn):
+            if failed is not None and not (failed.retryable and await self._may_wait(failed, turn)):
                 break
             try:
                 if tokens_in is None:
@@ -523,13 +489,10 @@ class Exchange:
                 break  # it failed, and there is no budget for another try
             except ModelUnavailable as error:
                 failed = error
-                if not error.retryable:
-                    break
-        if failed is None:
-            raise AssertionError  # there is at least one turn, and it returns or raises
+        assert failed is not None  # noqa: S101  # there is at least one turn
         raise failed
 
-    def _settle(self, made: _Made, *, parse_failures: int) -> None:
+    def _settle(self, made: _Made, parse_failures: int) -> None:
         """Pay, and keep the reply before anybody acts on it, of use or not."""
         if isinstance(made.paid, CallUsage):
             self.spent.append(made.paid)
@@ -551,10 +514,9 @@ class Exchange:
         self.calls.keep(made.key, JournalEntry.of(usage, result.text, finish=result.finish))
 
     async def _fitting(self, prompt: tuple[Message, ...]) -> int:
-        tokens = ceil(
-            await counted(self.chat, prompt, self._timeout()) * self.asker.each(self.part)
-        )
-        context = await self.asker.context(self.part, final=self.final)
+        asker = self.asker
+        tokens = ceil(await counted(self.chat, prompt, self._timeout()) * asker.each(self.part))
+        context = await asker.context(self.part, final=self.final)
         if context is not None and tokens + self.max_tokens > context:
             raise ContextOverflow(
                 f"{self.node}: a prompt of {tokens:,} tokens and a reply of {self.max_tokens:,} do "
@@ -577,13 +539,9 @@ class Exchange:
     async def _once(
         self, key: str, prompt: tuple[Message, ...], mode: OutputMode, tokens_in: int, retries: int
     ) -> _Made:
-        ledger, options = self.asker.ledger, self.part.options
-        who: dict[str, Any] = {
-            "node": self.node,
-            "role": self.part.role,
-            "model": self.part.spec.text,
-        }
-        price = self.asker.models.price(self.part.spec)
+        ledger, options, spec = self.asker.ledger, self.part.options, self.part.spec
+        who: dict[str, Any] = {"node": self.node, "role": self.part.role, "model": spec.text}
+        price = self.asker.models.price(spec)
         reserved = ledger.reserve(
             **who,
             tokens_in=tokens_in,
@@ -592,13 +550,12 @@ class Exchange:
             final=self.final,
         )
         # What a call takes of which nothing more is ever heard: it was read, as far as we know.
-        cost = price.of(tokens_in=tokens_in, tokens_out=0) if price else None
         expected = CallUsage(
             **who,
             calls=1,
             tokens_in=tokens_in,
             characters_in=characters(prompt),
-            cost=None if cost is None else float(cost),
+            cost=float(price.of(tokens_in=tokens_in, tokens_out=0)) if price else None,
             retries=retries,
         )
         sent = self.calls.send(key, expected, reserved)
@@ -666,16 +623,3 @@ class Exchange:
         allowed = self.part.options.timeout
         left = self.asker.ledger.remaining_seconds(final=self.final)
         return allowed if left is None else min(allowed, left)
-
-
-def _sum(calls: list[CallUsage]) -> CallUsage:
-    """What one reply took, its failed tries included."""
-    last = calls[-1]
-    summed: dict[str, Any] = {
-        name: sum(getattr(call, name) for call in calls)
-        for name in CallUsage.model_fields.keys() - {"node", "role", "model", "cost"}
-    }
-    costs = [call.cost for call in calls]
-    known = [cost for cost in costs if cost is not None]
-    cost = sum(known) if len(known) == len(costs) else None
-    return CallUsage(node=last.node, role=last.role, model=last.model, cost=cost, **summed)

@@ -41,7 +41,6 @@ _SECONDS_TO_SEARCH = 3.0
 _DEEPEST = 6
 _MOST_FILES = 50
 _MAGIC = b"GGUF"
-_LATER_PARTS = "-of-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +72,14 @@ class GgufFile:
 
 
 def extras() -> list[Extra]:
+    def found(package: str) -> str | None:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            return None
+
     return [
-        Extra(name, {package: _version(package) for package in packages})
+        Extra(name, {package: found(package) for package in packages})
         for name, packages in EXTRAS.items()
     ]
 
@@ -95,36 +100,48 @@ def find_ollama(address: str | None = None) -> OllamaFound:
     return OllamaFound(address, tuple(sorted(names)))
 
 
-def find_gguf(folders: list[Path] | None = None) -> list[GgufFile]:
+def find_gguf() -> list[GgufFile]:
     """Model files in the usual places, within a few seconds however large those are."""
-    ends = time.monotonic() + _SECONDS_TO_SEARCH
-    found: dict[Path, GgufFile] = {}
-    for folder in gguf_folders() if folders is None else folders:
-        # The current folder may be the root of a disk: only it itself is looked at.
-        for path in _walk(folder, 0 if folder == Path.cwd() else _DEEPEST, ends):
-            real = path
-            with contextlib.suppress(OSError, RuntimeError):
-                real = (
-                    path.resolve()
-                )  # caches keep a model once and point at it from several places
-            if len(found) < _MOST_FILES and real not in found and is_gguf(real):
-                found[real] = GgufFile(str(path), real.stat().st_size)
-    return list(found.values())
-
-
-def gguf_folders() -> list[Path]:
     home, here = Path.home(), Path.cwd()
     hub = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
-    cache = os.environ.get("HF_HOME")
-    return [
+    folders = [
         here,
         here / "models",
         here / ".cache" / "models",
         home / "models",
         home / ".cache" / "lm-studio" / "models",
         home / ".lmstudio" / "models",
-        Path(hub) if hub else Path(cache or home / ".cache" / "huggingface") / "hub",
+        Path(hub or Path(os.environ.get("HF_HOME") or home / ".cache" / "huggingface") / "hub"),
     ]
+    ends = time.monotonic() + _SECONDS_TO_SEARCH
+    found: dict[Path, GgufFile] = {}
+    for folder in folders:
+        # The current folder may be the root of a disk: only it itself is looked at.
+        for path in _walk(folder, 0 if folder == here else _DEEPEST, ends):
+            real = path
+            with contextlib.suppress(OSError, RuntimeError):  # caches point at a model repeatedly
+                real = path.resolve()
+            if len(found) < _MOST_FILES and real not in found and is_gguf(real):
+                found[real] = GgufFile(str(path), real.stat().st_size)
+    return list(found.values())
+
+
+def _walk(folder: Path, depth: int, ends: float) -> Iterator[Path]:
+    """Files that end in .gguf, down to a depth; of a model in parts the first."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        if time.monotonic() > ends:
+            return
+        name = entry.name.casefold()
+        if name.endswith(".gguf") and ("-of-" not in name or "-00001-of-" in name):
+            yield Path(entry.path)
+        elif depth:
+            with contextlib.suppress(OSError):
+                if entry.is_dir(follow_symlinks=False):
+                    yield from _walk(Path(entry.path), depth - 1, ends)
 
 
 def is_gguf(path: Path) -> bool:
@@ -149,90 +166,53 @@ def asked(url: str) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-def _version(package: str) -> str | None:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return None
-
-
-def _walk(folder: Path, depth: int, ends: float) -> Iterator[Path]:
-    """Files that end in .gguf, down to a depth; of a model in parts the first."""
-    try:
-        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
-    except OSError:
-        return
-    for entry in entries:
-        if time.monotonic() > ends:
-            return
-        name = entry.name.casefold()
-        if name.endswith(".gguf") and (_LATER_PARTS not in name or "-00001-of-" in name):
-            yield Path(entry.path)
-        elif depth:
-            with contextlib.suppress(OSError):
-                if entry.is_dir(follow_symlinks=False):
-                    yield from _walk(Path(entry.path), depth - 1, ends)
-
-
-# Whether a configured model could be asked right now, as far as can be told from here.
-
-
 @dataclass(frozen=True, slots=True)
 class Fitness:
-    fit: bool
+    """Whether a configured model could be asked right now, as far as can be told from here."""
+
     said: str
     fix: str | None = None
 
+    @property
+    def fit(self) -> bool:
+        return self.fix is None
 
-def fitness(spec: ModelSpec) -> Fitness:
+
+def fitness(spec: ModelSpec) -> Fitness:  # noqa: PLR0911
     """Looks only; nothing is loaded, and nobody outside this machine is asked."""
     if not spec.named:
-        return Fitness(fit=True, said="no model: answers are extracted from the passages")
-    wrong = _gguf(spec) if spec.provider == "gguf" else _packages(spec)
-    if wrong is not None:
-        return Fitness(fit=False, said=wrong[0], fix=wrong[1])
+        return Fitness("no model: answers are extracted from the passages")
     if spec.provider == "gguf":
-        return Fitness(fit=True, said="its file is there")
-    return _served(spec)
-
-
-def _gguf(spec: ModelSpec) -> tuple[str, str] | None:
-    engine = next(extra for extra in extras() if extra.name == "gguf")
-    if not engine.installed:
-        return "the engine for GGUF files is missing", engine.command
-    if not spec.path.is_file():
-        fix = "give the path of a .gguf file; `secondlook doctor` lists those found"
-        return f"there is no file {str(spec.path)!r}", fix
-    return None if is_gguf(spec.path) else (f"{str(spec.path)!r} is no GGUF file", "fetch it again")
-
-
-def _packages(spec: ModelSpec) -> tuple[str, str] | None:
+        engine = next(extra for extra in extras() if extra.name == "gguf")
+        if not engine.installed:
+            return Fitness("the engine for GGUF files is missing", engine.command)
+        if not spec.path.is_file():
+            fix = "give the path of a .gguf file; `secondlook doctor` lists those found"
+            return Fitness(f"there is no file {str(spec.path)!r}", fix)
+        if not is_gguf(spec.path):
+            return Fitness(f"{str(spec.path)!r} is no GGUF file", "fetch it again")
+        return Fitness("its file is there")
     package = PACKAGES[spec.provider]
-    for module in ("langchain", package.replace("-", "_")):
-        if find_spec(module) is None:
-            return f"the package {package} is missing", install_hint(spec.provider)
-    return None
+    if any(find_spec(name) is None for name in ("langchain", package.replace("-", "_"))):
+        return Fitness(f"the package {package} is missing", install_hint(spec.provider))
+    return _served(spec)
 
 
 def _served(spec: ModelSpec) -> Fitness:  # noqa: PLR0911
     address = spec.base_url
-    if spec.provider == "ollama":
-        if spec.address is not None and not is_loopback(spec.address):
-            return Fitness(fit=True, said=f"configured; {spec.address} is not asked from here")
+    if spec.provider == "ollama" and (spec.address is None or is_loopback(spec.address)):
         found = find_ollama(spec.address).models
         if found is None:
-            start = "start it: ollama serve"
-            return Fitness(fit=False, said=f"no Ollama answers at {address}", fix=start)
+            return Fitness(f"no Ollama answers at {address}", "start it: ollama serve")
         if (spec.model if ":" in spec.model else f"{spec.model}:latest") not in found:
-            pull = f"ollama pull {spec.model}"
-            return Fitness(fit=False, said=f"Ollama has no {spec.model!r}", fix=pull)
-        return Fitness(fit=True, said=f"Ollama at {address} has it")
+            return Fitness(f"Ollama has no {spec.model!r}", f"ollama pull {spec.model}")
+        return Fitness(f"Ollama at {address} has it")
     if address and is_loopback(address):
         if asked(f"{address}/models") is not None:
-            return Fitness(fit=True, said=f"{address} answers")
+            return Fitness(f"{address} answers")
         start = "start the server; OpenAI-compatible addresses mostly end in /v1"
-        return Fitness(fit=False, said=f"nobody answers at {address}", fix=start)
+        return Fitness(f"nobody answers at {address}", start)
     variable = KEY_VARIABLES.get(spec.provider)
     if variable and not address and not os.environ.get(variable, "").strip():
-        return Fitness(fit=False, said=f"{variable} is not set", fix=f"set {variable}")
-    return Fitness(fit=True, said="configured; the provider is not asked from here")
+        return Fitness(f"{variable} is not set", f"set {variable}")
+    return Fitness("configured; the provider is not asked from here")

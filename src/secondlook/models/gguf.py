@@ -34,18 +34,16 @@ from secondlook.processes import APART
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-# A model in a GGUF file as a chat model: counted, constrained, streamed, and stoppable.
-
 DEFAULT_CONTEXT_TOKENS = 8192
 """More than our prompts need; the memory that a context takes grows with it."""
+_JOIN_SECONDS = 5.0
 
 
 class GgufChat:
     """Runs in a worker process that all chats with the same file share. Calls queue up.
 
     A cancelled or overdue call kills that process, because reading a prompt cannot be
-    interrupted; the next call starts it again. `on_queue` is told how many calls are ahead of
-    one that has to wait, and 0 when its turn has come.
+    interrupted; the next call starts it again.
     """
 
     local = True
@@ -56,29 +54,23 @@ class GgufChat:
         *,
         context_tokens: int | None = None,
         threads: int | None = None,
-        on_queue: Callable[[int], None] | None = None,
     ) -> None:
         """Without `threads` it uses all cores that this process may use."""
         self.spec = f"gguf:{os.fspath(path)}"
-        self.on_queue = on_queue
         self._path = Path(path).expanduser().absolute()
-        self._launch = Launch(
-            path=str(self._path),
-            context_tokens=context_tokens or DEFAULT_CONTEXT_TOKENS,
-            threads=threads or available_cores(),
-        )
+        if threads is None:  # a container or a batch system may have limited the cores
+            limited = hasattr(os, "sched_getaffinity")
+            threads = len(os.sched_getaffinity(0)) if limited else os.cpu_count() or 1
+        context = context_tokens or DEFAULT_CONTEXT_TOKENS
+        self._launch = Launch(str(self._path), context, threads)
         self._engine = lease(self._launch)
         self._give_back = weakref.finalize(self, give_back, self._launch)
 
     @property
-    def waiting(self) -> int:
-        """Calls in line for this model, whoever made them, without the one being served."""
-        return self._engine.waiting
-
-    @property
     def worker_pid(self) -> int | None:
         """The process that holds the model; None while there is none."""
-        return self._engine.pid
+        process = self._engine.process
+        return process.pid if process is not None and process.is_usable else None
 
     async def complete(
         self, request: ChatRequest, on_text: Callable[[str], None] | None = None
@@ -102,15 +94,9 @@ class GgufChat:
             "schema": None if request.mode == "prompted" else request.schema,
         }
         reply = await self._call(message, passed_on, request.timeout)
-        return ChatResult(
-            text=reply["text"],
-            finish=reply["finish"],
-            tokens_in=reply["tokens_in"],
-            tokens_out=reply["tokens_out"],
-            tokens_cached=reply["tokens_cached"],
-            seconds=time.monotonic() - started,
-            first_token_seconds=first[0] if first else None,
-        )
+        del reply["kind"]
+        seconds = time.monotonic() - started
+        return ChatResult(**reply, seconds=seconds, first_token_seconds=first[0] if first else None)
 
     async def count(self, messages: Sequence[Message]) -> int:
         """Exact: the model's own template and tokenizer."""
@@ -126,7 +112,7 @@ class GgufChat:
         """Ends the worker unless another chat uses it."""
         await asyncio.to_thread(self._give_back)
 
-    async def _call(  # noqa: C901
+    async def _call(
         self,
         message: dict[str, Any],
         on_text: Callable[[str], None] | None = None,
@@ -150,26 +136,19 @@ class GgufChat:
                     arrived = await arrivals.get()
                     if isinstance(arrived, ModelError):
                         raise arrived  # noqa: TRY301
-                    if arrived["kind"] == "text":
-                        if on_text is not None:
-                            on_text(arrived["text"])
-                    elif arrived["kind"] == "queued":
-                        if self.on_queue is not None:
-                            self.on_queue(arrived["ahead"])
-                    else:
+                    if arrived["kind"] != "text":
                         return arrived
+                    if on_text is not None:
+                        on_text(arrived["text"])
         except BaseException as error:
             self._engine.abandon(job)
             if isinstance(error, TimeoutError) and deadline.expired():
-                raise overdue(self.spec, seconds or 0.0, job.ahead) from error
+                raise ModelTimeout(
+                    f"the model {self.spec!r} did not answer within {seconds:g} s",
+                    hint="Allow more time (models.options, all.timeout=SECONDS), or use a smaller "
+                    "model.",
+                ) from error
             raise
-
-
-def available_cores() -> int:
-    """Cores that this process may use, which a container or a batch system may have limited."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def _plain(messages: Sequence[Message]) -> list[dict[str, str]]:
@@ -178,8 +157,6 @@ def _plain(messages: Sequence[Message]) -> list[dict[str, str]]:
 
 # One model's worker process and the line of calls that wait for it.
 
-_JOIN_SECONDS = 5.0
-
 
 @dataclass(eq=False, slots=True)
 class Job:
@@ -187,37 +164,24 @@ class Job:
 
     message: dict[str, Any]
     deliver: Callable[[dict[str, Any] | ModelError], None]
-    ahead: int = 0
-    """Calls that are served before this one."""
     is_abandoned: bool = False
 
 
 class Engine:
     def __init__(self, launch: Launch) -> None:
+        self.line: deque[Job] = deque()
+        self.process: WorkerProcess | None = None
         self._launch = launch
         self._changed = threading.Condition()
-        self._line: deque[Job] = deque()
         self._current: Job | None = None
-        self._process: WorkerProcess | None = None
         self._thread: threading.Thread | None = None
         self._is_closed = False
-
-    @property
-    def waiting(self) -> int:
-        """Calls in line, without the one that is being served."""
-        return len(self._line)
-
-    @property
-    def pid(self) -> int | None:
-        process = self._process
-        return process.pid if process is not None and process.is_usable else None
 
     def submit(self, job: Job) -> None:
         with self._changed:
             if self._is_closed:
                 raise closed(self._launch.spec)
-            self._line.append(job)
-            self._tell_places()
+            self.line.append(job)
             if self._thread is None:
                 self._thread = threading.Thread(target=self._work, daemon=True)
                 self._thread.start()
@@ -227,31 +191,23 @@ class Engine:
         """Nobody waits for it any more: it leaves the line, or the work on it is killed."""
         with self._changed:
             job.is_abandoned = True
-            if job in self._line:
-                self._line.remove(job)
-                self._tell_places()
-            elif job is self._current and self._process is not None:
-                self._process.kill()
+            if job in self.line:
+                self.line.remove(job)
+            elif job is self._current and self.process is not None:
+                self.process.kill()
 
     def close(self) -> None:
         """Ends the process, busy or not. Safe to call twice."""
         with self._changed:
             self._is_closed = True
-            while self._line:
-                self._line.popleft().deliver(closed(self._launch.spec))
-            if self._current is not None and self._process is not None:
-                self._process.kill()
+            while self.line:
+                self.line.popleft().deliver(closed(self._launch.spec))
+            if self._current is not None and self.process is not None:
+                self.process.kill()
             self._changed.notify()
             thread = self._thread
         if thread is not None and thread is not threading.current_thread():
             thread.join(_JOIN_SECONDS)
-
-    def _tell_places(self) -> None:
-        ahead = 0 if self._current is None else 1
-        for place, job in enumerate(self._line, ahead):
-            job.ahead = place
-            if place:
-                job.deliver({"kind": "queued", "ahead": place})
 
     def _work(self) -> None:
         while (job := self._take()) is not None:
@@ -269,26 +225,20 @@ class Engine:
 
     def _take(self) -> Job | None:
         with self._changed:
-            while not self._line:
-                if self._is_closed:
-                    return None
-                self._changed.wait()
-            self._current = self._line.popleft()
-            self._current.ahead = 0
-            self._current.deliver({"kind": "queued", "ahead": 0})
-            self._tell_places()
+            self._changed.wait_for(lambda: self.line or self._is_closed)
+            self._current = self.line.popleft() if self.line else None
             return self._current
 
     def _broken(self, error: Exception) -> ModelUnavailable:
         with self._changed:
-            process, self._process = self._process, None
+            process, self.process = self.process, None
         if process is None:
             return ModelUnavailable(f"cannot start the model {self._launch.spec!r}: {error}")
         death = process.died()
         return closed(self._launch.spec) if self._is_closed else death
 
     def _ready_process(self, job: Job) -> WorkerProcess:
-        process = self._process
+        process = self.process
         if process is not None and process.is_usable:
             return process
         self._end_process()
@@ -300,7 +250,7 @@ class Engine:
         with self._changed:  # so that whoever abandons the job finds the process to kill
             if job.is_abandoned or self._is_closed:
                 raise closed(self._launch.spec)
-            process = self._process = WorkerProcess(self._launch)
+            process = self.process = WorkerProcess(self._launch)
         try:
             process.converse(asdict(self._launch), lambda _: None)
         except ModelError:
@@ -310,7 +260,7 @@ class Engine:
 
     def _end_process(self) -> None:
         with self._changed:
-            process, self._process = self._process, None
+            process, self.process = self.process, None
         if process is not None:
             process.end()
 
@@ -397,8 +347,8 @@ class WorkerProcess:
         self, message: dict[str, Any], on_piece: Callable[[dict[str, Any]], None]
     ) -> dict[str, Any]:
         """The result; pieces of text are passed on as they come. EOFError when the worker died."""
-        if self._process.stdin is None or self._process.stdout is None:
-            raise EOFError
+        assert self._process.stdin is not None  # noqa: S101
+        assert self._process.stdout is not None  # noqa: S101
         self._logged = self._log.seek(0, os.SEEK_END)
         send(self._process.stdin, message)
         while (reply := receive(self._process.stdout)).get("kind") == "text":
@@ -444,38 +394,38 @@ class WorkerProcess:
         return status
 
     def died(self) -> ModelUnavailable:
-        """What its sudden end means to whoever was waiting for it."""
+        """What its sudden end means to the caller that was waiting for it."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_LEAVE_SECONDS)
         complaint = self._complaint()
-        return died(self._launch.spec, self.end(), complaint)
+        status = self.end()
+        ending = f"exit status {status}"
+        if status < 0:
+            ending = f"signal {-status}"
+            with contextlib.suppress(ValueError):
+                ending = signal.Signals(-status).name
+        hint = "It is started again with the next call."
+        if ending == "SIGKILL":
+            hint = f"Most likely the machine ran out of memory; try a smaller model. {hint}"
+        told = f"the process of the model {self._launch.spec!r} died ({ending})"
+        return ModelUnavailable(f"{told}: {complaint}" if complaint else told, hint=hint)
 
 
-# Messages between a model's worker and us: JSON with its length in front.
-
-LENGTH = struct.Struct("<I")
+# Messages between a model's worker and us: JSON, one message a line.
 
 
 def send(stream: IO[bytes], message: dict[str, Any]) -> None:
-    body = json.dumps(message).encode("ascii")
-    stream.write(LENGTH.pack(len(body)) + body)
+    stream.write(json.dumps(message).encode("ascii") + b"\n")
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> dict[str, Any]:
     """The next message. Raises EOFError when the other side is gone."""
-    (length,) = LENGTH.unpack(_exactly(stream, LENGTH.size))
-    message = json.loads(_exactly(stream, length))
-    if not isinstance(message, dict):
-        raise ValueError(f"expected an object, got {message!r}")  # noqa: TRY004 - bad data, not a bug
-    return message
-
-
-def _exactly(stream: IO[bytes], count: int) -> bytes:
-    data = stream.read(count)
-    if len(data) < count:
+    line = stream.readline()
+    if not line.endswith(b"\n"):
         raise EOFError
-    return data
+    message: dict[str, Any] = json.loads(line)
+    return message
 
 
 # The head of a GGUF file, read by ourselves: what the model is before anything loads it.
@@ -608,40 +558,22 @@ class UnusableModel(ModelUnavailable):
     retryable = False
 
 
-def died(spec: str, status: int, log: str) -> ModelUnavailable:
-    """The worker ended in the middle of its work."""
-    told = f": {log}" if log else ""
-    ending = f"exit status {status}"
-    if status < 0:
-        ending = f"signal {-status}"
-        with contextlib.suppress(ValueError):
-            ending = signal.Signals(-status).name
-    hint = "It is started again with the next call."
-    if -status == getattr(signal, "SIGKILL", 9):
-        hint = f"Most likely the machine ran out of memory; try a smaller model. {hint}"
-    return ModelUnavailable(f"the process of the model {spec!r} died ({ending}){told}", hint=hint)
-
-
 def closed(spec: str) -> ModelUnavailable:
     return ModelUnavailable(f"the model {spec!r} was closed")
-
-
-def overdue(spec: str, seconds: float, ahead: int) -> ModelTimeout:
-    waited = f"; {ahead} other calls to it were still ahead" if ahead else ""
-    return ModelTimeout(
-        f"the model {spec!r} did not answer within {seconds:g} s{waited}",
-        hint="Allow more time (models.options, all.timeout=SECONDS), or use a smaller model.",
-    )
 
 
 def from_worker(spec: str, message: dict[str, Any]) -> ModelError:
     """The worker lives and says why it could not do what it was told."""
     why = str(message.get("why", "no reason given"))
+    reload = (
+        "The file may be damaged, or of a kind that this version of xllamacpp does not know: "
+        "fetch it again, or try another model."
+    )
     match message.get("reason"):
         case "overflow":
+            hint = "Use a model with a larger context, or less evidence (answer.k)."
             return ContextOverflow(
-                f"the prompt does not fit into the model {spec!r}: {why}",
-                hint="Use a model with a larger context, or less evidence (answer.k).",
+                f"the prompt does not fit into the model {spec!r}: {why}", hint=hint
             )
         case "schema":
             return UnusableReply(f"the model {spec!r} cannot be held to this JSON schema: {why}")
@@ -650,10 +582,6 @@ def from_worker(spec: str, message: dict[str, Any]) -> ModelError:
                 f"the engine for GGUF models is unusable: {why}", hint=INSTALL_HINT
             )
         case "load":
-            return UnusableModel(
-                f"the model {spec!r} could not be loaded: {why}",
-                hint="The file may be damaged, or of a kind that this version of xllamacpp "
-                "does not know: fetch it again, or try another model.",
-            )
+            return UnusableModel(f"the model {spec!r} could not be loaded: {why}", hint=reload)
         case _:
             return ModelError(f"the model {spec!r} refused the request: {why}")

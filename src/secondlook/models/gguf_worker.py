@@ -26,8 +26,6 @@ from secondlook.processes import die_with_parent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-# llama.cpp with one model in it, as the worker process drives it.
-
 _PROMPT_CACHE_MIB = 512
 """Memory for the prompts of earlier calls; llama.cpp itself would take 8 GiB."""
 _COUNT_SECONDS = 120.0
@@ -43,7 +41,7 @@ class Refused(Exception):
 
 
 class Model:
-    """llama.cpp with one model in it."""
+    """llama.cpp with one model in it, as the worker process drives it."""
 
     def __init__(self, server: Any, api_key: str, marks: Iterable[str]) -> None:
         self._server = server
@@ -75,13 +73,29 @@ class Model:
     def complete(
         self, request: dict[str, Any], emit: Callable[[dict[str, Any]], None]
     ) -> dict[str, Any]:
-        reply = StreamedReply(emit)
-        body = completion_body(request, self._harmless(request["messages"]))
+        reply, schema = StreamedReply(emit), request.get("schema")
+        body: dict[str, Any] = {
+            "messages": self._harmless(request["messages"]),
+            "max_tokens": max(1, request["max_tokens"]),
+            "temperature": request["temperature"],
+            "stop": request["stop"],
+            "cache_prompt": True,
+            "stream": True,
+            "stream_options": {"include_usage": True},
+        }
+        if request.get("seed") is not None:
+            body["seed"] = request["seed"] & 0x7FFFFFFF
+        if schema is not None:
+            # A grammar for compact JSON: half the tokens, and no endless white space.
+            # `response_format` would do too, but lets small models indent for ever.
+            style = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
+            strict = json.dumps({**closed_objects(schema), "x-guidance": style})
+            body["grammar"] = f"%llguidance {{}}\nstart: %json {strict}"
         try:
             self._server.handle_chat_completions(body, reply.take)
         except (RuntimeError, ValueError, TypeError) as error:
             raise Refused("request", str(error)) from error
-        return reply.result(is_json=request.get("schema") is not None)
+        return reply.result(is_json=schema is not None)
 
     def _harmless(self, messages: list[dict[str, str]]) -> list[dict[str, str]]:
         return [
@@ -146,33 +160,6 @@ def harmless(content: str, marks: re.Pattern[str] | None) -> str:
     if marks is None:
         return encodable
     return marks.sub(lambda mark: f"{mark[0][0]} {mark[0][1:]}", encodable)
-
-
-def completion_body(request: dict[str, Any], messages: list[dict[str, str]]) -> dict[str, Any]:
-    body: dict[str, Any] = {
-        "messages": messages,
-        "max_tokens": max(1, request["max_tokens"]),
-        "temperature": request["temperature"],
-        "stop": request["stop"],
-        "cache_prompt": True,
-        "stream": True,
-        "stream_options": {"include_usage": True},
-    }
-    if request.get("seed") is not None:
-        body["seed"] = request["seed"] & 0x7FFFFFFF
-    if request.get("schema") is not None:
-        body["grammar"] = json_grammar(request["schema"])
-    return body
-
-
-def json_grammar(schema: dict[str, Any]) -> str:
-    """A grammar for compact JSON: half the tokens, and no endless white space.
-
-    `response_format` would do too, but lets small models indent for ever.
-    """
-    style = {"whitespace_flexible": False, "item_separator": ", ", "key_separator": ": "}
-    strict = closed_objects(schema)
-    return "%llguidance {}\nstart: %json " + json.dumps({**strict, "x-guidance": style})
 
 
 def closed_objects(schema: Any) -> Any:
@@ -245,12 +232,24 @@ def _refusal(reply: dict[str, Any]) -> Refused:
 def main() -> None:
     """Entry point of the process; the first message says which model to load, and how."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide
-    inbox, outbox = _private_pipes()
+    # The pipes are ours alone; what llama.cpp prints goes nowhere, its errors to the log.
+    inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for descriptor in (0, 1):
+        os.dup2(nothing, descriptor)
     _confine()
     requests: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
     is_idle = threading.Event()
-    listener = threading.Thread(target=_listen, args=(inbox, requests, is_idle), daemon=True)
-    listener.start()
+
+    def listen() -> None:
+        with contextlib.suppress(EOFError, OSError, ValueError):
+            while True:
+                requests.put(receive(inbox))
+        if not is_idle.is_set():
+            os._exit(0)  # the parent is gone; nobody waits for what is being made
+        requests.put(None)
+
+    threading.Thread(target=listen, daemon=True).start()
     launch = requests.get()
     if launch is None:
         return
@@ -261,16 +260,6 @@ def main() -> None:
         return
     send(outbox, {"kind": "ready", "context_tokens": model.context_tokens})
     serve(model, requests.get, outbox, is_idle)
-
-
-def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """Keeps the pipes to itself; what llama.cpp prints goes nowhere, its errors to the log."""
-    inbox = os.fdopen(os.dup(0), "rb")
-    outbox = os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1):
-        os.dup2(nothing, descriptor)
-    return inbox, outbox
 
 
 def _confine() -> None:
@@ -284,19 +273,6 @@ def _confine() -> None:
         die_with_parent()
         with contextlib.suppress(OSError):
             Path("/proc/self/oom_score_adj").write_text("500", encoding="ascii")
-
-
-def _listen(
-    inbox: IO[bytes],
-    requests: queue.SimpleQueue[dict[str, Any] | None],
-    is_idle: threading.Event,
-) -> None:
-    with contextlib.suppress(EOFError, OSError, ValueError):
-        while True:
-            requests.put(receive(inbox))
-    if not is_idle.is_set():
-        os._exit(0)  # the parent is gone; nobody waits for what is being made
-    requests.put(None)
 
 
 def serve(

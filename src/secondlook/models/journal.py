@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 from secondlook.answer import CallUsage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from secondlook.models.prices import Reservation
 
@@ -151,11 +151,11 @@ class Calls:
 
     def refusal(self, key: str, kind: str) -> bool:
         """Whether a call was turned away for this reason: to send it again is no use."""
-        return any(entry is not None and entry.text == kind for _, entry in self._sendings(key))
+        return any(entry is not None and entry.text == kind for entry in self._failures(key))
 
     def send(self, key: str, expected: CallUsage, promised: Reservation | None = None) -> Sent:
         """Put down that it is sent, what it is expected to take, and at worst."""
-        before = [failure for _, failure in self._sendings(key)]
+        before = self._failures(key)
         failures = sum(failure is not None for failure in before)
         token = hashlib.sha256(f"{self.run} {key} {failures}".encode()).hexdigest()
         sending = f"{key}{_SENT}{len(before)}"
@@ -166,12 +166,12 @@ class Calls:
         """No reply comes of it; `entry` says why and what it took."""
         self.journal.put(f"{sent.key}{_FAILED}", replace(entry, state="failed"))
 
-    def _sendings(self, key: str) -> Iterator[tuple[str, JournalEntry | None]]:
-        """Each time that it was sent, with its failure if it had one."""
-        number = 0
-        while self.journal.get(sending := f"{key}{_SENT}{number}") is not None:
-            yield sending, self.journal.get(f"{sending}{_FAILED}")
-            number += 1
+    def _failures(self, key: str) -> list[JournalEntry | None]:
+        """For each time that it was sent, its failure if it had one."""
+        found: list[JournalEntry | None] = []
+        while self.journal.get(sending := f"{key}{_SENT}{len(found)}") is not None:
+            found.append(self.journal.get(f"{sending}{_FAILED}"))
+        return found
 
 
 def spent_on(rows: Iterable[tuple[str, JournalEntry]]) -> list[CallUsage]:

@@ -6,8 +6,11 @@ import re
 import tomllib
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cached_property
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from pydantic import ConfigDict, Field, TypeAdapter, ValidationError
 
 from secondlook.errors import SettingsError
 
@@ -17,10 +20,9 @@ if TYPE_CHECKING:
     from secondlook.models.specs import ModelSpec
     from secondlook.settings.sections import BudgetSettings
 
-# What a run may spend at most, what tokens cost, and leave to make one call: data only.
-
 NOTHING = Decimal(0)
 _PER = Decimal(1_000_000)
+Amount = Annotated[float, Field(ge=0, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +43,11 @@ class Caps:
 class Price:
     """US dollars per million tokens. `cached` is of input the provider had seen; None = as new."""
 
-    input: float
-    output: float
-    cached: float | None = None
+    __pydantic_config__ = ConfigDict(extra="forbid")
+
+    input: Amount
+    output: Amount
+    cached: Amount | None = None
 
     def of(self, *, tokens_in: int, tokens_out: int, tokens_cached: int = 0) -> Decimal:
         """`tokens_in` includes the cached ones."""
@@ -58,11 +62,10 @@ class Price:
 
     def worst(self, *, tokens_in: int, tokens_out: int) -> Decimal:
         """Where the cache costs more than it saves, all of it might have been cached."""
-        new, seen = (
+        return max(
             self.of(tokens_in=tokens_in, tokens_out=tokens_out, tokens_cached=cached)
             for cached in (0, tokens_in)
         )
-        return max(new, seen)
 
 
 class SetAside(NamedTuple):
@@ -110,7 +113,7 @@ def decimal(value: float) -> Decimal:
 
 
 FREE = Price(0.0, 0.0, 0.0)
-_KEYS = frozenset({"input", "output", "cached"})
+_TABLE = TypeAdapter(dict[str, Price])
 _DATED = re.compile(r"-(?:20\d{2}-?\d{2}-?\d{2}|latest)$")
 """`gpt-4o-2024-08-06`: a dated name costs what the plain one does, unless it is listed."""
 
@@ -120,64 +123,32 @@ class Prices:
 
     def __init__(self, own: Path | None = None) -> None:
         self._own = own
-        self._table: dict[str, Price] | None = None
 
     def of(self, spec: ModelSpec) -> Price | None:
         """None when unknown."""
         named = f"{spec.provider}:{spec.model}"
         for name in (spec.text, named, _DATED.sub("", named)):
             # At another address the same name may be another's offer, at another price.
-            if name in self._all() and (name == spec.text or spec.address is None):
-                return self._all()[name]
-        return FREE if _is_free(spec) else None
+            if name in self._table and (name == spec.text or spec.address is None):
+                return self._table[name]
+        hosted = spec.model.endswith(("-cloud", ":cloud")) or "ollama.com" in (spec.base_url or "")
+        return FREE if (spec.local or spec.provider == "ollama") and not hosted else None
 
-    def _all(self) -> dict[str, Price]:
-        if self._table is None:
-            ours = files("secondlook.models").joinpath("prices.toml").read_text("utf-8")
-            self._table = _table(tomllib.loads(ours), "prices.toml")
-            if self._own is not None:
-                self._table |= _table(_read(self._own), str(self._own))
-        return self._table
-
-
-def _is_free(spec: ModelSpec) -> bool:
-    """It runs on this machine, or on an Ollama of one's own."""
-    hosted = spec.model.endswith(("-cloud", ":cloud")) or "ollama.com" in (spec.base_url or "")
-    return (spec.local or spec.provider == "ollama") and not hosted
-
-
-def _read(file: Path) -> dict[str, Any]:
-    try:
-        return tomllib.loads(file.read_bytes().decode("utf-8-sig"))
-    except OSError as error:
-        raise SettingsError(
-            f"models.prices: {file} cannot be read: {error.strerror}",
-            hint="Give the path of a TOML file, or leave models.prices out.",
-        ) from error
-    except ValueError as error:  # TOML's and Unicode's errors are both of it
-        raise SettingsError(
-            f"models.prices: {file} is not valid TOML: {error}",
-            hint='Its form: ["provider:model"] and below it input, output and cached.',
-        ) from error
-
-
-def _table(content: dict[str, Any], place: str) -> dict[str, Price]:
-    return {name: _price(name, entry, place) for name, entry in content.items()}
-
-
-def _price(name: str, entry: Any, place: str) -> Price:
-    numbers = isinstance(entry, dict) and all(_is_amount(value) for value in entry.values())
-    if not numbers or not set(entry) <= _KEYS or not {"input", "output"} <= set(entry):
-        raise SettingsError(
-            f"models.prices: {place}: {name!r} is not a price",
-            hint=f'Write ["{name}"] and below it input = 0.15, output = 0.60 and, where it has '
-            "one, cached = 0.075: US dollars per million tokens.",
-        )
-    cached = entry.get("cached")
-    return Price(
-        float(entry["input"]), float(entry["output"]), None if cached is None else float(cached)
-    )
-
-
-def _is_amount(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and value >= 0
+    @cached_property
+    def _table(self) -> dict[str, Price]:
+        ours = files("secondlook.models").joinpath("prices.toml").read_text("utf-8")
+        table = _TABLE.validate_python(tomllib.loads(ours))
+        if self._own is None:
+            return table
+        try:
+            text = self._own.read_bytes().decode("utf-8-sig")
+            return table | _TABLE.validate_python(tomllib.loads(text))
+        except (OSError, ValueError) as error:
+            said = str(error)
+            if isinstance(error, ValidationError):
+                said = f"{error.errors()[0]['loc'][0]!r} is not a price"
+            raise SettingsError(
+                f"models.prices: {self._own} cannot be read: {said}",
+                hint='Write ["provider:model"] and below it input = 0.15, output = 0.60 and, where '
+                "it has one, cached = 0.075: US dollars per million tokens.",
+            ) from error

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
-import os
 import random
 import tempfile
 import time
@@ -31,7 +29,7 @@ from secondlook.models.specs import ladder
 from secondlook.settings.sections import APP_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Callable
 
     from secondlook.models.chat import Chat, ChatResult, OutputMode
     from secondlook.models.specs import ModelSpec
@@ -67,6 +65,13 @@ _SENTENCES = (
 )
 _TASK = "Describe the ship in this sentence as JSON with name, year, kind and ports."
 _COUNTING = "Count from 1 to 40 in words, separated by commas."
+SHORTEST = 256
+_REPLY = 24
+_IN_PROPORTION = 0.75
+_WORDS = ("amber", "birch", "coral", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty")
+_SUBJECTS = ("The harbour", "A lighthouse", "The north quay", "An old ferry", "The tide table")
+_VERBS = ("was painted", "was measured", "stood empty", "was repaired", "was described")
+_TIMES = ("in the spring", "before the storm", "twice a year", "after the war", "last week")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,30 +92,23 @@ class Prober:
     longest: int = _LONGEST
     _results: list[ChatResult] = field(default_factory=list)
     _done: int = 0
+    _ends: float = 0.0
+    _read: dict[int, int | None] = field(default_factory=dict)
+    """Tokens that the server says it read, by size of the prompt; None where it does not say."""
 
     async def run(self) -> Probe:
         started = time.monotonic()
         first, decode = await self._speed()
         rates = {mode: await self._json_rate(mode) for mode in ladder(self.spec)}
         declared = await self.chat.context_tokens()
-        sight = await look(
-            self.chat,
-            self._call,
-            longest=min(declared or self.longest, self.longest),
-            seconds=self.seconds,
-            on_size=lambda size: self._say(f"context: a prompt of {size:,} tokens"),
-        )
-        self._say("log probabilities")
+        seen, limit = await self._look(min(declared or self.longest, self.longest))
         return Probe(
             spec=self.spec.text,
             mode=best_mode(rates),
             json_rates={str(mode): rate for mode, rate in rates.items()},
-            context_tokens=sight.limit,
-            seen_tokens=sight.seen,
+            context_tokens=limit,
+            seen_tokens=seen,
             declared_tokens=declared,
-            logprobs=bool(await ask())
-            if (ask := getattr(self.chat, "has_logprobs", None))
-            else False,
             prefill_rate=self._prefill_rate(),
             decode_rate=decode,
             first_token_seconds=first,
@@ -155,6 +153,55 @@ class Prober:
                     return 0.0
         return valid / len(_SENTENCES)
 
+    async def _look(self, longest: int) -> tuple[int | None, int | None]:
+        """How much of a prompt the model really sees: a code word is put at the start of ever
+        longer ones. Returns tokens of the longest whose beginning came back, and those beyond
+        which the beginning was cut off (None where that was not met)."""
+        self._ends = time.monotonic() + self.seconds
+        sizes = [SHORTEST]
+        while sizes[-1] * 2 <= longest:
+            sizes.append(sizes[-1] * 2)
+        seen: int | None = None
+        for size in sizes if longest - sizes[-1] < SHORTEST else [*sizes, longest]:
+            self._say(f"context: a prompt of {size:,} tokens")
+            if await self._recalls(size, at_start=True):
+                seen = size
+                continue
+            # Too weak to tell, out of time, or it read everything and just did not remember.
+            now, then = self._read.get(size), self._read.get(seen or 0)
+            if seen is None or (now and then and now / then > _IN_PROPORTION * size / seen):
+                break
+            if await self._recalls(size, at_start=False):
+                middle = (seen + size) // 2  # the limit lies between: one more look halves it
+                return seen, middle if await self._recalls(middle, at_start=True) else seen
+            break
+        return seen, None
+
+    async def _recalls(self, size: int, *, at_start: bool) -> bool:
+        """Whether a code word comes back out of a prompt of about so many tokens."""
+        chance = random.Random(size * 2 + at_start)  # noqa: S311  # the same prompts every time
+        word = f"{chance.choice(_WORDS)}-{chance.randrange(100, 1000)}"
+        left = self._ends - time.monotonic()
+        if left <= 0:
+            return False
+        secret = f"The code word is {word}."
+        asked = "What is the code word? Reply with the code word alone."
+        empty, one, bare = [
+            await self.chat.count([Message("user", text)])
+            for text in ("", _sentence(chance), f"{secret} {asked}")
+        ]
+        many = max(0, (size - bare - _REPLY) // max(1, one - empty))
+        filler = [_sentence(chance) for _ in range(many)]
+        parts = [secret, *filler] if at_start else [*filler, secret]
+        prompt = (Message("user", f"{' '.join(parts)}\n\n{asked}"),)
+        try:
+            result = await self._call(ChatRequest(prompt, _REPLY, timeout=left))
+        except ModelError:  # refused or out of time: not seen
+            return False
+        reported = result.tokens_in != approximate_prompt(prompt)
+        self._read[size] = result.tokens_in if reported else None
+        return word in result.text.casefold()
+
     async def _call(self, request: ChatRequest) -> ChatResult:
         tokens = await self.chat.count(request.messages)
         stream = replies.Stream(longest_reply(request.max_tokens), None)
@@ -165,118 +212,20 @@ class Prober:
     def _prefill_rate(self) -> float | None:
         """By the longest prompt: short ones measure the overhead."""
         longest = max(self._results, key=lambda result: result.tokens_in)
-        fresh = longest.tokens_in - longest.tokens_cached
         if longest.tokens_in < SHORTEST // 2 or not longest.first_token_seconds:
             return None
-        return fresh / longest.first_token_seconds
+        return (longest.tokens_in - longest.tokens_cached) / longest.first_token_seconds
 
     def _say(self, said: str) -> None:
         self._done += 1
-        steps = 3 + len(ladder(self.spec)) * len(_SENTENCES) + 7
+        steps = 2 + len(ladder(self.spec)) * len(_SENTENCES) + 7
         self.on_progress(Progress(said, min(self._done, steps), steps))
 
 
 def best_mode(rates: dict[OutputMode, float | None]) -> OutputMode:
     """The first that is good enough, else the most reliable, the earlier of equals."""
-    known = {mode: rate for mode, rate in rates.items() if rate is not None}
-    for mode, rate in known.items():
-        if rate >= _GOOD_ENOUGH:
-            return mode
+    known = {mode: min(rate, _GOOD_ENOUGH) for mode, rate in rates.items() if rate is not None}
     return max(known, key=lambda mode: known[mode]) if known else "prompted"
-
-
-# How much of a prompt a model really sees: a code word is put at the start of ever longer ones.
-
-SHORTEST = 256
-_REPLY = 24
-_IN_PROPORTION = 0.75
-_WORDS = ("amber", "birch", "coral", "delta", "ember", "fjord", "grove", "heron", "inlet", "jetty")
-_SUBJECTS = ("The harbour", "A lighthouse", "The north quay", "An old ferry", "The tide table")
-_VERBS = ("was painted", "was measured", "stood empty", "was repaired", "was described")
-_TIMES = ("in the spring", "before the storm", "twice a year", "after the war", "last week")
-
-
-@dataclass(frozen=True, slots=True)
-class Sight:
-    seen: int | None
-    """Tokens of the longest prompt whose beginning was given back."""
-    limit: int | None
-    """Tokens beyond which the beginning was cut off; None where that was not met."""
-
-
-async def look(
-    chat: Chat,
-    complete: Callable[[ChatRequest], Awaitable[ChatResult]],
-    *,
-    longest: int,
-    seconds: float,
-    on_size: Callable[[int], None],
-) -> Sight:
-    """Double the prompt until the word is lost, the longest is reached or the time is over."""
-    ends = time.monotonic() + seconds
-    canary = _Canary(chat, complete, ends)
-    seen: int | None = None
-    for size in _sizes(longest):
-        on_size(size)
-        if await canary.sings(size, at_start=True):
-            seen = size
-            continue
-        # Too weak to tell, out of time, or it read everything and just did not remember.
-        if seen is None or canary.read_all(size, seen):
-            break
-        if await canary.sings(size, at_start=False):
-            middle = (seen + size) // 2  # the limit lies between: one more look halves the doubt
-            return Sight(seen, middle if await canary.sings(middle, at_start=True) else seen)
-        break
-    return Sight(seen, None)
-
-
-def _sizes(longest: int) -> list[int]:
-    sizes = [SHORTEST]
-    while sizes[-1] * 2 <= longest:
-        sizes.append(sizes[-1] * 2)
-    return sizes if longest - sizes[-1] < SHORTEST else [*sizes, longest]
-
-
-@dataclass(slots=True)
-class _Canary:
-    chat: Chat
-    complete: Callable[[ChatRequest], Awaitable[ChatResult]]
-    ends: float
-    _read: dict[int, int | None] = field(default_factory=dict)
-    """Tokens that the server says it read, by size of the prompt; None where it does not say."""
-
-    def read_all(self, size: int, before: int) -> bool:
-        """Whether the server reports to have read as much more as it was sent."""
-        now, then = self._read.get(size), self._read.get(before)
-        return bool(now and then and now / then > _IN_PROPORTION * size / before)
-
-    async def sings(self, size: int, *, at_start: bool) -> bool:
-        """Whether a code word comes back out of a prompt of about so many tokens."""
-        chance = random.Random(size * 2 + at_start)  # noqa: S311  # the same prompts every time
-        word = f"{chance.choice(_WORDS)}-{chance.randrange(100, 1000)}"
-        left = self.ends - time.monotonic()
-        if left <= 0:
-            return False
-        prompt = await self._prompt(size, word, chance, at_start=at_start)
-        request = ChatRequest((Message("user", prompt),), _REPLY, timeout=left)
-        try:
-            result = await self.complete(request)
-        except ModelError:  # refused or out of time: not seen
-            return False
-        reported = result.tokens_in != approximate_prompt(request.messages)
-        self._read[size] = result.tokens_in if reported else None
-        return word in result.text.casefold()
-
-    async def _prompt(self, size: int, word: str, chance: random.Random, *, at_start: bool) -> str:
-        secret = f"The code word is {word}."
-        asked = "What is the code word? Reply with the code word alone."
-        one = await self.chat.count([Message("user", _sentence(chance))])
-        none = await self.chat.count([Message("user", f"{secret} {asked}")])
-        each = max(1, one - await self.chat.count([Message("user", "")]))
-        filler = [_sentence(chance) for _ in range(max(0, (size - none - _REPLY) // each))]
-        parts = [secret, *filler] if at_start else [*filler, secret]
-        return f"{' '.join(parts)}\n\n{asked}"
 
 
 def _sentence(chance: random.Random) -> str:
@@ -323,7 +272,6 @@ class Probe:
     """The longest prompt whose beginning it gave back; None = of none, so nothing is known."""
     declared_tokens: int | None
     """As its server or file says."""
-    logprobs: bool
     prefill_rate: float | None
     """Tokens per second of reading."""
     decode_rate: float | None
@@ -350,19 +298,16 @@ def stored_probe(spec: ModelSpec) -> Probe | None:
     """None where it was never measured, or not by a version that measured the same."""
     try:
         content: dict[str, Any] = json.loads(_file(spec).read_text("utf-8"))
-        known = (content.pop("format", None), content.pop("identity", None))
-    except (OSError, ValueError, AttributeError, TypeError):
-        return None
-    if known != (_FORMAT, identity(spec)):
-        return None
-    for name in ("grading", "answer_grading"):
-        try:
-            content[name] = GradingFigures(**content.get(name))  # type: ignore[arg-type]
-        except TypeError:  # another version measured it otherwise
-            content[name] = None
-    try:
+        if (content.pop("format"), content.pop("identity")) != (_FORMAT, identity(spec)):
+            return None
+        content.pop("logprobs", None)  # an earlier version measured it
+        for name in ("grading", "answer_grading"):
+            try:
+                content[name] = GradingFigures(**content.get(name))  # type: ignore[arg-type]
+            except TypeError:  # another version measured it otherwise
+                content[name] = None
         return Probe(**content)
-    except TypeError:
+    except (OSError, ValueError, AttributeError, TypeError, LookupError):
         return None
 
 
@@ -370,15 +315,11 @@ def store_probe(spec: ModelSpec, probe: Probe) -> Path:
     file = _file(spec)
     file.parent.mkdir(parents=True, exist_ok=True)
     content = {"format": _FORMAT, "identity": identity(spec), **asdict(probe)}
-    handle, name = tempfile.mkstemp(dir=file.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as writing:
-            json.dump(content, writing, indent=2)
-        Path(name).replace(file)  # never half written
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
+    with tempfile.NamedTemporaryFile(
+        "w", encoding="utf-8", dir=file.parent, suffix=".tmp", delete=False
+    ) as writing:
+        json.dump(content, writing, indent=2)
+    Path(writing.name).replace(file)  # never half written
     return file
 
 

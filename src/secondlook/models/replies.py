@@ -1,11 +1,9 @@
-"""A reply against what was asked for: found, validated, or the reason why it is unusable."""
+"""Replies of models: one bounded call, its thoughts left out, and the object that was asked for."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
-import math
 import re
 import time
 from dataclasses import dataclass, replace
@@ -14,13 +12,7 @@ from typing import TYPE_CHECKING, Any, Generic, NoReturn
 from pydantic import TypeAdapter, ValidationError
 
 from secondlook.errors import ModelError, ModelTimeout, SecondlookError
-from secondlook.models.chat import (
-    ChatResult,
-    Message,
-    T,
-    approximate_tokens,
-    longest_reply,
-)
+from secondlook.models.chat import ChatResult, Message, T, approximate_tokens, longest_reply
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -58,7 +50,7 @@ class Form(Generic[T]):
         """The first object in the text that has the form. Raises `Misread`."""
         problem = "it holds no complete JSON object" if text.strip() else "it is empty"
         for found in objects(text):
-            if repeats_schema(found, self.schema):
+            if _repeats_schema(found, self.schema):
                 problem = "it repeats the schema instead of filling it in"
                 continue
             # Characters that are half a pair cannot be stored or sent on.
@@ -66,11 +58,17 @@ class Form(Generic[T]):
             try:
                 return Read(plain, self._adapter.validate_json(plain))
             except ValidationError as error:
-                problem = _in_words(error)
+                wrong = error.errors(include_url=False, include_input=False, include_context=False)
+                told = [
+                    f"{'.'.join(map(str, one['loc'])) or 'the object'}: {one['msg']}"
+                    for one in wrong[:_MOST_PROBLEMS]
+                ]
+                more = len(wrong) - len(told)
+                problem = "; ".join(told) + (f"; and {more} more" if more > 0 else "")
         raise Misread(problem)
 
 
-def repeats_schema(found: dict[str, Any], schema: dict[str, Any]) -> bool:
+def _repeats_schema(found: dict[str, Any], schema: dict[str, Any]) -> bool:
     """It is the schema, a part of it, or its descriptions and type names in place of values."""
     fields = schema.get("properties", {})
     if _SCHEMA_WORDS & (found.keys() - fields.keys()):
@@ -99,51 +97,41 @@ def _strings(value: Any, named: str | None = None) -> Iterator[str]:
             yield from _strings(item, named)
 
 
-def _in_words(error: ValidationError) -> str:
-    problems = error.errors(include_url=False, include_input=False, include_context=False)
-    told = [
-        f"{'.'.join(map(str, problem['loc'])) or 'the object'}: {problem['msg']}"
-        for problem in problems[:_MOST_PROBLEMS]
-    ]
-    more = len(problems) - len(told)
-    return "; ".join(told) + (f"; and {more} more" if more > 0 else "")
-
-
 # Objects in what a model said: JSON, and what models write when they mean JSON.
 
 _DEEPEST = 40
 _MOST_STARTS = 20
 """Places where an object may begin that are tried: a page of braces must not take minutes."""
-_MOST_QUOTES = 20_000
-"""Single quotes that are weighed whether they end something, over all places."""
 _LONGEST = 200_000
-_SPACE = re.compile(r"(?:\s|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
-_BARE = re.compile(r"[A-Za-z_$][\w$-]*")
-_NUMBER = re.compile(r"[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
-_WORDS: dict[str, Any] = {
-    "true": True,
-    "True": True,
-    "false": False,
-    "False": False,
-    "null": None,
-    "None": None,
-    "undefined": None,
-}
+_TOKEN = re.compile(
+    r"""
+    (?P<gap>\s+|//[^\n]*|/\*.*?\*/|\#[^\n]*)
+    |(?P<text>"(?:[^"\\]++|\\.)*+"|\u201c(?:[^\u201d\\]++|\\.)*+\u201d
+        # An apostrophe within single quotes ends nothing: what ends is followed by `, : } ]`.
+        |'(?:[^'\\]++|\\.|'(?!\s*[,:}\]]))*+')
+    |(?P<number>[-+]?(?:\d[\d_]*\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)
+    |(?P<key>[A-Za-z_$][\w$-]*(?=\s*:))
+    |(?P<word>true|True|false|False|null|None|undefined)\b
+    |(?P<mark>[{}\[\],:])
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+_WORDS = {"True": "true", "False": "false", "None": "null", "undefined": "null"}
+_ESCAPED = re.compile(r"\\(u[0-9a-fA-F]{4}|.)", re.DOTALL)
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
-_CLOSING = {'"': '"', "'": "'", "\u201c": "\u201d", "\u2018": "\u2019"}
-_SPECIAL = {mark: re.compile(rf"[\\{mark}]") for mark in _CLOSING.values()}
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(name)  # NaN and the infinities are not JSON
+
+
+_DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def objects(text: str) -> Iterator[dict[str, Any]]:
     """Every outermost object in the text, in order: as JSON where it is JSON, else as what was
     meant."""
-    text = text[:_LONGEST]
-    with contextlib.suppress(ValueError, RecursionError):
-        whole = _DECODER.decode(text.strip())
-        if isinstance(whole, dict):
-            yield whole
-            return
-    at, reader = 0, _Reader(text)
+    text, at = text[:_LONGEST], 0
     for _ in range(_MOST_STARTS):
         at = text.find("{", at)
         if at < 0:
@@ -152,11 +140,50 @@ def objects(text: str) -> Iterator[dict[str, Any]]:
             try:
                 found, at = _DECODER.raw_decode(text, at)
             except (ValueError, RecursionError):
-                found, at = reader.object(at, 0)
-        except _NotJson:
+                found, at = _meant(text, at)
+        except ValueError:
             at += 1
         else:
             yield found
+
+
+def _meant(text: str, at: int) -> tuple[dict[str, Any], int]:
+    """An object with other quotes, bare keys, comments or a comma too many, and where it ends."""
+    tokens: list[str] = []
+    depth = 0
+    while depth <= _DEEPEST and (token := _TOKEN.match(text, at)):
+        at, said = token.end(), token[0]
+        match token.lastgroup:
+            case "gap":
+                continue
+            case "text":
+                said = json.dumps(_ESCAPED.sub(_character, said[1:-1]))
+            case "key":
+                said = json.dumps(said)
+            case "number":
+                said = _number(said.replace("_", ""))
+            case _ if said in "{[":
+                depth += 1
+            case _ if said in "}]":
+                depth -= 1
+                if tokens[-1] == ",":
+                    tokens.pop()
+        tokens.append(_WORDS.get(said, said))
+        if not depth:
+            return _DECODER.decode(" ".join(tokens)), at
+    raise ValueError("not an object, or cut off")
+
+
+def _character(escape: re.Match[str]) -> str:
+    kind = escape[1]
+    return chr(int(kind[1:], 16)) if len(kind) > 1 else _ESCAPES.get(kind, kind)
+
+
+def _number(plain: str) -> str:
+    try:
+        return str(int(plain))
+    except ValueError:
+        return json.dumps(float(plain))
 
 
 def whole_characters(text: str) -> str:
@@ -167,129 +194,6 @@ def whole_characters(text: str) -> str:
         joined = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         return joined.encode("utf-8", "replace").decode()
     return text
-
-
-class _NotJson(Exception):
-    pass
-
-
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(name)  # NaN and the infinities are not JSON
-
-
-_DECODER = json.JSONDecoder(parse_constant=_no_constant)
-
-
-class _Reader:
-    """Recursive descent; each method takes a place and returns a value and the place after it."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._patience = _MOST_QUOTES
-
-    def object(self, at: int, depth: int) -> tuple[dict[str, Any], int]:
-        found: dict[str, Any] = {}
-        at = self._skip(at + 1)
-        while not self._at("}", at):
-            key, at = self._key(at)
-            at = self._skip(at)
-            if not self._at(":", at):
-                raise _NotJson
-            found[key], at = self._value(self._skip(at + 1), depth + 1)
-            at = self._next(at, "}")
-        return found, at + 1
-
-    def _array(self, at: int, depth: int) -> tuple[list[Any], int]:
-        found: list[Any] = []
-        at = self._skip(at + 1)
-        while not self._at("]", at):
-            value, at = self._value(at, depth + 1)
-            found.append(value)
-            at = self._next(at, "]")
-        return found, at + 1
-
-    def _next(self, at: int, closing: str) -> int:
-        """Past the comma after an item, if there is one; else there must be the end."""
-        at = self._skip(at)
-        if self._at(",", at):
-            return self._skip(at + 1)
-        if not self._at(closing, at):
-            raise _NotJson
-        return at
-
-    def _key(self, at: int) -> tuple[str, int]:
-        if self._text[at : at + 1] in _CLOSING:
-            return self._string(at)
-        if name := _BARE.match(self._text, at):
-            return name[0], name.end()
-        raise _NotJson
-
-    def _value(self, at: int, depth: int) -> tuple[Any, int]:
-        if depth > _DEEPEST:
-            raise _NotJson
-        first = self._text[at : at + 1]
-        if first == "{":
-            return self.object(at, depth)
-        if first == "[":
-            return self._array(at, depth)
-        if first in _CLOSING:
-            return self._string(at)
-        if (word := _BARE.match(self._text, at)) and word[0] in _WORDS:
-            return _WORDS[word[0]], word.end()
-        number = _NUMBER.match(self._text, at)
-        if number is None:
-            raise _NotJson
-        plain = number[0].replace("_", "")
-        with contextlib.suppress(ValueError):
-            return int(plain), number.end()
-        if math.isinf(value := float(plain)):
-            raise _NotJson
-        return value, number.end()
-
-    def _string(self, at: int) -> tuple[str, int]:
-        closing = _CLOSING[self._text[at]]
-        pieces: list[str] = []
-        at += 1
-        while special := _SPECIAL[closing].search(self._text, at):
-            pieces.append(self._text[at : special.start()])
-            at = special.end()
-            if special[0] == "\\":
-                piece, at = self._escape(at)
-                pieces.append(piece)
-            elif self._ends(at, closing):
-                return whole_characters("".join(pieces)), at
-            else:
-                pieces.append(closing)
-        raise _NotJson
-
-    def _ends(self, after: int, closing: str) -> bool:
-        """An apostrophe within single quotes ends nothing: what ends is followed by `, : } ]`."""
-        if closing == '"':
-            return True
-        self._patience -= 1
-        if self._patience < 0:
-            raise _NotJson
-        following = self._skip(after)
-        return self._text[following : following + 1] in {",", ":", "}", "]"}
-
-    def _escape(self, at: int) -> tuple[str, int]:
-        kind = self._text[at : at + 1]
-        if kind != "u":
-            return _ESCAPES.get(kind, kind), at + 1
-        digits = self._text[at + 1 : at + 5]
-        try:
-            return chr(int(digits, 16)), at + 5
-        except ValueError:
-            raise _NotJson from None
-
-    def _skip(self, at: int) -> int:
-        blank = _SPACE.match(self._text, at)
-        return blank.end() if blank else at
-
-    def _at(self, character: str, at: int) -> bool:
-        if at >= len(self._text):
-            raise _NotJson  # cut off
-        return self._text[at] == character
 
 
 # Models that think aloud put their thoughts first, in marks; they are no part of the reply.
@@ -387,8 +291,7 @@ class Stream:
     def __init__(self, limit: int, on_text: Callable[[str], None] | None) -> None:
         self._limit = limit
         self._on_text = on_text
-        self._pieces: list[str] = []
-        self._length = 0
+        self.text = ""
         self.began: float | None = None
         self.overflowed = asyncio.Event()
 
@@ -397,17 +300,12 @@ class Stream:
             return
         if self.began is None:
             self.began = time.monotonic()
-        piece = piece[: self._limit - self._length]
-        self._length += len(piece)
-        self._pieces.append(piece)
+        piece = piece[: self._limit - len(self.text)]
+        self.text += piece
         if self._on_text is not None:
             self._on_text(piece)
-        if self._length >= self._limit:
+        if len(self.text) >= self._limit:
             self.overflowed.set()
-
-    @property
-    def text(self) -> str:
-        return "".join(self._pieces)
 
 
 async def complete(
@@ -417,10 +315,12 @@ async def complete(
     started = time.monotonic()
     answering = asyncio.ensure_future(chat.complete(request, stream))
     overflowing = asyncio.ensure_future(stream.overflowed.wait())
-    limit = None if request.timeout is None else request.timeout * (1 + _GRACE_SHARE)
+    allowed = request.timeout
     try:
         await asyncio.wait(
-            {answering, overflowing}, timeout=limit, return_when=asyncio.FIRST_COMPLETED
+            {answering, overflowing},
+            timeout=None if allowed is None else allowed * (1 + _GRACE_SHARE),
+            return_when=asyncio.FIRST_COMPLETED,
         )
         if answering.done():
             result = _result(chat, answering, longest_reply(request.max_tokens))
@@ -428,15 +328,13 @@ async def complete(
             text = whole_characters(stream.text)
             result = ChatResult(text, "length", tokens_in, approximate_tokens(text))
         else:
-            raise ModelTimeout(f"{chat.spec!r} did not answer within {request.timeout:g} s")
+            raise ModelTimeout(f"{chat.spec!r} did not answer within {allowed:g} s")
     finally:
-        # With little time to answer there is little to end: a run may wait for its last step.
-        patience = _PATIENCE
-        if request.timeout is not None:
-            patience = min(_PATIENCE, _GRACE_SHARE * request.timeout)
         # What still runs is cancelled and may clean up; one that refuses to is not waited for.
+        # With little time to answer there is little to end: a run may wait for its last step.
         answering.cancel()
         overflowing.cancel()
+        patience = _PATIENCE if allowed is None else min(_PATIENCE, _GRACE_SHARE * allowed)
         await asyncio.wait((answering, overflowing), timeout=patience)
         if answering.done() and not answering.cancelled():
             answering.exception()  # seen, so that asyncio does not report it as never retrieved
@@ -463,8 +361,6 @@ async def counted(chat: Chat, messages: Sequence[Message], timeout: float) -> in
 def _result(chat: Chat, answering: asyncio.Future[ChatResult], longest: int) -> ChatResult:
     try:
         result = answering.result()
-        if not isinstance(result.text, str):
-            raise TypeError(f"its text is {result.text!r}")  # noqa: TRY301  # told as its failure
         text = whole_characters(result.text)
         return replace(
             result,

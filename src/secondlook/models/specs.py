@@ -1,22 +1,21 @@
-"""`provider:model[@address]`: what a model is called in settings, and what was meant by a typo."""
+"""`provider:model[@address]`: what a model is called in settings, and which model serves a role."""
 
 from __future__ import annotations
 
-import math
 import os
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 from urllib.parse import urlsplit
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from secondlook.errors import SettingsError
 from secondlook.models.chat import OutputMode, Role
-from secondlook.settings.mistakes import nearest
+from secondlook.settings.mistakes import in_plain_words, nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from secondlook.settings.sections import ModelSettings
 
 NONE = "none"
@@ -29,70 +28,33 @@ FORMS = (
     "openai:MODEL@http://host:port/v1",
     "anthropic:MODEL",
 )
-PACKAGES = {
-    "anthropic": "langchain-anthropic",
+_OWN_PACKAGE = (
+    "anthropic azure_ai baseten cohere deepseek fireworks google_genai google_vertexai groq "
+    "huggingface ibm litellm mistralai ollama openai openrouter perplexity together upstage xai"
+)
+PACKAGES = {name: f"langchain-{name.replace('_', '-')}" for name in _OWN_PACKAGE.split()} | {
     "anthropic_bedrock": "langchain-aws",
-    "azure_ai": "langchain-azure-ai",
     "azure_openai": "langchain-openai",
-    "baseten": "langchain-baseten",
     "bedrock": "langchain-aws",
     "bedrock_converse": "langchain-aws",
-    "cohere": "langchain-cohere",
-    "deepseek": "langchain-deepseek",
-    "fireworks": "langchain-fireworks",
     "google_anthropic_vertex": "langchain-google-vertexai",
-    "google_genai": "langchain-google-genai",
-    "google_vertexai": "langchain-google-vertexai",
-    "groq": "langchain-groq",
-    "huggingface": "langchain-huggingface",
-    "ibm": "langchain-ibm",
-    "litellm": "langchain-litellm",
-    "mistralai": "langchain-mistralai",
     "nvidia": "langchain-nvidia-ai-endpoints",
-    "ollama": "langchain-ollama",
-    "openai": "langchain-openai",
-    "openrouter": "langchain-openrouter",
-    "perplexity": "langchain-perplexity",
-    "together": "langchain-together",
-    "upstage": "langchain-upstage",
-    "xai": "langchain-xai",
 }
 """Providers that LangChain's `init_chat_model` knows, and the package that brings each."""
-KEY_VARIABLES = {
-    "anthropic": "ANTHROPIC_API_KEY",
-    "azure_openai": "AZURE_OPENAI_API_KEY",
-    "cohere": "COHERE_API_KEY",
-    "deepseek": "DEEPSEEK_API_KEY",
-    "fireworks": "FIREWORKS_API_KEY",
+_USUAL_KEY = (
+    "anthropic azure_openai cohere deepseek fireworks groq nvidia openai openrouter together "
+    "upstage xai"
+)
+KEY_VARIABLES = {name: f"{name.upper()}_API_KEY" for name in _USUAL_KEY.split()} | {
     "google_genai": "GOOGLE_API_KEY",
-    "groq": "GROQ_API_KEY",
     "huggingface": "HUGGINGFACEHUB_API_TOKEN",
     "mistralai": "MISTRAL_API_KEY",
-    "nvidia": "NVIDIA_API_KEY",
-    "openai": "OPENAI_API_KEY",
-    "openrouter": "OPENROUTER_API_KEY",
     "perplexity": "PPLX_API_KEY",
-    "together": "TOGETHER_API_KEY",
-    "upstage": "UPSTAGE_API_KEY",
-    "xai": "XAI_API_KEY",
 }
 OLLAMA_ADDRESS = "http://127.0.0.1:11434"
 _OLLAMA_PORT = 11434
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1", "0.0.0.0"})  # noqa: S104  # compared only
 _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
-_FAMILIES = {
-    "gpt-": "openai",
-    "o1": "openai",
-    "o3": "openai",
-    "o4": "openai",
-    "claude": "anthropic",
-    "gemini": "google_genai",
-    "mistral": "mistralai",
-    "command": "cohere",
-    "grok": "xai",
-    "sonar": "perplexity",
-}
-"""How names of hosted models begin, for those who left the provider out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,18 +95,38 @@ def parse_spec(text: str, *, place: str = "models.default") -> ModelSpec:
     given = text.strip()
     if given.casefold() == NONE:
         return ModelSpec(NONE, NONE, "")
-    provider, colon, rest = given.partition(":")
-    if not colon or not provider or not rest.strip():
-        raise _malformed(given, place)
-    if provider == "gguf":
+    provider, _, rest = given.partition(":")
+    if provider == "gguf" and rest.strip():
         return ModelSpec(given, provider, rest.strip())
-    if provider not in PACKAGES:
-        raise _unknown_provider(given, provider, rest, place)
     model, *addresses = _ADDRESS.split(rest, maxsplit=1)
-    address = _checked_address(addresses[0], given, place) if addresses else None
-    if not model.strip():
-        raise _malformed(given, place)
-    return ModelSpec(given, provider, model.strip(), address)
+    if provider not in PACKAGES or not model.strip():
+        meant = nearest(provider.casefold(), [*PACKAGES, "gguf", NONE])
+        guess = f"Did you mean '{meant}:{rest or 'MODEL'}'? " if meant else ""
+        if meant == NONE:
+            guess = f"Did you mean {NONE!r}? "
+        elif given.endswith(".gguf"):
+            guess = f"Did you mean 'gguf:{rest or given}'? "
+        wrong = f"names no provider that is known ({provider!r})"
+        if provider in PACKAGES or not rest.strip():
+            wrong = "is not of the form provider:model"
+        raise SettingsError(
+            f"{place}: {given!r} {wrong}",
+            hint=f"{guess}Forms: {', '.join(FORMS)}.",
+        )
+    if not addresses:
+        return ModelSpec(given, provider, model.strip())
+    address = addresses[0]
+    try:
+        parts = urlsplit(address)
+        valid = bool(parts.hostname) and parts.port != 0 and not re.search(r"\s", address)
+    except ValueError:
+        valid = False
+    if not valid:
+        raise SettingsError(
+            f"{place}: {address!r} in {given!r} is no address",
+            hint="Write it as http://host:port, with /v1 for OpenAI-compatible servers.",
+        )
+    return ModelSpec(given, provider, model.strip(), address.rstrip("/"))
 
 
 def ollama_address() -> str:
@@ -152,9 +134,8 @@ def ollama_address() -> str:
     host = os.environ.get("OLLAMA_HOST", "").strip()
     if not host:
         return OLLAMA_ADDRESS
-    address = host if "://" in host else f"http://{host}"
     try:
-        parts = urlsplit(address)
+        parts = urlsplit(host if "://" in host else f"http://{host}")
         port = parts.port
     except ValueError as wrong:
         raise SettingsError(
@@ -168,70 +149,17 @@ def ollama_address() -> str:
 
 
 def is_loopback(address: str | None) -> bool:
-    if address is None:
-        return False
     try:
-        host = urlsplit(address).hostname or ""
+        host = urlsplit(address or "").hostname or ""
     except ValueError:
         return False
     return host in _LOOPBACK or host.startswith("127.")
 
 
-def _checked_address(address: str, given: str, place: str) -> str:
-    try:
-        parts = urlsplit(address)
-        hostname, _ = parts.hostname, parts.port
-    except ValueError:
-        hostname = None
-    if not hostname or re.search(r"\s", address):
-        raise SettingsError(
-            f"{place}: {address!r} in {given!r} is no address",
-            hint="Write it as http://host:port, with /v1 for OpenAI-compatible servers.",
-        )
-    return address.rstrip("/")
-
-
-def _malformed(given: str, place: str) -> SettingsError:
-    return SettingsError(
-        f"{place}: {given!r} is not of the form provider:model",
-        hint=f"{_meant(given)}Forms: {', '.join(FORMS)}.",
-    )
-
-
-def _unknown_provider(given: str, provider: str, rest: str, place: str) -> SettingsError:
-    known = [*PACKAGES, "gguf", NONE]
-    close = nearest(provider.casefold(), known)
-    meant = f"Did you mean '{close}:{rest}'? " if close and close != NONE else _meant(given)
-    return SettingsError(
-        f"{place}: {given!r} names no provider that is known ({provider!r})",
-        hint=f"{meant}Forms: {', '.join(FORMS)}.",
-    )
-
-
-def _meant(given: str) -> str:
-    """The form that something without a provider most likely stands for."""
-    bare = given.strip(":")
-    if bare.casefold().endswith(".gguf"):
-        return f"Did you mean 'gguf:{bare}'? "
-    for beginning, provider in _FAMILIES.items():
-        if bare.casefold().startswith(beginning):
-            return f"Did you mean '{provider}:{bare}'? "
-    if bare in PACKAGES:
-        return f"Did you mean '{bare}:MODEL'? "
-    close = nearest(bare.casefold(), [NONE, *PACKAGES])
-    if close == NONE:
-        return "Did you mean 'none'? "
-    if close:
-        return f"Did you mean '{close}:MODEL'? "
-    return f"Did you mean 'ollama:{bare}'? " if bare else ""
-
-
-# Who plays which role, and with what options: `models.default`, `models.roles`,
+# Which model serves which role, and with what options: `models.default`, `models.roles`,
 # `models.options`.
 
 ROLES: tuple[Role, ...] = get_args(Role)
-_MODES: tuple[OutputMode, ...] = ("json_schema", "tool", "prompted")
-_HOTTEST = 2.0
 ALL = "all"
 """Stands for every role in `models.options`."""
 
@@ -254,6 +182,20 @@ class RoleOptions:
     """How a reply is given its form, instead of what was probed."""
 
 
+_READERS: dict[str, TypeAdapter[Any]] = {
+    name: TypeAdapter(Annotated[kind, limits])  # type: ignore[arg-type]
+    for name, (kind, limits) in {
+        "temperature": (float, Field(ge=0, le=2)),
+        "max_tokens": (int, Field(gt=0)),
+        "seed": (int, Field()),
+        "retries": (int, Field(ge=0, le=10)),
+        "timeout": (float, Field(gt=0, allow_inf_nan=False)),
+        "context_tokens": (int, Field(gt=0)),
+        "mode": (str, Field(pattern="^(json_schema|tool|prompted)$")),
+    }.items()
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One role as it is cast."""
@@ -268,10 +210,20 @@ class Cast:
 
     def __init__(self, settings: ModelSettings) -> None:
         self._default = parse_spec(settings.default)
-        self._specs = dict(map(_role_line, settings.roles))
+        self._specs: dict[str, ModelSpec] = {}
+        for line in settings.roles:
+            target, equals, spec = line.partition("=")
+            if not equals:
+                raise SettingsError(
+                    f"models.roles: {line!r} is not of the form role=provider:model",
+                    hint='For example: roles = ["grade=ollama:qwen2.5", '
+                    '"research.plan=openai:gpt-4o"].',
+                )
+            name = _target(target, line)
+            self._specs[name] = parse_spec(spec, place=f"models.roles, {name}")
         self._options: dict[str, dict[str, Any]] = {}
         for line in settings.options:
-            target, name, value = _option_line(line)
+            target, name, value = _option(line)
             self._options.setdefault(target, {})[name] = value
 
     def part(self, role: Role, workflow: str = "") -> Part:
@@ -304,30 +256,18 @@ def window_of(settings: ModelSettings) -> int | None:
     return int(text) if text else None
 
 
-def _role_line(line: str) -> tuple[str, ModelSpec]:
-    target, equals, spec = line.partition("=")
-    if not equals:
-        raise SettingsError(
-            f"models.roles: {line!r} is not of the form role=provider:model",
-            hint='For example: roles = ["grade=ollama:qwen2.5", "research.plan=openai:gpt-4o"].',
-        )
-    return _target(target, line), parse_spec(spec, place=f"models.roles, {target.strip()}")
-
-
 def _target(target: str, line: str, *, option: bool = False) -> str:
     """`role` or `workflow.role`, checked."""
     workflow, _, role = target.strip().rpartition(".")
     if (role not in ROLES and not (option and target.strip() == ALL)) or "." in workflow:
-        close = nearest(role, ROLES)
-        meant = f"Did you mean {close!r}? " if close else ""
         raise SettingsError(
             f"models: {line!r} names no role that is known ({role!r})",
-            hint=f"{meant}Roles: {', '.join(ROLES)}.",
+            hint=f"{_guess(role, ROLES)}Roles: {', '.join(ROLES)}.",
         )
     return target.strip()
 
 
-def _option_line(line: str) -> tuple[str, str, Any]:
+def _option(line: str) -> tuple[str, str, Any]:
     left, equals, text = line.partition("=")
     target, dot, name = left.strip().rpartition(".")
     if not equals or not dot:
@@ -336,74 +276,26 @@ def _option_line(line: str) -> tuple[str, str, Any]:
             hint='For example: options = ["answer.temperature=0.3", "answer.max_tokens=800"].',
         )
     if name not in _READERS:
-        close = nearest(name, _READERS)
-        meant = f"Did you mean {close!r}? " if close else ""
         raise SettingsError(
             f"models.options: {line!r} names no option that is known ({name!r})",
-            hint=f"{meant}Options: {', '.join(_READERS)}.",
+            hint=f"{_guess(name, tuple(_READERS))}Options: {', '.join(_READERS)}.",
         )
-    return _target(target, line, option=True), name, _value(name, text.strip(), line)
-
-
-def _value(name: str, text: str, line: str) -> Any:
-    read, allowed = _READERS[name]
     try:
-        return read(text)
-    except ValueError as wrong:
-        raise SettingsError(f"models.options: {line!r}: {name} must be {allowed}") from wrong
+        value = _READERS[name].validate_strings(text.strip())
+    except ValidationError as wrong:
+        said = in_plain_words(wrong.errors()[0]["msg"])
+        raise SettingsError(f"models.options: {line!r}: {name} {said}") from wrong
+    return _target(target, line, option=True), name, value
 
 
-def _temperature(text: str) -> float:
-    value = float(text)
-    if not 0 <= value <= _HOTTEST:
-        raise ValueError(text)
-    return value
-
-
-def _seconds(text: str) -> float:
-    value = float(text)
-    if not (value > 0 and math.isfinite(value)):
-        raise ValueError(text)
-    return value
-
-
-def _positive(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError(text)
-    return value
-
-
-def _count(text: str) -> int:
-    value = int(text)
-    if not 0 <= value <= 10:  # noqa: PLR2004
-        raise ValueError(text)
-    return value
-
-
-def _mode(text: str) -> OutputMode:
-    if text not in _MODES:
-        raise ValueError(text)
-    return text
-
-
-_READERS: dict[str, tuple[Callable[[str], Any], str]] = {
-    "temperature": (_temperature, "a number from 0 to 2"),
-    "max_tokens": (_positive, "a whole number above 0"),
-    "seed": (int, "a whole number"),
-    "retries": (_count, "a whole number from 0 to 10"),
-    "timeout": (_seconds, "a number of seconds above 0"),
-    "context_tokens": (_positive, "a whole number above 0"),
-    "mode": (_mode, "one of json_schema, tool, prompted"),
-}
-
-
-# The ways to get an object out of a model, best first.
-
-_LADDER: tuple[OutputMode, ...] = ("json_schema", "tool", "prompted")
-_GRAMMAR: tuple[OutputMode, ...] = ("json_schema", "prompted")
-"""Of models that are decoded here under a grammar: a tool call would add nothing."""
+def _guess(name: str, known: tuple[str, ...]) -> str:
+    close = nearest(name, known)
+    return f"Did you mean {close!r}? " if close else ""
 
 
 def ladder(spec: ModelSpec) -> tuple[OutputMode, ...]:
-    return _GRAMMAR if spec.provider == "gguf" else _LADDER
+    """The ways to get an object out of a model, best first. One that is decoded here under a
+    grammar gains nothing by a tool call."""
+    if spec.provider == "gguf":
+        return ("json_schema", "prompted")
+    return ("json_schema", "tool", "prompted")

@@ -193,7 +193,14 @@ def _from_file(file: Path, *, trusted: bool) -> Iterator[_Given]:
             _known(key, f"{file}: ")
             why = None if trusted else why_refused(key, value)
             if why is not None:
-                raise _not_from_a_project(file, key, value, why)
+                kind = "a project file" if file.name == PROJECT_FILE else "a file given by its path"
+                move = (
+                    "" if file.name == PROJECT_FILE else f", or move the file to {_own_presets()}"
+                )
+                raise SettingsError(
+                    f"{file}: {key} is {_shown(key, value)}, but {kind} {why}",
+                    hint=f"If you trust it, set it in {user_file()} or as {_variable(key)}{move}.",
+                )
             yield _Given(key, value, place=str(file), origin=str(file), base=file.parent)
 
 
@@ -212,15 +219,6 @@ def _known(key: str, place: str) -> None:
         raise SettingsError(f"{place}{key} is no longer a setting", hint=RETIRED[key])
     if key not in FIELDS:
         raise _unknown(f"{place}unknown setting {key!r}", key)
-
-
-def _not_from_a_project(file: Path, key: str, value: object, why: str) -> SettingsError:
-    kind = "a project file" if file.name == PROJECT_FILE else "a file given by its path"
-    move = "" if file.name == PROJECT_FILE else f", or move the file to {_own_presets()}"
-    return SettingsError(
-        f"{file}: {key} is {_shown(key, value)}, but {kind} {why}",
-        hint=f"If you trust it, set it in {user_file()} or as {_variable(key)}{move}.",
-    )
 
 
 def _from_environment(variables: Mapping[str, str], here: Path) -> Iterator[_Given]:
@@ -326,7 +324,7 @@ def _own_presets() -> Path:
 
 def find_preset(given: str, *, own: Path, cwd: Path) -> Preset:
     """By its name, or by the path of a TOML file: `./fast.toml`."""
-    if _is_path(given):
+    if given.endswith(".toml") or "/" in given or "\\" in given:
         file = cwd / Path(given).expanduser()
         return Preset(given, file, trusted=file.parent.resolve() == own.resolve())
     places = [folder / f"{given}.toml" for folder in (SHIPPED, own) if given in _names(folder)]
@@ -344,10 +342,6 @@ def find_preset(given: str, *, own: Path, cwd: Path) -> Preset:
             hint=f"{guess}There are {', '.join(known)}; a file is given by its path, ./NAME.toml.",
         )
     return Preset(given, places[0], trusted=True)
-
-
-def _is_path(given: str) -> bool:
-    return given.endswith(".toml") or "/" in given or "\\" in given
 
 
 def _names(folder: Path) -> list[str]:

@@ -315,7 +315,12 @@ class StoreAddress(Secret[str]):
         return bool(self.get_secret_value())
 
     def _display(self) -> str:
-        return without_password(self.get_secret_value())
+        rest, mark, query = self.get_secret_value().partition("?")
+        scheme, separator, place = rest.partition("://")
+        user, at, host = place.rpartition("@")
+        shown = [(name, value) for name, value in parse_qsl(query) if name in _SHOWN]
+        asked = f"{mark}{urlencode(shown, safe='/')}" if shown else ""
+        return f"{scheme}{separator}{user.partition(':')[0]}{at}{host}{asked}"
 
 
 def checked_address(address: StoreAddress) -> StoreAddress:
@@ -330,15 +335,6 @@ def checked_address(address: StoreAddress) -> StoreAddress:
     if text.count("@") > ("@" in place):
         raise ValueError("Input should have %40, %2F and %3F for @, / and ? in a name or password")
     return address
-
-
-def without_password(text: str) -> str:
-    rest, mark, query = text.partition("?")
-    scheme, separator, place = rest.partition("://")
-    user, at, host = place.rpartition("@")
-    shown = [(name, value) for name, value in parse_qsl(query) if name in _SHOWN]
-    asked = f"{mark}{urlencode(shown, safe='/')}" if shown else ""
-    return f"{scheme}{separator}{user.partition(':')[0]}{at}{host}{asked}"
 
 
 class RunSettings(Section):

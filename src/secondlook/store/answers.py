@@ -172,7 +172,16 @@ class AnswerMemory:
         """Remember it in place of what was known of the very same question; returns its id."""
         where = (self.library, self._embedder(), asking.scope, asking.manner)
         quoted = json.dumps([[item.passage, item.sha256] for item in cited])
-        row = (*where, storable(question), _packed(vector), run, created, quoted)
+        import numpy as np
+
+        row = (
+            *where,
+            storable(question),
+            np.asarray(vector, "<f4").tobytes(),
+            run,
+            created,
+            quoted,
+        )
         with self._opened().transaction("FULL") as db:
             db.execute(
                 "DELETE FROM answers WHERE library = ? AND embedder = ? AND scope = ? "
@@ -288,12 +297,6 @@ def _prune(db: Statements, keep: int) -> None:
         "OFFSET ?)",
         (ALL, keep),
     )
-
-
-def _packed(vector: Sequence[float]) -> bytes:
-    import numpy as np
-
-    return np.asarray(vector, "<f4").tobytes()
 
 
 def _entry(row: Row) -> Entry:

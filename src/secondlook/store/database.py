@@ -132,6 +132,14 @@ class Database(Protocol):
     def close(self) -> None: ...
 
 
+def newer(kind: Kind, place: str, version: int) -> RunError:
+    return RunError(
+        f"{kind.what} {place!r} was made by a newer version of Secondlook (its format is "
+        f"{version}, this one knows {kind.version})",
+        hint="update Secondlook, or name another place (runs.path, runs.store)",
+    )
+
+
 def select_in(
     database: Database, statement: str, wanted: Sequence[str], *values: Any
 ) -> Iterator[Row]:
@@ -287,11 +295,7 @@ class SqliteDatabase:
         holds_tables = db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
         db.execute("COMMIT")
         if application == self.kind.application_id and version > self.kind.version:
-            raise RunError(
-                f"{self.kind.what} {str(self.file)!r} was made by a newer version of Secondlook "
-                f"(its format is {version}, this one knows {self.kind.version})",
-                hint="update Secondlook, or move the file away: a new one is begun",
-            )
+            raise newer(self.kind, str(self.file), version)
         if application == self.kind.application_id:
             return True
         if application or version or holds_tables:
@@ -397,13 +401,17 @@ class PostgresDatabase:
         self._closed = False
         self._ahead = 0.0
         self._connection: psycopg.Connection[Any] | None = None
-        try:
-            with self._explained():
-                self._connection = self._connected()
-                self._find(self._connection, create=create)
-        except BaseException:
-            self.close()
-            raise
+        with contextlib.ExitStack() as undone, self._explained():
+            undone.callback(self.close)
+            self._connection = self._connected()
+            version = _version(self._connection, kind)
+            if version is None and not create:
+                raise RunMissing(f"{kind.nothing_yet} at {self.place!r}", hint=kind.begin)
+            if version is None:
+                version = self._set_up(self._connection)
+            if version > kind.version:
+                raise newer(kind, self.place, version)
+            undone.pop_all()
 
     @property
     def place(self) -> str:
@@ -486,20 +494,6 @@ class PostgresDatabase:
             raise
         self._ahead = float(row["now"]) - time.time() if row else 0.0
         return connection
-
-    def _find(self, connection: psycopg.Connection[Any], *, create: bool) -> None:
-        version = _version(connection, self.kind)
-        if version is None and not create:
-            said = f"{self.kind.nothing_yet} at {self.place!r}"
-            raise RunMissing(said, hint=self.kind.begin)
-        if version is None:
-            version = self._set_up(connection)
-        if version > self.kind.version:
-            raise RunError(
-                f"{self.kind.what} {self.place!r} was made by a newer version of Secondlook "
-                f"(its format is {version}, this one knows {self.kind.version})",
-                hint="update Secondlook, or name another database (runs.store)",
-            )
 
     def _set_up(self, connection: psycopg.Connection[Any]) -> int:
         # Waited for before the transaction: within one, what was made meanwhile is not seen.

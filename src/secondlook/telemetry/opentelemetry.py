@@ -116,12 +116,27 @@ class Spans:
             return
         now = time.time_ns()
         visits = held.nodes.get(usage.node) or [held.span]
+        provider, _, model = usage.model.partition(":")
+        told: dict[str, str | int | float] = {
+            "gen_ai.operation.name": "chat",
+            "gen_ai.provider.name": provider,
+            "gen_ai.request.model": model or usage.model,
+            "gen_ai.usage.input_tokens": usage.tokens_in,
+            "gen_ai.usage.output_tokens": usage.tokens_out,
+            "gen_ai.usage.cache_read.input_tokens": usage.tokens_cached,
+            "secondlook.role": usage.role,
+            "secondlook.node": usage.node,
+            "secondlook.retries": usage.retries,
+            "secondlook.parse_failures": usage.parse_failures,
+        }
+        if usage.cost is not None:
+            told["secondlook.cost"] = usage.cost
         span = self._tracer.start_span(
             f"chat {usage.model}",
             context=set_span_in_context(visits[-1]),
             kind=SpanKind.CLIENT,
             start_time=now - int(seconds * _NANOSECONDS),
-            attributes=_of_call(usage),
+            attributes=told,
         )
         if error is not None:
             span.set_attribute("error.type", error)
@@ -139,25 +154,6 @@ class Spans:
         if failed:
             held.span.set_status(Status(StatusCode.ERROR))
         held.span.end()
-
-
-def _of_call(usage: CallUsage) -> dict[str, str | int | float]:
-    provider, _, model = usage.model.partition(":")
-    told: dict[str, str | int | float] = {
-        "gen_ai.operation.name": "chat",
-        "gen_ai.provider.name": provider,
-        "gen_ai.request.model": model or usage.model,
-        "gen_ai.usage.input_tokens": usage.tokens_in,
-        "gen_ai.usage.output_tokens": usage.tokens_out,
-        "gen_ai.usage.cache_read.input_tokens": usage.tokens_cached,
-        "secondlook.role": usage.role,
-        "secondlook.node": usage.node,
-        "secondlook.retries": usage.retries,
-        "secondlook.parse_failures": usage.parse_failures,
-    }
-    if usage.cost is not None:
-        told["secondlook.cost"] = usage.cost
-    return told
 
 
 # What runs take, counted: for a collector, and for Prometheus to fetch.
