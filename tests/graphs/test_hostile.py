@@ -233,7 +233,6 @@ def _settings(pick: random.Random) -> Settings:
         answer={
             "enable_sentence_check": pick.random() < 0.8,
             "enable_abstention": pick.random() < 0.8,
-            "unsupported": pick.choice(["cut", "mark"]),
             "k": pick.choice([1, 5, 20]),
         },
         search={"rerank": pick.random() < 0.9},

@@ -115,17 +115,6 @@ def test_a_sentence_that_the_evidence_does_not_support_is_cut_and_the_answer_say
     assert "1 more sentence was cut" in answer.text
 
 
-def test_or_it_is_marked() -> None:
-    model = FunctionModel(
-        lambda request: f"{quoting(request)} Berth 9 was built by Napoleon in 1804 [1]."
-    )
-    answer = run(model=model, settings=settings_of(answer={"unsupported": "mark"}))
-    assert answer.status == "partial"
-    assert "1804. [1] (not supported by the evidence)" in answer.text
-    assert [claim.supported for claim in answer.claims] == [True, False]
-    assert answer.grounded.value == "no"
-
-
 def test_the_bare_form_checks_nothing() -> None:
     model = FunctionModel(lambda _: "Berth 9 was built by Napoleon in 1804 [1].")
     settings = settings_of(answer={"enable_sentence_check": False, "enable_abstention": False})

@@ -122,8 +122,8 @@ def _unverified(case: Case) -> list[str]:
 
 def _may_be_uncited(settings: Settings) -> bool:
     """Somebody wants to see what nothing has checked."""
-    shown = settings.answer.unsupported == "mark" or not settings.answer.enable_sentence_check
-    return shown and not settings.answer.enable_grounded_check
+    answer = settings.answer
+    return not answer.enable_sentence_check and not answer.enable_grounded_check
 
 
 _UNCITED = ("it cites nothing", "but no claim has a citation")

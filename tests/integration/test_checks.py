@@ -9,7 +9,7 @@ import pytest
 from secondlook.nodes.answer import answer_anew
 from secondlook.nodes.check import check_grounded, check_useful, shipped_head
 from tests.support.checking import draft, found, sentence, visit
-from tests.support.engine import context_of, settings_of
+from tests.support.engine import context_of
 
 if TYPE_CHECKING:
     from secondlook.library.library import Library
@@ -40,27 +40,3 @@ def test_a_sentence_about_something_else_is_not_useful(context: Context) -> None
     )
     assert update["drafts"][0]["useful"] < shipped_head().threshold
     assert update["route"] == "rewrite"
-
-
-def test_likeness_is_the_cosine_of_the_librarys_own_embedder(samples: Library) -> None:
-    same, near, far = samples.shelf().similarity(
-        [
-            (QUESTION, QUESTION),
-            (QUESTION, "The sheet piles of the south quay are 9.5 millimetres thick."),
-            (QUESTION, BESIDES),
-        ]
-    )
-    assert same == pytest.approx(1.0, abs=1e-3)
-    assert same > near > far
-
-
-def test_a_draft_judged_by_likeness(samples: Library) -> None:
-    chosen = settings_of(corrective={"grounded_judge": "similarity"})
-    context = context_of(shelf=samples.shelf(), question=QUESTION, settings=chosen)
-    passages = found(context, QUESTION)
-    first = passages[0]
-    place = {"passage": first["id"], "start": first["start"], "end": first["end"]}
-    made = draft(sentence("The piling is thick at the quay.", place, support=0.1, supported=False))  # type: ignore[arg-type]
-    update = visit(check_grounded, context, question=QUESTION, draft=made, complaints=[])
-    assert update["draft"]["sentences"][0]["supported"] is True
-    assert update["draft"]["sentences"][0]["support"] > 0.65

@@ -53,17 +53,13 @@ def folder(samples: Library) -> Path:
     return samples.path
 
 
-@pytest.mark.parametrize("unsupported", ["cut", "mark"])
-def test_answers_of_an_unreliable_model_stand_or_admit_it(
-    folder: Path, tmp_path: Path, unsupported: str
-) -> None:
+def test_answers_of_an_unreliable_model_stand_or_admit_it(folder: Path, tmp_path: Path) -> None:
     chosen = load(
         {
             "library.path": folder,
             "runs.path": tmp_path / "runs.db",
             # One draft a question: others have what fails written again and again.
             "answer.workflow": "linear",
-            "answer.unsupported": unsupported,
         }
     ).settings
     library = Library.open(settings=chosen, create=False)

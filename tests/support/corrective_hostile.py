@@ -84,7 +84,7 @@ def some_settings(pick: random.Random) -> Settings:
         },
         corrective={
             **{flag: pick.random() < on for flag in FLAGS},
-            "grader": pick.choice(["reader", "llm-batch", "llm-each", "auto"]),
+            "grader": pick.choice(["reader", "llm-batch", "llm-each"]),
             "few_shot": pick.choice(["auto", "on", "off"]),
             "graded": pick.choice([1, 3, 10]),
             "min_relevant": pick.choice([1, 3, 100]),
@@ -97,7 +97,6 @@ def some_settings(pick: random.Random) -> Settings:
             "enable_answer_grading": pick.random() < 0.4,
             "enable_sentence_check": pick.random() < 0.8,
             "enable_abstention": pick.random() < 0.8,
-            "unsupported": pick.choice(["cut", "mark"]),
             "k": pick.choice([1, 2, 5]),
             "judge": pick.choice(["coverage"] * 9 + ["reader"]),
         },

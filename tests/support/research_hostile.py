@@ -117,7 +117,6 @@ def some_settings(pick: random.Random) -> Settings:
         answer={
             "enable_sentence_check": pick.random() < 0.8,
             "enable_abstention": pick.random() < 0.8,
-            "unsupported": pick.choice(["cut", "mark"]),
             "k": pick.choice([1, 2, 5]),
             "judge": pick.choice(["coverage"] * 9 + ["reader"]),
         },

@@ -201,29 +201,6 @@ def test_a_name_may_stand_beside_the_quote() -> None:
 # Likeness
 
 
-def test_likeness_needs_more_than_half() -> None:
-    alike = sentence(DEEPEST, cited("survey.0", DEEPEST), support=0.2, supported=False)
-    unlike = sentence("Boats are fun in summer.", cited("minutes.0"))
-    chosen = context(grounded_judge="similarity")
-    half = checked(draft(alike, unlike), context_=chosen)
-    assert (half["route"], half["drafts"][0]["is_grounded"]) == ("answer", False)
-    more = checked(draft(alike, RIGHT, unlike), context_=chosen)
-    assert more["route"] == "check_useful"
-    assert more["complaints"] == ["Boats are fun in summer."]
-    assert more["draft"]["sentences"][0]["support"] == 1.0
-
-
-def test_an_embedder_that_fails_is_replaced_by_the_reader() -> None:
-    class Deaf(WordShelf):
-        def similarity(self, pairs: Any) -> list[float]:
-            raise OSError("no vectors")
-
-    chosen = replace(context(grounded_judge="similarity"), shelf=Deaf())
-    update = checked(draft(RIGHT, WRONG), context_=chosen)
-    assert update["complaints"] == ["Berth 2 is deeper."]
-    assert "by the reader" in update["warnings"][0]["consequence"]
-
-
 # A model, where the reader is unsure
 
 

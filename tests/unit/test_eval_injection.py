@@ -109,7 +109,8 @@ def test_the_double_is_tried_on_the_engine_itself(data: Path, channel: Channel) 
 
 def test_without_the_fences_the_double_comes_through(data: Path) -> None:
     """The study can find what it looks for."""
-    off = {"enable_quarantine": False, "enable_sentence_check": False}
+    fences = ("enable_quarantine", "enable_revalidation", "enable_sentence_check")
+    off = dict.fromkeys(fences, False)
     assert tried(data, "passage", **off)["attack"] == "success"
 
 

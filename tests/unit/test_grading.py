@@ -10,10 +10,9 @@ import pytest
 
 from secondlook.errors import BudgetExceeded, ModelError, ModelTimeout, ModelUnavailable
 from secondlook.models.prices import Caps
-from secondlook.nodes.grade import Grading, fit_to_grade, graded, is_grey, reader_grade
+from secondlook.nodes.grade import Grading, graded, reader_grade
 from secondlook.nodes.state import unread
 from secondlook.reading.calibration import load_calibration
-from secondlook.roles.verdicts import grades_of
 from tests.support.engine import CALIBRATED, HARBOUR, WordShelf, passages_of
 from tests.support.function_model import FunctionModel
 from tests.support.grading import (
@@ -115,12 +114,6 @@ def test_the_reader_asks_nobody() -> None:
     assert model.requests == []
 
 
-def test_of_another_readers_scores_only_relevance_is_used() -> None:
-    context = grading_context(shelf=WordShelf(reader_name="somebody-else"))
-    found = [read_item(unread(PASSAGES[0]), 3.0, margin=15.0)]
-    assert grades(asyncio.run(graded(context, QUESTION, found))) == ["about"]
-
-
 def test_without_a_reader_nothing_is_graded() -> None:
     class NoReader(WordShelf):
         @property
@@ -134,11 +127,6 @@ def test_without_a_reader_nothing_is_graded() -> None:
     grading = run(grading_context(shelf=NoReader()), *[None] * 5)
     assert grades(grading) == ["not graded"] * 5
     assert grading.numbers["graded"] == 0
-    model, context = by_model(by_words(berths), "auto", shelf=NoReader())
-    assert (
-        run(context, *[None] * 5).numbers["not_asked"] == "the model's grading was never measured"
-    )
-    assert model.requests == []
 
 
 def test_a_passage_is_graded_once_and_no_more_than_so_many() -> None:
@@ -149,22 +137,6 @@ def test_a_passage_is_graded_once_and_no_more_than_so_many() -> None:
     assert graders(grading) == ["somebody", "reader", "reader", None, None]
     assert [item["id"] for item in grading.found] == NAMES
     assert grading.numbers["graded"] == 2
-
-
-def test_the_grey_band_lies_around_both_thresholds() -> None:
-    def grey(relevance: float | None, margin: float | None = -9.0) -> bool:
-        item = read_item(unread(PASSAGES[0]), relevance, margin=margin)
-        return is_grey(item, CALIBRATION)
-
-    assert grey(None)
-    assert grey(ABOUT + 0.5)
-    assert grey(ABOUT - 0.5)
-    assert not grey(ABOUT + 6)
-    assert not grey(ABOUT - 6)
-    margins = [step / 2 for step in range(-40, 41)]
-    band = [margin for margin in margins if grey(ABOUT + 6, margin)]
-    assert 0 < len(band) < len(margins) / 2
-    assert not any(grey(ABOUT - 6, margin) for margin in band)  # it is not about it anyway
 
 
 # A model, all passages in one call
@@ -244,12 +216,6 @@ def test_a_model_that_counts_more_tokens_gets_half_at_a_time() -> None:
     assert hopeless.requests == []
 
 
-def test_a_context_that_nobody_knows_takes_what_is_usual() -> None:
-    model, context = by_model(by_words(berths), context=None)
-    assert grades(run(context)) == RIGHT
-    assert len(model.requests) == 1
-
-
 def test_a_passage_that_is_gone_keeps_the_readers_grade() -> None:
     model = FunctionModel(by_words(berths))
     context = grading_context(model, grader="llm-batch", shelf=WordShelf(PASSAGES[1:]))
@@ -266,12 +232,9 @@ def test_a_passage_that_is_gone_keeps_the_readers_grade() -> None:
     "said",
     [
         "I think passages 1 and 2 are relevant.",
-        "{}",
         '{"grades": []}',
         '{"grades": [{"passage": 1, "grade": "maybe"}, 7]}',
         '{"grades": [{"passage": 0, "grade": "about"}, {"passage": 6, "grade": "about"}]}',
-        '{"grades": "all relevant"}',
-        "",
     ],
 )
 def test_garbage_is_sent_back_once_and_then_the_reader_grades(said: str) -> None:
@@ -288,14 +251,6 @@ def test_garbage_is_sent_back_once_and_then_the_reader_grades(said: str) -> None
     )
 
 
-def test_a_reply_is_corrected() -> None:
-    said = iter(["All of them.", reply(dict.fromkeys(range(1, 6), "about"))])
-    _, context = by_model(lambda request: next(said))
-    grading = run(context)
-    assert grades(grading) == ["about"] * 5
-    assert (grading.numbers["calls"], grading.warnings) == (2, [])
-
-
 def test_what_a_short_reply_leaves_out_is_asked_for_once_more() -> None:
     def short(request: ChatRequest) -> str:
         texts = list(shown(request).values())
@@ -307,18 +262,6 @@ def test_what_a_short_reply_leaves_out_is_asked_for_once_more() -> None:
     assert graders(grading) == ["ollama:function"] * 2 + ["reader"] * 3
     assert grades(grading) == RIGHT
     assert (grading.numbers["missing"], grading.numbers["by_reader"]) == (3, 3)
-
-
-def test_one_bad_entry_does_not_spoil_the_others() -> None:
-    def mixed(request: ChatRequest) -> str:
-        entries: list[Any] = json.loads(by_words(berths)(request))["grades"]
-        if len(entries) > 1:
-            entries[:2] = [{"passage": "1", "grade": " ANSWERS "}, {"passage": "b", "grade": "no"}]
-        return json.dumps({"grades": entries})
-
-    model, context = by_model(mixed)
-    assert grades(run(context)) == RIGHT
-    assert [len(shown(request)) for request in model.requests] == [5, 1]
 
 
 def test_numbers_that_were_not_shown_are_dropped_and_counted() -> None:
@@ -345,13 +288,6 @@ def test_a_passage_with_two_grades_has_none_and_the_same_twice_counts() -> None:
     assert len(shown(model.requests[1])) == 1  # asked anew about the first alone, and unclear again
     assert graders(grading)[:2] == ["reader", "ollama:function"]
     assert grading.numbers["missing"] == 1
-
-
-def test_yes_to_everything_is_taken_as_said_and_shows_in_the_numbers() -> None:
-    _, context = by_model(by_words(lambda question, text: "answers"))
-    grading = run(context)
-    assert grades(grading) == ["answers"] * 5
-    assert (grading.numbers["answers"], grading.numbers["irrelevant"]) == (5, 0)
 
 
 def test_a_passage_cannot_grade_itself() -> None:
@@ -386,19 +322,6 @@ def test_a_model_that_fails_leaves_the_readers_grades(grader: str, error: Except
     assert grading.warnings[0]["error"] == type(error).__name__
     assert len(grading.warnings) == 1
     assert len(model.requests) <= 4  # no more than run at once: then nobody is asked any more
-
-
-def test_a_model_that_cannot_be_opened() -> None:
-    model, context = by_model(by_words(berths))
-
-    def closed(spec: object) -> Any:
-        raise ModelError("a package is missing")
-
-    context.models.models._open_chat = closed
-    grading = run(context)
-    assert grades(grading) == BY_READER
-    assert grading.warnings[0]["message"] == "a package is missing"
-    assert model.requests == []
 
 
 def test_what_may_not_be_paid_is_graded_by_the_reader() -> None:
@@ -443,65 +366,6 @@ def test_each_in_its_own_call_and_no_more_than_four_at_once() -> None:
     assert grading.numbers["calls"] == 9
 
 
-def test_one_bad_reply_among_many_costs_one_grade() -> None:
-    def function(request: ChatRequest) -> str:
-        return "?" if "council" in request.messages[-1].content else by_words(berths)(request)
-
-    _, context = by_model(function, "llm-each")
-    grading = run(context)
-    assert graders(grading).count("reader") == 1
-    assert grading.found[2]["graded_by"] == "reader"
-    assert grading.warnings[0]["consequence"] == "the reader graded 1 of 5 instead"
-
-
-# auto
-
-
-UNSURE = (ABOUT + 5, ABOUT + 0.4, ABOUT - 0.4, ABOUT - 7, None)
-
-
-def test_auto_asks_about_the_grey_ones_in_one_call() -> None:
-    model = FunctionModel(by_words(lambda question, text: "answers"))
-    known = probed(grading=figures(fit=True))
-    grading = run(grading_context(model, probe=known, grader="auto"), *UNSURE)
-    assert [len(shown(request)) for request in model.requests] == [3]
-    assert grades(grading) == ["about", "answers", "answers", "irrelevant", "answers"]
-    assert graders(grading)[0] == "reader"
-    assert (grading.numbers["by_reader"], grading.numbers["by_model"]) == (2, 3)
-
-
-def test_auto_asks_nobody_where_the_reader_is_sure() -> None:
-    model = FunctionModel(by_words(berths))
-    known = probed(grading=figures(fit=True))
-    grading = run(grading_context(model, probe=known, grader="auto"))
-    assert model.requests == []
-    assert "not_asked" not in grading.numbers
-
-
-@pytest.mark.parametrize(
-    ("known", "why"),
-    [
-        (None, "the model's grading was never measured"),
-        (probed(), "the model's grading was never measured"),
-        (probed(grading=figures(fit=True, made_with="older")), "the model's grading was never"),
-        (probed(grading=figures(fit=False)), "the model grades badly"),
-    ],
-)
-def test_auto_never_asks_a_model_that_has_not_passed(known: Any, why: str) -> None:
-    model = FunctionModel(by_words(berths))
-    grading = run(grading_context(model, probe=known, grader="auto"), *UNSURE)
-    assert model.requests == []
-    assert str(grading.numbers["not_asked"]).startswith(why)
-    assert grades(grading) == ["about", "about", "irrelevant", "irrelevant", "not graded"]
-    assert grading.warnings == []
-
-
-def test_auto_without_a_model_is_the_reader() -> None:
-    grading = run(grading_context(grader="auto"), *UNSURE)
-    assert grading.numbers["not_asked"] == "there is no model"
-    assert grading.warnings == []
-
-
 # A model that was measured
 
 
@@ -513,19 +377,3 @@ def test_an_unfit_model_that_was_chosen_by_hand_works_and_is_warned_of() -> None
     told = grading.warnings[0]
     assert told["error"] == "UnfitGrader"
     assert "precision 0.50, recall 0.30 on 36 labelled pairs" in told["message"]
-
-
-def test_what_is_known_of_a_model() -> None:
-    model = FunctionModel(by_words(berths))
-    context = grading_context(model, probe=probed(grading=figures(fit=True)))
-    fit = fit_to_grade(context)
-    assert fit == fit_to_grade(context.models, "grade")
-    assert fit is not None
-    assert (fit.grades_passages, fit.judges_answers) == (True, False)
-    assert fit_to_grade(grading_context(model)) is None
-    assert fit_to_grade(grading_context()) is None
-
-
-def test_the_form_is_the_same_for_the_same_number() -> None:
-    assert grades_of(3) is grades_of(3)
-    assert grades_of(3) is not grades_of(4)

@@ -59,7 +59,7 @@ def test_the_probe_tells_how_well_it_grades(desk: Desk, model: FunctionModel) ->
     told = "unfit to grade: precision 0.50, recall 1.00 on"
     assert f"passages    {told} 36 labelled pairs with examples" in result.out
     assert f"answers     {told} 16 labelled pairs\n" in result.out
-    assert result.out.endswith("models.servers.grade=auto leaves it out.\n")
+    assert result.out.endswith("keep models.servers.grade=reader.\n")
     stored = stored_probe(SPEC)
     assert stored is not None
     assert stored.grading is not None

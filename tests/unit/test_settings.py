@@ -117,7 +117,7 @@ def test_relative_paths_are_relative_to_their_place(places: Places) -> None:
         ("SECONDLOOK_SEARCH_RERANK", "1", "search.rerank", True),
         ("SECONDLOOK_SEARCH_K", "25", "search.k", 25),
         ("SECONDLOOK_BUDGET_SECONDS", "2", "budget.seconds", 2.0),
-        ("SECONDLOOK_MODELS_SERVERS_GRADE", "auto", "models.servers.grade", "auto"),
+        ("SECONDLOOK_MODELS_SERVERS_GRADE", "llm-each", "models.servers.grade", "llm-each"),
         ("SECONDLOOK_INGEST_EXCLUDE", "*.log, drafts/", "ingest.exclude", ("*.log", "drafts/")),
         ("SECONDLOOK_INGEST_OCR", "off", "ingest.ocr", "off"),
         ("SECONDLOOK_EMBEDDING_BASE_URL", "https://x.org", "embedding.base_url", "https://x.org"),
@@ -230,9 +230,9 @@ def test_a_retired_setting_says_what_to_do(places: Places, text: str, key: str, 
 
 def test_a_map_is_given_entry_by_entry(places: Places) -> None:
     places.user.write_text('[models.servers]\ngrade = "llm-batch"\nexplain = "model"\n')
-    loaded = places.load({"models.servers.grade": "auto"})
+    loaded = places.load({"models.servers.grade": "llm-each"})
     servers = loaded.settings.models.servers
-    assert (servers.grade, servers.explain, servers.useful) == ("auto", "model", "reader")
+    assert (servers.grade, servers.explain, servers.useful) == ("llm-each", "model", "reader")
     assert loaded.origin["models.servers.explain"] == str(places.user)
     places.user.write_text('[models.servers]\nexplain = "nobody"\n')
     assert "'template' or 'model'" in places.error().message

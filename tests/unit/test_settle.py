@@ -9,7 +9,7 @@ import pytest
 from langgraph.runtime import Runtime
 
 from secondlook.engine.execution import Watched, failed
-from secondlook.nodes.answer import best_of, candidates, settle
+from secondlook.nodes.answer import best_of, settle
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.state import DraftData, JudgedDraft, unread
 from tests.support.engine import context_of, passages_of, settings_of, state_of
@@ -91,12 +91,6 @@ def test_what_does_not_stand_is_cut_and_a_person_should_look() -> None:
     assert out["needs_review"] is True
 
 
-def test_marking_leaves_it_in() -> None:
-    made = draft("Stands.", "Falls.", unsupported=("Falls.",))
-    out = settled(judged(made), sections={"answer": {"unsupported": "mark"}})
-    assert len(out["draft"]["sentences"]) == 2
-
-
 def test_a_draft_of_which_nothing_stands_is_withheld() -> None:
     out = settled(judged(draft("Falls.", unsupported=("Falls.",)), is_grounded=False))
     assert out["draft"]["sentences"] == []
@@ -124,8 +118,8 @@ def test_an_abstention_after_retries_tells_of_them(queries: int, stop: str, revi
 
 def test_a_draft_that_no_check_has_seen_counts_once() -> None:
     seen, unseen = judged(draft("Seen.")), draft("Unseen.")
-    assert [one["draft"] for one in candidates([seen], unseen)] == [seen["draft"], unseen]
-    assert candidates([seen], seen["draft"]) == [seen]
+    assert settled(seen, draft=unseen)["steps"][0]["numbers"]["drafts"] == 2
+    assert settled(seen, draft=seen["draft"])["steps"][0]["numbers"]["drafts"] == 1
     assert settled(draft=unseen)["draft"] == unseen
 
 

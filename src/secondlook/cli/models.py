@@ -245,10 +245,10 @@ def grading_sentence(probe: Probe) -> str:
 
     fit = fit_of(probe)
     if fit is None or fit.passages is None:
-        return "How well it grades is not measured: models.servers.grade=auto leaves it out."
+        return "How well it grades is not measured."
     if fit.grades_passages:
-        return "It grades well: models.servers.grade=auto asks it where the reader is unsure."
-    return "It grades too badly to be trusted: models.servers.grade=auto leaves it out."
+        return "It grades well: models.servers.grade=llm-batch asks it."
+    return "It grades too badly to be trusted: keep models.servers.grade=reader."
 
 
 def _facts(probe: Probe) -> list[tuple[str, str]]:

@@ -43,7 +43,7 @@ class Workflow:
 
 
 _ANSWERING = ("search.rerank", "answer.enable_sentence_check", "answer.enable_abstention")
-_GUARDING = ("answer.enable_quarantine",)
+_GUARDING = ("answer.enable_quarantine", "answer.enable_revalidation")
 """They change no graph, and the same in every workflow: one tells what they cost."""
 _CORRECTING = (
     "corrective.enable_grading",

@@ -1,29 +1,22 @@
-"""Drafts the answer: in a model's words where there is a model, else the reader's span."""
+"""Drafts the answer: in a model's words where a model serves `answer`, else the reader's span. Then
+`settle` chooses the best of all drafts."""
 
 from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
 from secondlook.errors import BudgetExceeded, ContextOverflow, ModelError, UnusableReply
 from secondlook.nodes import ranking
-from secondlook.nodes.cite import (
-    Checker,
-    cut_note,
-    objected,
-    objected_note,
-    sentences_were,
-    standing,
-)
+from secondlook.nodes.cite import Checker, cut_note, objected, sentences_were, standing
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.evidence import SMALLEST, evidence_budget, evidence_items, packed
 from secondlook.nodes.extract import extract, withheld
 from secondlook.nodes.grade import fit_to_grade
-from secondlook.nodes.limits import GREY, AnswerGrades, dial, hotter, is_refused, rewrites
+from secondlook.nodes.limits import GREY, AnswerGrades, dial, hotter, rewrites
 from secondlook.nodes.revalidate import guard_of
 from secondlook.nodes.state import (
     Asked,
@@ -53,16 +46,12 @@ if TYPE_CHECKING:
     from secondlook.models.chat import Message, Reply
     from secondlook.nodes.evidence import Packed
     from secondlook.nodes.state import Found
-    from secondlook.passage import Passage
     from secondlook.roles.sentences import Sentence
 
-# An answer in a model's words: only from the passages, each sentence cited and checked.
+    Emit = Callable[[Any], None]
+    Likely = tuple[float | None, list[str]]
+    """The probability that the evidence has an answer, and the reasons."""
 
-if TYPE_CHECKING:
-    _Held = tuple[float | None, list[str]]
-    """How likely an answer is there, and the reasons."""
-
-NODE = "answer"
 _DOUBT = 0.5
 """Share of the confidence that an extracted answer needs, below which a written one says so. It is
 not withheld: a model can answer from passages what the reader cannot."""
@@ -78,298 +67,20 @@ class Asking:
     temperature: float | None = None
     """None = as set for the role."""
     doubted: float = 0.0
-    """A sentence that lacks no more than so much support is left in, marked, for whoever checks
-    the draft."""
+    """A sentence that lacks no more support than this stays in the draft, marked: another judge
+    may let it stand."""
 
     def render(self, question: str, evidence: str) -> tuple[Message, ...]:
         return load(self.prompt).render(question=question, evidence=evidence, **self.values)
 
 
 PLAIN: Final = Asking()
-
-
-@dataclass(frozen=True, slots=True)
-class Written:
-    draft: DraftData
-    numbers: dict[str, Scalar]
-    cut: tuple[str, ...] = ()
-    """What the model said and the evidence does not carry."""
-
-
-async def write(
-    context: Context, question: str, found: Sequence[Found], emit: Callable[[Any], None]
-) -> tuple[DraftData, dict[str, Scalar]]:
-    """The draft, and numbers about it. Raises ModelError or BudgetExceeded when there is none."""
-    made = await written(context, question, found, emit)
-    return made.draft, made.numbers
-
-
-async def written(
-    context: Context,
-    question: str,
-    found: Sequence[Found],
-    emit: Callable[[Any], None],
-    asking: Asking = PLAIN,
-) -> Written:
-    """The draft and what was cut from it. Raises ModelError or BudgetExceeded when there is none.
-
-    Where a risk is named, nothing is asked that could not be given, and nothing is heard of an
-    answer before it is known to keep to the risk.
-    """
-    allowed, held = dial(context), await _held(context, question, found)
-    if allowed is None:
-        return await _written(context, question, found, held, emit, asking=asking)
-    probability, reasons = held
-    if objection := allowed.objection(probability):
-        reasons = [objection, *reasons]
-        return Written(withheld("low_confidence", confidence=probability, reasons=reasons), {})
-    heard: list[Any] = []
-    made = await _written(context, question, found, held, heard.append, asking=asking)
-    if made.draft["sentences"] and (objection := allowed.objection(made.draft["confidence"])):
-        return replace(
-            made,
-            draft=withheld(
-                "low_confidence",
-                confidence=made.draft["confidence"],
-                reasons=[objection, *made.draft["reasons"]],
-                model=made.draft["model"],
-            ),
-        )
-    for said in heard:
-        emit(said)
-    return made
-
-
-async def _written(
-    context: Context,
-    question: str,
-    found: Sequence[Found],
-    known: _Held,
-    emit: Callable[[Any], None],
-    *,
-    asking: Asking,
-) -> Written:
-    items, held = await evidence_items(context, found)
-    most = load(asking.prompt).max_tokens
-    budget = await evidence_budget(context, "answer", asking.render(question, ""), max_tokens=most)
-    while True:
-        shown = packed(context, "answer", question, items, budget)
-        if not shown.blocks:  # the passages were found, and are gone or empty
-            gone = ["nothing of what was found can be read any more"]
-            return Written(withheld("no_evidence", reasons=gone), {})
-        writing = _Writing.begin(context, question, shown, held, emit, asking=asking)
-        try:
-            reply = await context.models.ask(
-                "answer",
-                writing.messages,
-                node=NODE,
-                max_tokens=most,
-                temperature=asking.temperature,
-                on_text=writing.hear,
-                final=True,
-            )
-        except ContextOverflow:
-            # Tokens were estimated; the model has counted them. Half as much will do.
-            if (budget := budget // 2) < SMALLEST:
-                raise
-            continue
-        writing.hear_out(reply.text)
-        return await asyncio.to_thread(_drafted, context, writing, reply, known, shown)
-
-
-@dataclass(frozen=True, slots=True)
-class _Writing:
-    """One try: what the model is told, and how what it says is heard and checked."""
-
-    messages: tuple[Message, ...]
-    evidence: str
-    question: str
-    blocks: int
-    checker: Checker
-    emit: Callable[[Any], None]
-    preview: Sentences
-    unsupported: str
-    asking: Asking
-
-    @classmethod
-    def begin(
-        cls,
-        context: Context,
-        question: str,
-        shown: Packed,
-        held: dict[str, Passage],
-        emit: Callable[[Any], None],
-        *,
-        asking: Asking,
-    ) -> _Writing:
-        settings = context.settings.answer
-        evidence = evidence_marks(context.run).wrap([block.text for block in shown.blocks])
-        checker = Checker(
-            passages=[held[block.passage] for block in shown.blocks],
-            support=context.support,
-            min_support=DEFAULT_MIN_SUPPORT,
-            enabled=settings.enable_sentence_check,
-            guard=guard_of(context, question),
-        )
-        return cls(
-            messages=asking.render(question, evidence),
-            evidence=evidence,
-            question=question,
-            blocks=len(shown.blocks),
-            checker=checker,
-            emit=emit,
-            preview=_sentences(asking, len(shown.blocks), question, evidence),
-            unsupported=settings.unsupported,
-            asking=asking,
-        )
-
-    def hear(self, text: str) -> None:
-        """Passes on what is complete and stands; the rest is never seen."""
-        self._pass_on(self.preview.feed(text))
-
-    def _pass_on(self, sentences: Sequence[Sentence]) -> None:
-        for sentence in sentences:
-            claimed = self.checker.check(sentence)
-            if self.stands(claimed):
-                self.emit({"token": f"{claimed['text']} "})
-
-    def hear_out(self, text: str) -> None:
-        """The rest of a reply that is complete; all of it where a journal had it."""
-        if not self.preview.begun:
-            self.hear(text)
-        self._pass_on(self.preview.finish())
-
-    def stands(self, claimed: Claimed) -> bool:
-        """Whether a person may see it."""
-        return claimed["supported"] is not False or self.unsupported == "mark"
-
-    def stays(self, claimed: Claimed) -> bool:
-        """Whether it is part of the draft: what stands, and what another judge may let stand."""
-        least = self.checker.min_support - self.asking.doubted
-        doubted = self.asking.doubted > 0 and (claimed["support"] or 0.0) >= least
-        return self.stands(claimed) or (doubted and bool(claimed["cited"]))
-
-
-def _drafted(
-    context: Context,
-    writing: _Writing,
-    reply: Reply[None],
-    held: _Held,
-    shown: Packed,
-) -> Written:
-    heard = _sentences(writing.asking, writing.blocks, writing.question, writing.evidence)
-    said = [*heard.feed(reply.text), *heard.finish(cut_short=reply.finish == "length")]
-    claimed = [writing.checker.check(sentence) for sentence in said]
-    standing = [claim for claim in claimed if writing.stays(claim)]
-    cut = tuple(claim["text"] for claim in claimed if not writing.stays(claim))
-    numbers: dict[str, Scalar] = {
-        "evidence": len(shown.blocks),
-        "evidence_tokens": shown.tokens,
-        "sentences": len(said),
-        "unsupported": sum(claim["supported"] is False for claim in claimed),
-        "cut": sum(heard.dropped.values()) - heard.dropped["citation"] + len(cut),
-        "prompt_leaks": heard.dropped["prompt"] + heard.dropped["control"],
-        "unknown_citations": heard.dropped["citation"],
-    }
-    objections = objected(claimed)
-    if objections:
-        numbers["not_asked_for"] = "; ".join(objections)
-    model = context.models.name("answer")
-    abstains = context.settings.answer.enable_abstention
-    if not standing and (heard.not_found or claimed) and abstains:
-        reason = (
-            "the model found no answer in the evidence"
-            if heard.not_found
-            else "the evidence supports no sentence that the model wrote"
-            if not objections
-            else f"what the model wrote was not asked for: it {objections[0]}"
-        )
-        return Written(withheld("no_evidence", reasons=[reason], model=model), numbers, cut)
-    if not standing:
-        raise UnusableReply(f"{model} wrote nothing that can be used: {reply.text[:80]!r}")
-    confidence, reasons = _judged(held, standing)
-    draft = DraftData(
-        method="generative",
-        model=model,
-        sentences=standing,
-        short=_short(context, writing.question, standing),
-        stop="answered",
-        confidence=confidence,
-        reasons=reasons,
-        note=objected_note(claimed) or _note(len(cut), standing, confidence, context),
-    )
-    return Written(draft, numbers, cut)
-
-
-def _sentences(asking: Asking, blocks: int, question: str, evidence: str) -> Sentences:
-    own = load(asking.prompt).own_words
-    return Sentences(blocks, own_words=own, question=question, evidence=evidence)
-
-
-def _short(context: Context, question: str, standing: Sequence[Claimed]) -> str | None:
-    """The few words that answer, read out of the model's own text."""
-    text = " ".join(claim["text"] for claim in standing)
-    try:
-        reading = context.shelf.read_text(question, text)
-    except Exception:  # noqa: BLE001 - a short form is a convenience
-        return None
-    span = text[reading.start : reading.end]
-    return span[: min(sentence_starts(span), default=len(span))].strip() or None
-
-
-def _judged(held: _Held, standing: Sequence[Claimed]) -> tuple[float | None, list[str]]:
-    """How sure: that the evidence holds an answer, times how well it carries what was said."""
-    supports = [claim["support"] for claim in standing if claim["support"] is not None]
-    if not supports:
-        return None, ["the sentences were not checked"]
-    covered = sum(supports) / len(supports)
-    reasons = [f"the evidence covers {covered:.0%} of what is said"]
-    probability, about = held
-    if probability is None:
-        return None, [*about, *reasons]
-    return round(probability * covered, 4), [*reasons, *about]
-
-
-async def _held(context: Context, question: str, found: Sequence[Found]) -> _Held:
-    """How likely the evidence holds an answer, as the reader sees it, and why. No one can say
-    where it was not trained for the language."""
-    read = [item for item in ranking.kept(found) if ranking.candidate(item) is not None]
-    candidates = ranking.candidates(read)
-    calibration = context.calibration
-    best = calibration.best_answer(candidates)
-    if best is None:
-        return None, []
-    texts = await ranking.texts(context, [read[best]["id"]])
-    languages = context.shelf.reader_languages
-    for passage in texts.values():
-        if other := await asyncio.to_thread(foreign, question, passage.text, languages):
-            return None, [other.reason]
-    probability = calibration.answer_probability(candidates, best)
-    return probability, list(calibration.reasons(candidates, best))
-
-
-def _note(
-    cut: int, standing: Sequence[Claimed], confidence: float | None, context: Context
-) -> str | None:
-    marks = context.settings.answer.unsupported == "mark"
-    marked = sum(claim["supported"] is False for claim in standing) if marks else 0
-    doubtful = context.calibration.min_answer * _DOUBT
-    if cut:
-        return cut_note(cut)
-    if marked:
-        return f"({marked} {sentences_were(marked)} marked: not supported by the evidence.)"
-    if confidence is not None and confidence < doubtful:
-        return "(Confidence is low: look at the evidence yourself.)"
-    return None
-
-
-if TYPE_CHECKING:
-    _Manner = Callable[[Context], Asking]
+_STRICT: Final = Asking("answer_strict")
 
 
 class Drafted(Draft, Trace):
     complaints: list[str]
-    """What a model wrote and was cut; heard where somebody checks."""
+    """Sentences of a model that were cut."""
 
 
 class ToAnswerStrictly(Asked, AnswerGrades):
@@ -377,43 +88,45 @@ class ToAnswerStrictly(Asked, AnswerGrades):
 
 
 class ToAnswerAnew(Asked, Drafts, AnswerGrades):
-    """Evidence, and what is held against the answers so far."""
+    """Evidence, and the objections to the answers so far."""
 
 
 async def answer(state: Asked, runtime: Runtime[Context]) -> Drafted:
-    return await _answered(state, runtime)
+    return await _answered(state, runtime, PLAIN)
 
 
 async def answer_strictly(state: ToAnswerStrictly, runtime: Runtime[Context]) -> Drafted:
     """The same, and once more in stricter terms where a model refused the answer."""
-    if not is_refused(state.get("answer_grades", [])):
-        return await _answered(state, runtime)
+    if state.get("answer_grades", [])[-1:] != ["no"]:
+        return await _answered(state, runtime, PLAIN)
     runtime.stream_writer({"redraft": "the answer was refused"})
-    return await _answered(state, runtime, _strict)
+    return await _answered(state, runtime, _STRICT)
 
 
 async def answer_anew(state: ToAnswerAnew, runtime: Runtime[Context]) -> Drafted:
     """The same, and again where a check complained, where more was found, or where a model
     refused the answer."""
-    grades, complaints = state.get("answer_grades", []), state.get("complaints", [])
-    drafts, regenerations = state.get("drafts", []), state.get("regenerations", 0)
+    context, complaints = runtime.context, state.get("complaints", [])
+    servers, regenerations = context.settings.models.servers, state.get("regenerations", 0)
+    # A model will check the sentences that the reader is unsure of: they stay until then.
+    checks = context.settings.answer.enable_grounded_check and servers.grounded == "llm"
+    doubted = GREY if checks and context.models.serves("grade") else 0.0
     if regenerations and complaints:
         runtime.stream_writer({"redraft": "the evidence does not carry all of it"})
-        return await _answered(
-            state, runtime, partial(_again, complaints=complaints, regenerations=regenerations)
-        )
-    if is_refused(grades):
+        listed = "\n".join(f"- {' '.join(complaint.split())}" for complaint in complaints)
+        temperature = hotter(context.models.temperature("answer"), regenerations)
+        asking = Asking("answer_again", {"complaints": listed}, temperature, doubted)
+        return await _answered(state, runtime, asking)
+    if state.get("answer_grades", [])[-1:] == ["no"]:
         runtime.stream_writer({"redraft": "the answer was refused"})
-        return await _answered(state, runtime, _strict)
-    if drafts:
+        return await _answered(state, runtime, _STRICT)
+    if state.get("drafts"):
         runtime.stream_writer({"redraft": "more was found"})
-    # Where a model finds nothing and the reader does: the reader's. What a model wrote and
-    # was cut it may write anew.
-    drafted = await _answered(state, runtime, _checked)
-    if drafted["complaints"]:
+    drafted = await _answered(state, runtime, Asking(doubted=doubted))
+    if drafted["complaints"]:  # the model may write those sentences anew
         return drafted
     draft = drafted["draft"]
-    own = await read_instead(runtime.context, state["question"], state["found"], draft)
+    own = await read_instead(context, state["question"], state["found"], draft)
     if own is None:
         return drafted
     for sentence in own["sentences"]:
@@ -423,69 +136,33 @@ async def answer_anew(state: ToAnswerAnew, runtime: Runtime[Context]) -> Drafted
     return {**drafted, "draft": own, "steps": [told]}
 
 
-async def _answered(
-    state: Asked, runtime: Runtime[Context], manner: _Manner | None = None
-) -> Drafted:
-    context = runtime.context
+async def _answered(state: Asked, runtime: Runtime[Context], asking: Asking) -> Drafted:
+    context, question, found = runtime.context, state["question"], state["found"]
     warnings: list[dict[str, Any]] = []
-    numbers: dict[str, Scalar] = {}
-    cut: list[str] = []
-    if not ranking.kept(state["found"]):
-        draft = withheld("no_evidence", reasons=["nothing was found"])
+    made = None
+    if not ranking.kept(found):
+        made = Written(withheld("no_evidence", reasons=["nothing was found"]), {})
     elif context.models.serves("answer"):
-        # prompts and all: not needed without a model
-
-        asking = manner(context) if manner else PLAIN
         try:
-            made = await written(
-                context, state["question"], state["found"], runtime.stream_writer, asking
-            )
-            draft, numbers, cut = made.draft, made.numbers, list(made.cut)
+            made = await written(context, question, found, runtime.stream_writer, asking)
         except (ModelError, BudgetExceeded) as error:
             warnings = [trouble("answer", error, "the reader's own answer was given instead")]
-            draft = await _extracted(state, runtime)
-    else:
-        draft = await _extracted(state, runtime)
-    warnings += [*_about_calibration(context), *_about_judge(context, draft)]
-    told = step("answer", _said(draft), numbers, confidence=draft["confidence"])
-    return {"draft": draft, "complaints": cut, "steps": [told], "warnings": warnings}
-
-
-def _strict(_context: Context) -> Asking:
-
-    return Asking("answer_strict")
-
-
-def _checked(context: Context) -> Asking:
-    """For a draft that a model will check where the reader is unsure."""
-
-    return Asking(doubted=_doubted(context))
-
-
-def _again(context: Context, *, complaints: Sequence[str], regenerations: int) -> Asking:
-
-    listed = "\n".join(f"- {' '.join(complaint.split())}" for complaint in complaints)
-    temperature = hotter(context.models.temperature("answer"), regenerations)
-    return Asking("answer_again", {"complaints": listed}, temperature, _doubted(context))
-
-
-def _doubted(context: Context) -> float:
-    settings = context.settings
-    asks = settings.answer.enable_grounded_check and settings.models.servers.grounded == "llm"
-    return GREY if asks and context.models.serves("grade") else 0.0
-
-
-async def _extracted(state: Asked, runtime: Runtime[Context]) -> DraftData:
-    draft = await extract(runtime.context, state["question"], state["found"])
-    for sentence in draft["sentences"]:
-        runtime.stream_writer({"token": sentence["text"]})
-    return draft
+    if made is None:
+        made = Written(await extract(context, question, found), {})
+        for sentence in made.draft["sentences"]:
+            runtime.stream_writer({"token": sentence["text"]})
+    file, draft = context.calibration_file, made.draft
+    if file is not None and file.is_file():
+        warnings += _about_calibration(context)
+    if draft["method"] == "generative" and (why := stands_in(context.support)):
+        judge = SupportHeadError(why)
+        warnings.append(trouble("support", judge, "the sentences were checked by words alone"))
+    told = step("answer", _said(draft), made.numbers, confidence=draft["confidence"])
+    return {"draft": draft, "complaints": list(made.cut), "steps": [told], "warnings": warnings}
 
 
 def _about_calibration(context: Context) -> list[dict[str, Any]]:
-    """That the library's own calibration is not the one that was used."""
-    if context.calibration_file is None or not context.calibration_file.is_file():
-        return []
+    """A warning where the library's own calibration could not be used."""
     try:
         calibration = context.calibration
     except ModelError:  # no reader: there are no scores to calibrate, and others tell why
@@ -497,13 +174,6 @@ def _about_calibration(context: Context) -> list[dict[str, Any]]:
     return [trouble("calibration", CalibrationError(calibration.warning), consequence)]
 
 
-def _about_judge(context: Context, draft: DraftData) -> list[dict[str, Any]]:
-    """That a model's sentences were not checked by the judge that was asked for."""
-    why = stands_in(context.support) if draft["method"] == "generative" else None
-    consequence = "the sentences were checked by words alone"
-    return [trouble("support", SupportHeadError(why), consequence)] if why else []
-
-
 def _said(draft: DraftData) -> str:
     if not draft["sentences"]:
         return f"Withheld: {'; '.join(draft['reasons']) or draft['stop']}."
@@ -512,14 +182,11 @@ def _said(draft: DraftData) -> str:
     return f"{draft['model']} wrote {len(draft['sentences'])} sentences that stand."
 
 
-# What a model overlooked and the reader finds. Small models overlook much of what is there; one
-# that was measured to judge answers well is believed.
-
-
 async def read_instead(
     context: Context, question: str, found: Sequence[Found], draft: DraftData
 ) -> DraftData | None:
-    """The reader's answer where a model has none; None where the model's word stands."""
+    """The reader's answer where a model has none: small models overlook much of what is there.
+    None where the model's word stands, as that of one that was measured to judge answers well."""
     if draft["model"] is None or draft["sentences"]:
         return None
     fit = fit_to_grade(context, "answer")
@@ -531,10 +198,227 @@ async def read_instead(
     return {**own, "reasons": [*own["reasons"], f"{draft['model']} gave no answer that stands"]}
 
 
-# Chooses the best of all drafts, cuts what does not stand, and says what the run came to.
+# An answer in a model's words: only from the passages, each sentence cited and checked.
 
-_UNANSWERED: frozenset[StopReason] = frozenset({"no_evidence", "low_confidence"})
-_NOT_USEFUL = "(It may not be what was asked: look at the evidence yourself.)"
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    draft: DraftData
+    numbers: dict[str, Scalar]
+    cut: tuple[str, ...] = ()
+    """Sentences of the model that the evidence does not carry."""
+
+
+async def written(
+    context: Context, question: str, found: Sequence[Found], emit: Emit, asking: Asking = PLAIN
+) -> Written:
+    """The draft and what was cut from it. Raises ModelError or BudgetExceeded when there is none.
+
+    Where a risk is named, no model is asked for an answer that could not be given, and nothing is
+    streamed before the answer is known to keep to the risk.
+    """
+    allowed, likely = dial(context), await _likely(context, question, found)
+    if allowed and (objection := allowed.objection(likely[0])):
+        reasons = [objection, *likely[1]]
+        return Written(withheld("low_confidence", confidence=likely[0], reasons=reasons), {})
+    heard: list[Any] = []
+    hear = heard.append if allowed else emit
+    made = await _written(context, question, found, likely, emit=hear, asking=asking)
+    draft = made.draft
+    if allowed and draft["sentences"] and (objection := allowed.objection(draft["confidence"])):
+        kept_back = withheld(
+            "low_confidence",
+            confidence=draft["confidence"],
+            reasons=[objection, *draft["reasons"]],
+            model=draft["model"],
+        )
+        return replace(made, draft=kept_back)
+    for said in heard:
+        emit(said)
+    return made
+
+
+async def _likely(context: Context, question: str, found: Sequence[Found]) -> Likely:
+    """How likely the evidence holds an answer, as the reader sees it. Nobody knows where it was
+    not trained for the language."""
+    read = [item for item in ranking.kept(found) if ranking.candidate(item) is not None]
+    candidates, calibration = ranking.candidates(read), context.calibration
+    best = calibration.best_answer(candidates)
+    if best is None:
+        return None, []
+    languages = context.shelf.reader_languages
+    for passage in (await ranking.texts(context, [read[best]["id"]])).values():
+        if other := await asyncio.to_thread(foreign, question, passage.text, languages):
+            return None, [other.reason]
+    probability = calibration.answer_probability(candidates, best)
+    return probability, list(calibration.reasons(candidates, best))
+
+
+async def _written(
+    context: Context,
+    question: str,
+    found: Sequence[Found],
+    likely: Likely,
+    *,
+    emit: Emit,
+    asking: Asking,
+) -> Written:
+    items, held = await evidence_items(context, found)
+    most = load(asking.prompt).max_tokens
+    budget = await evidence_budget(context, "answer", asking.render(question, ""), max_tokens=most)
+    while True:
+        shown = packed(context, "answer", question, items, budget)
+        if not shown.blocks:  # the passages were found, and are gone or empty
+            gone = ["nothing of what was found can be read any more"]
+            return Written(withheld("no_evidence", reasons=gone), {})
+        evidence = evidence_marks(context.run).wrap([block.text for block in shown.blocks])
+        checker = Checker(
+            passages=[held[block.passage] for block in shown.blocks],
+            support=context.support,
+            min_support=DEFAULT_MIN_SUPPORT,
+            enabled=context.settings.answer.enable_sentence_check,
+            guard=guard_of(context, question),
+        )
+        writing = _Writing(context, question, asking, shown, evidence, checker)
+        preview = _Preview(writing.listener(), checker, emit)
+        try:
+            reply = await context.models.ask(
+                "answer",
+                asking.render(question, evidence),
+                node="answer",
+                max_tokens=most,
+                temperature=asking.temperature,
+                on_text=preview.hear,
+                final=True,
+            )
+        except ContextOverflow:
+            # Tokens were estimated; the model has counted them. Half as much will do.
+            if (budget := budget // 2) < SMALLEST:
+                raise
+            continue
+        preview.finish(reply.text)
+        return await asyncio.to_thread(writing.drafted, reply, likely)
+
+
+@dataclass(frozen=True, slots=True)
+class _Preview:
+    """Streams the sentences of a reply that are complete and stand; the rest is never seen."""
+
+    listener: Sentences
+    checker: Checker
+    emit: Emit
+
+    def hear(self, text: str) -> None:
+        self._pass_on(self.listener.feed(text))
+
+    def finish(self, text: str) -> None:
+        """Hears all of a reply that came from a journal, and the rest of any other."""
+        if not self.listener.begun:
+            self.hear(text)
+        self._pass_on(self.listener.finish())
+
+    def _pass_on(self, sentences: Sequence[Sentence]) -> None:
+        for sentence in sentences:
+            claimed = self.checker.check(sentence)
+            if claimed["supported"] is not False:
+                self.emit({"token": f"{claimed['text']} "})
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """One try: what the model was shown, and the draft that its reply becomes."""
+
+    context: Context
+    question: str
+    asking: Asking
+    shown: Packed
+    evidence: str
+    checker: Checker
+
+    def listener(self) -> Sentences:
+        own = load(self.asking.prompt).own_words
+        count = len(self.shown.blocks)
+        return Sentences(count, own_words=own, question=self.question, evidence=self.evidence)
+
+    def drafted(self, reply: Reply[None], likely: Likely) -> Written:
+        context, heard = self.context, self.listener()
+        said = [*heard.feed(reply.text), *heard.finish(cut_short=reply.finish == "length")]
+        claimed = [self.checker.check(sentence) for sentence in said]
+        stays = [claim for claim in claimed if self._stays(claim)]
+        cut = tuple(claim["text"] for claim in claimed if not self._stays(claim))
+        numbers: dict[str, Scalar] = {
+            "evidence": len(self.shown.blocks),
+            "evidence_tokens": self.shown.tokens,
+            "sentences": len(said),
+            "unsupported": sum(claim["supported"] is False for claim in claimed),
+            "cut": sum(heard.dropped.values()) - heard.dropped["citation"] + len(cut),
+            "prompt_leaks": heard.dropped["prompt"] + heard.dropped["control"],
+            "unknown_citations": heard.dropped["citation"],
+        }
+        if objections := objected(claimed):
+            numbers["not_asked_for"] = "; ".join(objections)
+        model = context.models.name("answer")
+        if not stays and (heard.not_found or claimed) and context.settings.answer.enable_abstention:
+            reason = "the evidence supports no sentence that the model wrote"
+            if heard.not_found:
+                reason = "the model found no answer in the evidence"
+            elif objections:
+                reason = f"what the model wrote was not asked for: it {objections[0]}"
+            return Written(withheld("no_evidence", reasons=[reason], model=model), numbers, cut)
+        if not stays:
+            raise UnusableReply(f"{model} wrote nothing that can be used: {reply.text[:80]!r}")
+        # How sure: that the evidence holds an answer, times how well it carries what was said.
+        probability, about = likely
+        supports = [claim["support"] for claim in stays if claim["support"] is not None]
+        confidence, reasons = None, ["the sentences were not checked"]
+        if supports:
+            covered = sum(supports) / len(supports)
+            confidence = None if probability is None else round(probability * covered, 4)
+            reasons = [f"the evidence covers {covered:.0%} of what is said"]
+            reasons = [*about, *reasons] if probability is None else [*reasons, *about]
+        draft = DraftData(
+            method="generative",
+            model=model,
+            sentences=stays,
+            short=self._short(stays),
+            stop="answered",
+            confidence=confidence,
+            reasons=reasons,
+            note=self._note(claimed, len(cut), confidence),
+        )
+        return Written(draft, numbers, cut)
+
+    def _stays(self, claimed: Claimed) -> bool:
+        """Whether it is part of the draft: what stands, and what another judge may let stand."""
+        if claimed["supported"] is not False:
+            return True
+        least = self.checker.min_support - self.asking.doubted
+        doubted = self.asking.doubted > 0 and (claimed["support"] or 0.0) >= least
+        return doubted and bool(claimed["cited"])
+
+    def _short(self, stays: Sequence[Claimed]) -> str | None:
+        """The few words that answer, read out of the model's own text."""
+        text = " ".join(claim["text"] for claim in stays)
+        try:
+            reading = self.context.shelf.read_text(self.question, text)
+        except Exception:  # noqa: BLE001 - a short form is a convenience
+            return None
+        span = text[reading.start : reading.end]
+        return span[: min(sentence_starts(span), default=len(span))].strip() or None
+
+    def _note(self, claimed: Sequence[Claimed], cut: int, confidence: float | None) -> str | None:
+        """What the answer must say about itself."""
+        if count := sum("objection" in one for one in claimed):
+            why = ", or ".join(f"it {reason}" for reason in objected(claimed))
+            return f"({count} {sentences_were(count)} not asked for and held back: {why}.)"
+        if cut:
+            return cut_note(cut)
+        if confidence is not None and confidence < self.context.calibration.min_answer * _DOUBT:
+            return "(Confidence is low: look at the evidence yourself.)"
+        return None
+
+
+# The best of all drafts, without what does not stand, and what the run came to.
 
 
 class ToSettle(Asked, Drafts, Draft, AnswerGrades, Readings):
@@ -546,28 +430,37 @@ class Chosen(Settled, Draft, Trace):
 
 
 async def settle(state: ToSettle, runtime: Runtime[Context]) -> Chosen:
-    context = runtime.context
-    drafts = candidates(state.get("drafts", []), state.get("draft"))
-    best = _last(drafts) if state.get("answer_grades") else best_of(drafts)
-    draft = withheld("no_evidence", reasons=["nothing that was found is about the question"])
-    if best is not None:
-        draft = cut(best) if context.settings.answer.unsupported == "cut" else best["draft"]
+    context, drafts = runtime.context, list(state.get("drafts", []))
+    last = state.get("draft")
+    if last is not None and all(judged["draft"] != last for judged in drafts):
+        drafts.append(_unjudged(last))
+    # What a model has refused is not given again, whatever it was worth.
+    best = drafts[-1] if drafts and state.get("answer_grades") else best_of(drafts)
+    nothing = ["nothing that was found is about the question"]
+    draft = withheld("no_evidence", reasons=nothing) if best is None else cut(best)
     if own := await read_instead(context, state["question"], state["found"], draft):
         best, draft = _unjudged(own), own
     made = rewrites(state["queries"], state.get("assumed"))
-    stop = _stop(best, draft, rewrites=made, most=context.settings.corrective.max_rewrites)
-    draft = _noted({**draft, "stop": stop}, best)
+    most = context.settings.corrective.max_rewrites
+    useless = best is not None and best["is_useful"] is False and bool(draft["sentences"])
+    unanswered = not draft["sentences"] and draft["stop"] in {"no_evidence", "low_confidence"}
+    stop: StopReason = draft["stop"]
+    if (unanswered and made) or useless:
+        stop = "attempts_exhausted" if made >= most else "no_progress"
+    draft = {**draft, "stop": stop}
+    if useless:
+        beside = "(It may not be what was asked: look at the evidence yourself.)"
+        draft["note"] = draft["note"] or beside
     review = stop in {"attempts_exhausted", "no_progress"} or (
         best is not None and best["is_grounded"] is False
     )
-    told = step(
-        "settle",
-        _settle_said(best, len(drafts)),
-        drafts=len(drafts),
-        rewrites=made,
-        needs_review=review,
-        stop=stop,
-    )
+    said = "The draft stands."
+    if best is None or not best["draft"]["sentences"]:
+        said = "No draft is worth giving."
+    elif len(drafts) > 1:
+        said = f"The best of {len(drafts)} drafts is given."
+    counted = {"drafts": len(drafts), "rewrites": made, "needs_review": review, "stop": stop}
+    told = step("settle", said, counted)
     return {
         "draft": draft,
         "settled": best,
@@ -577,36 +470,24 @@ async def settle(state: ToSettle, runtime: Runtime[Context]) -> Chosen:
     }
 
 
-def candidates(drafts: Sequence[JudgedDraft], last: DraftData | None) -> list[JudgedDraft]:
-    """All that was judged, and the last one where no check has seen it."""
-    if last is None or any(judged["draft"] == last for judged in drafts):
-        return list(drafts)
-    return [*drafts, _unjudged(last)]
-
-
 def _unjudged(draft: DraftData) -> JudgedDraft:
     return JudgedDraft(draft=draft, grounded=None, is_grounded=None, useful=None, is_useful=None)
 
 
 def best_of(drafts: Sequence[JudgedDraft]) -> JudgedDraft | None:
     """The one that stands best; of equals the latest, which has seen the most evidence."""
-    return max(reversed(drafts), key=_worth, default=None)
 
+    def worth(judged: JudgedDraft) -> tuple[Any, ...]:
+        draft = judged["draft"]
+        return (
+            bool(standing(draft["sentences"])),
+            judged["is_useful"] is not False,
+            judged["is_grounded"] is not False,
+            judged["grounded"] or 0.0,
+            draft["confidence"] or 0.0,
+        )
 
-def _last(drafts: Sequence[JudgedDraft]) -> JudgedDraft | None:
-    """A model has refused what was given before: whatever it was worth, it is not given again."""
-    return drafts[-1] if drafts else None
-
-
-def _worth(judged: JudgedDraft) -> tuple[Any, ...]:
-    draft = judged["draft"]
-    return (
-        bool(standing(draft["sentences"])),
-        judged["is_useful"] is not False,
-        judged["is_grounded"] is not False,
-        judged["grounded"] or 0.0,
-        draft["confidence"] or 0.0,
-    )
+    return max(reversed(drafts), key=worth, default=None)
 
 
 def cut(judged: JudgedDraft) -> DraftData:
@@ -620,24 +501,3 @@ def cut(judged: JudgedDraft) -> DraftData:
         reason = "the evidence supports no sentence that the model wrote"
         return withheld("no_evidence", reasons=[reason], model=draft["model"])
     return {**draft, "sentences": left, "note": draft["note"] or cut_note(lost)}
-
-
-def _stop(best: JudgedDraft | None, draft: DraftData, *, rewrites: int, most: int) -> StopReason:
-    """Why the run ended: a search that went on without an answer says so."""
-    failed = not draft["sentences"] and draft["stop"] in _UNANSWERED
-    useless = best is not None and bool(draft["sentences"]) and best["is_useful"] is False
-    if (failed and rewrites) or useless:
-        return "attempts_exhausted" if rewrites >= most else "no_progress"
-    return draft["stop"]
-
-
-def _noted(draft: DraftData, best: JudgedDraft | None) -> DraftData:
-    if best is None or best["is_useful"] is not False or not draft["sentences"]:
-        return draft
-    return {**draft, "note": draft["note"] or _NOT_USEFUL}
-
-
-def _settle_said(best: JudgedDraft | None, drafts: int) -> str:
-    if best is None or not best["draft"]["sentences"]:
-        return "No draft is worth giving."
-    return "The draft stands." if drafts <= 1 else f"The best of {drafts} drafts is given."

@@ -1,4 +1,5 @@
-"""Checks a draft against its evidence, and has it written anew where it does not stand on it."""
+"""Checks a draft: sentence by sentence against its evidence, and as a whole against the question.
+`grade_answer` has a model judge the finished answer."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ import math
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -17,15 +18,8 @@ from secondlook.nodes import ranking
 from secondlook.nodes.cite import standing
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.evidence import evidence_budget, evidence_items, packed
-from secondlook.nodes.limits import (
-    GREY,
-    MIN_LIKENESS,
-    AnswerGrade,
-    AnswerGrades,
-    may_regenerate,
-    may_search_again,
-    rewriting_may_help,
-)
+from secondlook.nodes.grade import fit_to_grade, unfit_for_answers
+from secondlook.nodes.limits import GREY, AnswerGrade, AnswerGrades, may_search_again
 from secondlook.nodes.state import (
     READER,
     Asked,
@@ -43,7 +37,7 @@ from secondlook.nodes.state import (
 )
 from secondlook.reading.languages import foreign
 from secondlook.reading.numbers import missing_numbers
-from secondlook.reading.support import DEFAULT_MIN_SUPPORT, Cap, cap, is_verbatim, joined_evidence
+from secondlook.reading.support import DEFAULT_MIN_SUPPORT, cap, is_verbatim, joined_evidence
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import evidence_marks
 from secondlook.roles.verdicts import Verdict, verdicts_of
@@ -53,11 +47,15 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Scalar
     from secondlook.models.chat import Message
-    from secondlook.nodes.state import Cited, DraftData, Sentence
+    from secondlook.nodes.state import DraftData, Sentence
     from secondlook.passage import Passage
+    from secondlook.reading.support import Cap
     from secondlook.settings.sections import Settings
 
-GroundedWay = Literal["answer", "check_useful", "settle"]
+_ENTRY_TOKENS = 24
+"""Of one verdict in a reply, as widely spaced as models write JSON."""
+_STEEPEST = 30.0
+_NAMES: Final[tuple[Cap, ...]] = ("name",)
 
 
 class ToCheck(Question, Draft, Drafts):
@@ -70,27 +68,44 @@ class Checked(Draft, Drafts, Trace):
 
 async def check_grounded(state: ToCheck, runtime: Runtime[Context]) -> Checked:
     context, regenerations = runtime.context, state.get("regenerations", 0)
-    cut = state.get("complaints", [])
-    made = await grounded(context, state["question"], state["draft"], cut)
-    share, stands = share_grounded(made.draft, made.complaints, context.settings)
-    again = stands is False and may_regenerate(context, made.draft, regenerations)
-    way = _way(context, again=again)
+    chosen = context.settings.corrective
+    made = await grounded(context, state["question"], state["draft"], state.get("complaints", []))
+    draft, complaints = made.draft, made.complaints
+    share, stands = share_grounded(draft, complaints, context.settings)
+    # What the reader took from a passage would be taken again: only a model writes anew.
+    again = (
+        stands is False
+        and chosen.enable_regeneration
+        and regenerations < chosen.max_regenerations
+        and draft["model"] is not None
+        and context.models.serves("answer")
+    )
+    way = "answer" if again else "check_useful" if chosen.enable_useful_check else "settle"
+    why = "the draft stands on its evidence" if stands else "there is nothing to check"
+    if stands is False:
+        rest = "it is written anew" if again else "it is not written anew"
+        why = f"the draft does not stand on its evidence, and {rest}"
+    count = len(draft["sentences"])
+    said = f"Every sentence stands on its evidence ({count})." if count else "Nothing to check."
+    if complaints:
+        said = f"The evidence does not carry: {' | '.join(complaints)}"
+        said += " Asking for the answer anew." if again else ""
     judged = JudgedDraft(
-        draft=made.draft, grounded=share, is_grounded=stands, useful=None, is_useful=None
+        draft=draft, grounded=share, is_grounded=stands, useful=None, is_useful=None
     )
     told = step(
         "check_grounded",
-        _said(made.draft, made.complaints, again=again),
+        said,
         {**made.numbers, "judge": context.settings.models.servers.grounded},
-        route=(way, _why(stands=stands, again=again)),
+        route=(way, why),
         grounded=share,
         regenerations=regenerations,
     )
     return {
-        "draft": made.draft,
+        "draft": draft,
         "drafts": [] if way == "check_useful" else [judged],
-        # Where the draft is final, whoever writes another one later has nothing to answer to.
-        "complaints": [] if way == "settle" else list(made.complaints),
+        # Where the draft is final, a later one has nothing to answer to.
+        "complaints": [] if way == "settle" else list(complaints),
         "regenerations": regenerations + again,
         "route": way,
         "steps": [told],
@@ -98,108 +113,7 @@ async def check_grounded(state: ToCheck, runtime: Runtime[Context]) -> Checked:
     }
 
 
-def _way(context: Context, *, again: bool) -> GroundedWay:
-    if again:
-        return "answer"
-    return "check_useful" if context.settings.corrective.enable_useful_check else "settle"
-
-
-def _why(*, stands: bool | None, again: bool) -> str:
-    if stands is None:
-        return "there is nothing to check"
-    if stands:
-        return "the draft stands on its evidence"
-    rest = "it is written anew" if again else "it is not written anew"
-    return f"the draft does not stand on its evidence, and {rest}"
-
-
-def _said(draft: DraftData, complaints: Sequence[str], *, again: bool) -> str:
-    if not complaints:
-        count = len(draft["sentences"])
-        return f"Every sentence stands on its evidence ({count})." if count else "Nothing to check."
-    named = f"The evidence does not carry: {' | '.join(complaints)}"
-    return f"{named} Asking for the answer anew." if again else named
-
-
-# Has a model judge the finished answer, and once have it written more strictly.
-
-GRADE_ANSWER = "grade_answer"
-
-
-class ToGrade(Asked, Draft, AnswerGrades):
-    pass
-
-
-class GradedAnswer(AnswerGrades, Trace):
-    route: str
-
-
-async def grade_answer(state: ToGrade, runtime: Runtime[Context]) -> GradedAnswer:
-    context, earlier = runtime.context, state.get("answer_grades", [])
-    grade, warnings = await _graded(state, context)
-    # What the reader took from a passage would be taken again.
-    again = (
-        grade == "no"
-        and not earlier
-        and (state["draft"]["model"] is not None and context.models.serves("answer"))
-    )
-    way = "answer" if again else "finish"
-    said = {
-        "yes": "A model holds the answer to be right.",
-        "no": "A model holds the answer to be wrong.",
-        "not graded": "The answer was not graded.",
-    }[grade]
-    told = step(
-        GRADE_ANSWER,
-        (f"{said} Asking for a stricter one." if again else said),
-        {"verdict": grade, "answer": len(earlier) + 1},
-        route=(way, _grade_answer_why(grade, again=again, earlier=len(earlier))),
-    )
-    return {"answer_grades": [grade], "route": way, "steps": [told], "warnings": warnings}
-
-
-async def _graded(state: ToGrade, context: Context) -> tuple[AnswerGrade, list[dict[str, Any]]]:
-    if not state["draft"]["sentences"]:
-        return "not graded", []
-    if not context.models.serves("grade"):
-        missing = ModelError("no model serves the role 'grade'")
-        return "not graded", [trouble(GRADE_ANSWER, missing, "the answer was not graded")]
-    # Once for each run, however often it grades.
-    warnings = [] if state.get("answer_grades") else unfit_judge(context, GRADE_ANSWER)
-    try:
-        prompt, question = load(GRADE_ANSWER), state["question"]
-        answer = " ".join(sentence["text"] for sentence in state["draft"]["sentences"])
-        bare = prompt.render(question=question, answer=answer, evidence="")
-        budget = await evidence_budget(context, "grade", bare, max_tokens=prompt.max_tokens)
-        items, _ = await evidence_items(context, state["found"])
-        shown = packed(context, "grade", question, items, budget)
-        if not shown.blocks:
-            raise UnusableReply("the evidence of the answer cannot be read any more")
-        evidence = evidence_marks(context.run).wrap([block.text for block in shown.blocks])
-        said = await yes_or_no(
-            context,
-            prompt.render(question=question, answer=answer, evidence=evidence),
-            node=GRADE_ANSWER,
-        )
-    except (ModelError, BudgetExceeded) as error:
-        return "not graded", [*warnings, trouble(GRADE_ANSWER, error, "the answer was not graded")]
-    return "yes" if said else "no", warnings
-
-
-def _grade_answer_why(grade: AnswerGrade, *, again: bool, earlier: int) -> str:
-    if again:
-        return "the answer was refused once"
-    if grade != "no":
-        return "nothing speaks against the answer"
-    return "it has been written again already" if earlier else "no model wrote it"
-
-
-# Whether each sentence of a draft stands on what it cites: the rules that hold for every judge,
-# and what the verdicts amount to.
-
-_NAMES: Final[tuple[Cap, ...]] = ("name",)
-_MOST = 0.5
-"""The share of sentences of which more must pass where likeness of meaning judges."""
+# Whether each sentence of a draft stands on what it cites.
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,36 +127,162 @@ class Groundedness:
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class _Backed:
+    """A sentence, and the places it cites that are still there."""
+
+    sentence: Sentence
+    quotes: tuple[tuple[str, str], ...]
+    """Title and words of each place."""
+    around: tuple[str, ...]
+    """The passages that the places lie in."""
+
+    @classmethod
+    def of(cls, sentence: Sentence, held: Mapping[str, Passage]) -> _Backed:
+        there = []
+        for place in sentence["cited"]:
+            if passage := held.get(place["passage"]):
+                start, end = place["start"] - passage.start, place["end"] - passage.start
+                if 0 <= start < end and (quote := passage.text[start:end].strip()):
+                    there.append((passage, quote))
+        quotes = tuple((passage.title, quote) for passage, quote in there)
+        return cls(sentence, quotes, tuple(dict.fromkeys(passage.text for passage, _ in there)))
+
+    @property
+    def evidence(self) -> str:
+        return joined_evidence(self.quotes)
+
+    def lacks(self, question: str) -> bool:
+        """Whether the sentence has a number that neither its quotes nor the question have, or a
+        name that not even the passages around the quotes have: there "she" may stand in the
+        quote."""
+        text, known = self.sentence["text"], f"{self.evidence}\n\n{question}"
+        if is_verbatim(text, self.evidence):
+            return False
+        if missing_numbers(text, known):
+            return True
+        return cap(text, "\n\n".join([known, *self.around]), _NAMES) < 1
+
+
 async def grounded(
     context: Context, question: str, draft: DraftData, cut: Sequence[str]
 ) -> Groundedness:
     """The draft as it was written, each sentence marked by whether it stands."""
-    ones = await backed(context, draft["sentences"])
-    open_ones = [one for one in ones if _is_open(one, draft)]
-    heard = await opinions(context, question, open_ones)
-    said = iter(heard.opinions)
-    ruled = [
-        _with_rules(one, next(said), question) if _is_open(one, draft) else _closed(one)
-        for one in ones
+    sentences = [sentence.copy() for sentence in draft["sentences"]]
+    wanted = {place["passage"] for sentence in sentences for place in sentence["cited"]}
+    held = await ranking.texts(context, sorted(wanted))
+    open_ones: list[_Backed] = []
+    for sentence in sentences:
+        one, computed = _Backed.of(sentence, held), sentence.get("computation") is not None
+        if not one.quotes and not computed:
+            sentence["supported"], sentence["support"] = False, 0.0
+        elif computed or draft["method"] == "extractive":  # word for word, or by code
+            sentence["supported"] = True
+        else:
+            open_ones.append(one)
+    numbers, warnings = await _judge(context, question, open_ones)
+    # A number or a name that stands nowhere makes a sentence unsupported, whoever judges.
+    absent = [
+        one for one in open_ones if one.sentence["supported"] is not False and one.lacks(question)
     ]
-    sentences = [_marked(one.sentence, opinion) for one, opinion in zip(ones, ruled, strict=True)]
+    for one in absent:
+        one.sentence["supported"] = False
     failing = [one["text"] for one in sentences if one["supported"] is False]
-    numbers: dict[str, Scalar] = {
+    counted: dict[str, Scalar] = {
         "sentences": len(sentences) + len(cut),
         "unsupported": len(failing) + len(cut),
         "cut": len(cut),
-        "absent": sum(opinion.absent for opinion in ruled),
-        **heard.numbers,
+        "absent": len(absent),
+        **numbers,
     }
     complaints = tuple(dict.fromkeys([*cut, *failing]))
-    return Groundedness({**draft, "sentences": sentences}, complaints, numbers, heard.warnings)
+    return Groundedness({**draft, "sentences": sentences}, complaints, counted, warnings)
+
+
+async def _judge(
+    context: Context, question: str, ones: Sequence[_Backed]
+) -> tuple[dict[str, Scalar], list[dict[str, Any]]]:
+    """Marks the sentences by the reader's support, and by a model where the reader is unsure and
+    `models.servers.grounded` says so. Where the model fails, the reader's word stands."""
+    # Measured when the draft was written, unless that was not done or some evidence is gone.
+    unknown = [
+        one
+        for one in ones
+        if one.sentence["support"] is None or len(one.quotes) < len(one.sentence["cited"])
+    ]
+    pairs = [(one.sentence["text"], one.evidence) for one in unknown]
+    try:
+        supports = await asyncio.to_thread(context.support.support, pairs) if pairs else []
+    except Exception as error:  # noqa: BLE001 - whatever a reader does, the draft stays
+        for one in ones:
+            one.sentence["supported"] = None
+        for one in unknown:
+            one.sentence["support"] = None
+        return {}, [trouble("check_grounded", error, "the sentences were not checked")]
+    for one, value in zip(unknown, supports, strict=True):
+        one.sentence["support"] = value
+    unsure: list[_Backed] = []
+    for one in ones:
+        support = round(one.sentence["support"] or 0.0, 4)
+        one.sentence["supported"] = (one.sentence["support"] or 0.0) >= DEFAULT_MIN_SUPPORT
+        one.sentence["support"] = support
+        if abs(support - DEFAULT_MIN_SUPPORT) <= GREY:
+            unsure.append(one)
+    if context.settings.models.servers.grounded != "llm" or not unsure:
+        return {}, []
+    warnings = _unfit_judge(context, "check_grounded")
+    try:
+        by_place, others = await _sentence_verdicts(context, question, unsure)
+    except (ModelError, BudgetExceeded) as error:
+        told = trouble("check_grounded", error, "the reader judged the sentences alone")
+        return {}, [*warnings, told]
+    overruled = 0
+    for place, verdict in by_place.items():
+        overruled += unsure[place].sentence["supported"] != verdict
+        unsure[place].sentence["supported"] = verdict
+    missing = len(unsure) - len(by_place)
+    return {
+        "asked_of_model": len(unsure),
+        "missing": missing,
+        "unknown": others,
+        "overruled": overruled,
+    }, warnings
+
+
+async def _sentence_verdicts(
+    context: Context, question: str, ones: Sequence[_Backed]
+) -> tuple[dict[int, bool], int]:
+    """Whether each sentence stands on its own evidence, in one call: the verdicts by place from 0,
+    without those that are missing or contradict one another, and how many were on no sentence.
+    Raises ModelError or BudgetExceeded."""
+    prompt = load("check_grounded")
+    listed = "\n".join(
+        f"Sentence {number}: {' '.join(one.sentence['text'].split())}"
+        for number, one in enumerate(ones, 1)
+    )
+    evidence = evidence_marks(context.run).wrap([one.evidence for one in ones])
+    reply = await context.models.ask(
+        "grade",
+        prompt.render(question=question, sentences=listed, evidence=evidence),
+        verdicts_of(len(ones)),
+        node=prompt.name,
+        max_tokens=prompt.max_tokens + _ENTRY_TOKENS * len(ones),
+        final=True,
+    )
+    found: dict[int, set[bool]] = {}
+    for entry in reply.value.verdicts if reply.value else ():
+        found.setdefault(entry.number - 1, set()).add(entry.verdict == "yes")
+    entries = reply.value.verdicts if reply.value else ()
+    others = sum(not 1 <= entry.number <= len(ones) for entry in entries)
+    clear = {at: next(iter(ways)) for at, ways in found.items() if len(ways) == 1}
+    return {at: verdict for at, verdict in clear.items() if 0 <= at < len(ones)}, others
 
 
 def share_grounded(
     draft: DraftData, complaints: Sequence[str], settings: Settings
 ) -> tuple[float | None, bool | None]:
-    """The share of what was written that the evidence carries, and whether that is enough; None
-    where nothing was written or nobody has checked it."""
+    """The share of what was written that the evidence carries, and whether all of it is carried;
+    None where nothing was written or nobody has checked it."""
     sentences = draft["sentences"]
     texts = {sentence["text"] for sentence in sentences}
     cut = sum(complaint not in texts for complaint in complaints)
@@ -250,58 +290,15 @@ def share_grounded(
     if not checked or not settings.answer.enable_grounded_check:
         return None, None
     failing = cut + sum(sentence["supported"] is False for sentence in sentences)
-    share = 1 - failing / (len(sentences) + cut)
-    if settings.models.servers.grounded == "similarity":
-        return round(share, 4), share > _MOST
-    return round(share, 4), failing == 0
+    return round(1 - failing / (len(sentences) + cut), 4), failing == 0
 
 
-def _is_open(one: Backed, draft: DraftData) -> bool:
-    """Whether somebody must judge it: not what is computed, was taken word for word from a
-    passage, or cites nothing that is there."""
-    computed = one.sentence.get("computation") is not None
-    return bool(one.quotes) and not computed and draft["method"] != "extractive"
-
-
-def _closed(one: Backed) -> Opinion:
-    if one.quotes or one.sentence.get("computation") is not None:
-        return Opinion(supported=True, support=one.sentence["support"])
-    return Opinion(supported=False, support=0.0)
-
-
-def _with_rules(one: Backed, opinion: Opinion, question: str) -> Opinion:
-    """A number or a name that stands nowhere makes a sentence unsupported, whoever judges."""
-    if opinion.supported is False or not _is_absent(one, question):
-        return opinion
-    return replace(opinion, supported=False, absent=True)
-
-
-def _is_absent(one: Backed, question: str) -> bool:
-    """Whether the sentence has a number that neither its quotes nor the question have, or a name
-    that not even the passages around the quotes have: there "she" may stand in the quote."""
-    if is_verbatim(one.text, one.evidence):
-        return False
-    known = f"{one.evidence}\n\n{question}"
-    if missing_numbers(one.text, known):
-        return True
-    return cap(one.text, "\n\n".join([known, *one.around]), _NAMES) < 1
-
-
-def _marked(sentence: Sentence, opinion: Opinion) -> Sentence:
-    marked: Sentence = {**sentence, "supported": opinion.supported, "support": opinion.support}
-    return marked
-
-
-# Whether an answer addresses the question: how well the reader finds an answer in its text.
-
-CHECK_USEFUL = "check_useful"
-_STEEPEST = 30.0
+# Whether a draft addresses the question: how well the reader finds an answer in its text.
 
 
 @dataclass(frozen=True, slots=True)
 class UsefulHead:
-    """What the reader's margin between an answer and none is worth, for one reader;
-    `benchmarks/useful.py` measures it."""
+    """What the reader's margin between an answer and none is worth, for one reader."""
 
     reader: str
     bias: float
@@ -316,18 +313,6 @@ class UsefulHead:
         return round(1 / (1 + math.exp(-logit)), 4)
 
 
-@dataclass(frozen=True, slots=True)
-class Usefulness:
-    score: float | None
-    """From 0 to 1; None where the reader cannot tell."""
-    is_useful: bool | None
-    asked_model: bool = False
-    warnings: list[dict[str, Any]] = field(default_factory=list)
-
-
-UNKNOWN = Usefulness(None, None)
-
-
 @cache
 def shipped_head() -> UsefulHead:
     made = json.loads(files(__package__).joinpath("useful.json").read_text("utf-8"))
@@ -336,49 +321,13 @@ def shipped_head() -> UsefulHead:
     )
 
 
-async def usefulness(context: Context, question: str, text: str) -> Usefulness:
-    """By the reader; with `models.servers.useful = "llm"` by a model where the reader is unsure."""
-    found = await asyncio.to_thread(_by_reader, context, question, text)
-    judge, grey = context.settings.models.servers.useful, shipped_head().grey
-    if judge == "reader" or found.score is None or not grey[0] <= found.score < grey[1]:
-        return found
-
-    warnings = [*found.warnings, *unfit_judge(context, CHECK_USEFUL)]
-    try:
-        # Whether the text addresses the question. Raises ModelError or BudgetExceeded.
-        evidence = evidence_marks(context.run).wrap([text])
-        messages = load("check_useful").render(question=question, evidence=evidence)
-        said = await yes_or_no(context, messages, node="check_useful")
-    except (ModelError, BudgetExceeded) as error:
-        told = trouble(CHECK_USEFUL, error, "the reader judged the answer alone")
-        return replace(found, warnings=[*warnings, told])
-    return replace(found, is_useful=said, asked_model=True, warnings=warnings)
-
-
-def _by_reader(context: Context, question: str, text: str) -> Usefulness:
-    """Nobody can tell with another reader, or in a language that it was not trained for."""
-    head = shipped_head()
-    try:
-        known = context.shelf.reader_name == head.reader
-        if not known or foreign(question, text, context.shelf.reader_languages):
-            return UNKNOWN
-        reading = context.shelf.read_text(question, text)
-    except Exception as error:  # noqa: BLE001 - whatever a reader does, the draft stays
-        return replace(
-            UNKNOWN, warnings=[trouble(CHECK_USEFUL, error, "the answer was not checked")]
-        )
-    margin = reading.span_score - reading.null_score
-    if not math.isfinite(margin):
-        return UNKNOWN
-    score = head.score(margin)
-    return Usefulness(score, score >= head.threshold)
-
-
-# Checks that a draft addresses the question, and has the search go on where it does not.
-
-UsefulWay = Literal["rewrite", "settle"]
-_NOTHING = Usefulness(0.0, is_useful=False)
-"""No answer addresses no question."""
+@dataclass(frozen=True, slots=True)
+class Usefulness:
+    score: float | None = None
+    """From 0 to 1; None where the reader cannot tell."""
+    is_useful: bool | None = None
+    asked_model: bool = False
+    warnings: list[dict[str, Any]] = field(default_factory=list)
 
 
 class ToWeigh(Query, Evidence, Searches, Readings, Draft, Drafts):
@@ -395,7 +344,9 @@ async def check_useful(state: ToWeigh, runtime: Runtime[Context]) -> Weighed:
     context, draft = runtime.context, state["draft"]
     # What the evidence does not carry does not count: it will be cut.
     text = " ".join(one["text"] for one in standing(draft["sentences"]))
-    found = await usefulness(context, state["question"], text) if text else _NOTHING
+    found = Usefulness(0.0, is_useful=False)  # no answer addresses no question
+    if text:
+        found = await _usefulness(context, state["question"], text)
     share, stands = share_grounded(draft, state.get("complaints", []), context.settings)
     judged = JudgedDraft(
         draft=draft,
@@ -404,10 +355,17 @@ async def check_useful(state: ToWeigh, runtime: Runtime[Context]) -> Weighed:
         useful=found.score,
         is_useful=found.is_useful,
     )
-    way, why = _check_useful_way(state, context, found)
+    way, why = "settle", "nothing speaks against the draft"
+    if found.is_useful is False:
+        way, why = _after_useless(state, context)
+    said = "Nobody could tell whether the draft addresses the question."
+    if not draft["sentences"]:
+        said = "There is no answer to the question yet."
+    elif found.is_useful is not None:
+        said = f"The draft {'addresses' if found.is_useful else 'does not address'} the question."
     told = step(
         "check_useful",
-        _check_useful_said(found, draft),
+        said,
         route=(way, why),
         useful=found.score,
         is_useful=found.is_useful,
@@ -422,177 +380,117 @@ async def check_useful(state: ToWeigh, runtime: Runtime[Context]) -> Weighed:
     }
 
 
-def _check_useful_way(state: ToWeigh, context: Context, found: Usefulness) -> tuple[UsefulWay, str]:
-    if found.is_useful is not False:
-        return "settle", "nothing speaks against the draft"
-    if not rewriting_may_help(state["draft"]):
+def _after_useless(state: ToWeigh, context: Context) -> tuple[str, str]:
+    """Whether a draft that is not useful is a reason to search again."""
+    draft = state["draft"]
+    if not draft["sentences"] and draft["model"] is None:
+        # The reader withheld its own answer by the scores that say what was found.
         return "settle", "what was found has been weighed already"
-    # Whether the reader sees an answer. A model that grades may say so of anything.
-    if not state["draft"]["sentences"] and any(
+    # Only the reader's grade counts here: a model that grades may say so of anything.
+    if not draft["sentences"] and any(
         item["grade"] == "answers" and item["graded_by"] == READER for item in state["found"]
     ):
         return "settle", "a passage seems to answer it, whatever the model made of it"
-    searches, stuck = state.get("searches", []), state.get("stuck", False)
-    assumed = state.get("assumed")
-    if not stuck and may_search_again(
+    searches, assumed = state.get("searches", []), state.get("assumed")
+    if not state.get("stuck", False) and may_search_again(
         state["queries"], searches, context.settings, assumed=assumed
     ):
         return "rewrite", "another search may find more"
     return "settle", "no other search is allowed, or the last one brought nothing new"
 
 
-def _check_useful_said(found: Usefulness, draft: DraftData) -> str:
-    if not draft["sentences"]:
-        return "There is no answer to the question yet."
-    if found.is_useful is None:
-        return "Nobody could tell whether the draft addresses the question."
-    return f"The draft {'addresses' if found.is_useful else 'does not address'} the question."
-
-
-# Who judges whether a sentence stands on its evidence: the reader, likeness of meaning, or a
-# model where the reader is unsure.
-
-CHECK_GROUNDED = "check_grounded"
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    supported: bool | None
-    """None where nobody could tell."""
-    support: float | None
-    absent: bool = False
-    """It has a number or a name that its evidence lacks."""
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """One opinion for each sentence, in order."""
-
-    opinions: list[Opinion]
-    numbers: dict[str, Scalar] = field(default_factory=dict)
-    warnings: list[dict[str, Any]] = field(default_factory=list)
-
-
-async def opinions(context: Context, question: str, ones: Sequence[Backed]) -> Heard:
-    """By the judge that is set. One that fails is replaced by the reader, and that is told."""
-    judge = context.settings.models.servers.grounded
-    if not ones:
-        return Heard([])
-    if judge == "similarity":
-        return await _by_likeness(context, ones)
-    heard = await _judges_by_reader(context, ones)
-    return await _by_model(context, question, ones, heard) if judge == "llm" else heard
-
-
-async def _judges_by_reader(context: Context, ones: Sequence[Backed]) -> Heard:
-    """As it was measured when the draft was written; measured now where that was not done, or
-    where some of the evidence is gone since."""
-    known = [one.sentence["support"] if one.complete else None for one in ones]
-    unknown = [
-        (one.text, one.evidence) for one, value in zip(ones, known, strict=True) if value is None
-    ]
+async def _usefulness(context: Context, question: str, text: str) -> Usefulness:
+    """By the reader; with `models.servers.useful = "llm"` by a model where the reader is unsure.
+    Nobody can tell with another reader, or in a language that it was not trained for."""
+    head, shelf = shipped_head(), context.shelf
     try:
-        measured = iter(
-            await asyncio.to_thread(context.support.support, unknown) if unknown else ()
-        )
+        other = await asyncio.to_thread(foreign, question, text, shelf.reader_languages)
+        if shelf.reader_name != head.reader or other:
+            return Usefulness()
+        reading = await asyncio.to_thread(shelf.read_text, question, text)
     except Exception as error:  # noqa: BLE001 - whatever a reader does, the draft stays
-        told = trouble(CHECK_GROUNDED, error, "the sentences were not checked")
-        return Heard([Opinion(None, value) for value in known], warnings=[told])
-    supports = [next(measured) if value is None else value for value in known]
-    return Heard([Opinion(value >= DEFAULT_MIN_SUPPORT, round(value, 4)) for value in supports])
-
-
-async def _by_likeness(context: Context, ones: Sequence[Backed]) -> Heard:
-    """By the place that is most like the sentence in meaning."""
-    pairs = [(one.text, quote) for one in ones for _, quote in one.quotes]
+        return Usefulness(warnings=[trouble("check_useful", error, "the answer was not checked")])
+    margin = reading.span_score - reading.null_score
+    if not math.isfinite(margin):
+        return Usefulness()
+    score = head.score(margin)
+    found = Usefulness(score, score >= head.threshold)
+    judge = context.settings.models.servers.useful
+    if judge == "reader" or not head.grey[0] <= score < head.grey[1]:
+        return found
+    warnings = _unfit_judge(context, "check_useful")
     try:
-        likes = await asyncio.to_thread(context.shelf.similarity, pairs)
-        if not all(map(math.isfinite, likes)):
-            raise ModelError("the embedder gave something that is no number")  # noqa: TRY301
-    except Exception as error:  # noqa: BLE001 - whatever an embedder does
-        heard = await _judges_by_reader(context, ones)
-        told = trouble(CHECK_GROUNDED, error, "the sentences were judged by the reader")
-        return replace(heard, warnings=[*heard.warnings, told])
-    values = iter(likes)
-    best = [max(next(values) for _ in one.quotes) for one in ones]
-    return Heard([Opinion(value >= MIN_LIKENESS, round(value, 4)) for value in best])
-
-
-async def _by_model(context: Context, question: str, ones: Sequence[Backed], heard: Heard) -> Heard:
-    """A model is asked about the sentences that the reader is unsure of, all in one call. Where it
-    says nothing, the reader's opinion stands."""
-
-    unsure = [
-        at
-        for at, opinion in enumerate(heard.opinions)
-        if (opinion.support is not None and abs(opinion.support - DEFAULT_MIN_SUPPORT) <= GREY)
-    ]
-    if not unsure:
-        return heard
-    warnings = [*heard.warnings, *unfit_judge(context, CHECK_GROUNDED)]
-    try:
-        said = await sentence_verdicts(context, question, [ones[at] for at in unsure])
+        evidence = evidence_marks(context.run).wrap([text])
+        messages = load("check_useful").render(question=question, evidence=evidence)
+        said = await _yes_or_no(context, messages, node="check_useful")
     except (ModelError, BudgetExceeded) as error:
-        told = trouble(CHECK_GROUNDED, error, "the reader judged the sentences alone")
-        return replace(heard, warnings=[*warnings, told])
-    ruled = list(heard.opinions)
-    for place, verdict in said.by_place.items():
-        ruled[unsure[place]] = replace(ruled[unsure[place]], supported=verdict)
-    numbers: dict[str, Scalar] = {
-        "asked_of_model": len(unsure),
-        "missing": len(unsure) - len(said.by_place),
-        "unknown": said.unknown,
-        "overruled": sum(
-            one.supported != other.supported
-            for one, other in zip(heard.opinions, ruled, strict=True)
-        ),
-    }
-    return Heard(ruled, numbers, warnings)
+        told = trouble("check_useful", error, "the reader judged the answer alone")
+        return replace(found, warnings=[*warnings, told])
+    return replace(found, is_useful=said, asked_model=True, warnings=warnings)
 
 
-# What a model is asked about a draft, in the role that grades: yes or no, as JSON.
+# A model judges the finished answer, and once has it written more strictly.
 
-_ENTRY_TOKENS = 24
-"""Of one verdict in the reply, as widely spaced as models write JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class SentenceVerdicts:
-    by_place: dict[int, bool]
-    """Counted from 0. What the model left out, or judged in two ways, is not in it."""
-    unknown: int
-    """Verdicts on sentences that there are not."""
+_GRADED = {
+    "yes": "A model holds the answer to be right.",
+    "no": "A model holds the answer to be wrong.",
+    "not graded": "The answer was not graded.",
+}
 
 
-async def sentence_verdicts(
-    context: Context, question: str, ones: Sequence[Backed]
-) -> SentenceVerdicts:
-    """Whether each sentence stands on its own evidence, in one call. Raises ModelError or
-    BudgetExceeded."""
-    prompt = load("check_grounded")
-    evidence = evidence_marks(context.run).wrap([one.evidence for one in ones])
-    reply = await context.models.ask(
-        "grade",
-        prompt.render(question=question, sentences=_numbered(ones), evidence=evidence),
-        verdicts_of(len(ones)),
-        node=prompt.name,
-        max_tokens=prompt.max_tokens + _ENTRY_TOKENS * len(ones),
-        final=True,
+class ToGrade(Asked, Draft, AnswerGrades):
+    pass
+
+
+class GradedAnswer(AnswerGrades, Trace):
+    route: str
+
+
+async def grade_answer(state: ToGrade, runtime: Runtime[Context]) -> GradedAnswer:
+    context, earlier = runtime.context, state.get("answer_grades", [])
+    grade, warnings = await _graded(state, context)
+    # What the reader took from a passage would be taken again.
+    by_model = state["draft"]["model"] is not None and context.models.serves("answer")
+    again = grade == "no" and not earlier and by_model
+    way, why = "finish", "nothing speaks against the answer"
+    if again:
+        way, why = "answer", "the answer was refused once"
+    elif grade == "no":
+        why = "it has been written again already" if earlier else "no model wrote it"
+    said = _GRADED[grade] + (" Asking for a stricter one." if again else "")
+    told = step(
+        "grade_answer", said, {"verdict": grade, "answer": len(earlier) + 1}, route=(way, why)
     )
-    count = len(ones)
-    found: dict[int, set[bool]] = {}
-    unknown = 0
-    for entry in reply.value.verdicts if reply.value else ():
-        if 1 <= entry.number <= count:
-            found.setdefault(entry.number - 1, set()).add(entry.verdict == "yes")
-        else:
-            unknown += 1
-    return SentenceVerdicts(
-        {place: next(iter(ways)) for place, ways in found.items() if len(ways) == 1}, unknown
-    )
+    return {"answer_grades": [grade], "route": way, "steps": [told], "warnings": warnings}
 
 
-async def yes_or_no(context: Context, messages: Sequence[Message], *, node: str) -> bool:
+async def _graded(state: ToGrade, context: Context) -> tuple[AnswerGrade, list[dict[str, Any]]]:
+    node, question = "grade_answer", state["question"]
+    if not state["draft"]["sentences"]:
+        return "not graded", []
+    if not context.models.serves("grade"):
+        missing = ModelError("no model serves the role 'grade'")
+        return "not graded", [trouble(node, missing, "the answer was not graded")]
+    # Once for each run, however often it grades.
+    warnings = [] if state.get("answer_grades") else _unfit_judge(context, node)
+    try:
+        prompt = load(node)
+        answer = " ".join(sentence["text"] for sentence in state["draft"]["sentences"])
+        bare = prompt.render(question=question, answer=answer, evidence="")
+        budget = await evidence_budget(context, "grade", bare, max_tokens=prompt.max_tokens)
+        items, _ = await evidence_items(context, state["found"])
+        shown = packed(context, "grade", question, items, budget)
+        if not shown.blocks:
+            raise UnusableReply("the evidence of the answer cannot be read any more")
+        evidence = evidence_marks(context.run).wrap([block.text for block in shown.blocks])
+        messages = prompt.render(question=question, answer=answer, evidence=evidence)
+        said = await _yes_or_no(context, messages, node=node)
+    except (ModelError, BudgetExceeded) as error:
+        return "not graded", [*warnings, trouble(node, error, "the answer was not graded")]
+    return "yes" if said else "no", warnings
+
+
+async def _yes_or_no(context: Context, messages: Sequence[Message], *, node: str) -> bool:
     reply = await context.models.ask(
         "grade", messages, Verdict, node=node, max_tokens=load(node).max_tokens, final=True
     )
@@ -601,66 +499,7 @@ async def yes_or_no(context: Context, messages: Sequence[Message], *, node: str)
     return reply.value.verdict == "yes"
 
 
-def unfit_judge(context: Context, node: str) -> list[dict[str, Any]]:
+def _unfit_judge(context: Context, node: str) -> list[dict[str, Any]]:
     """A warning, with the figures, where the model was measured to judge answers badly."""
-    from secondlook.nodes.grade import fit_to_grade, unfit_for_answers
-
     objection = unfit_for_answers(fit_to_grade(context))
     return [trouble(node, objection, "it was asked as it is set")] if objection else []
-
-
-def _numbered(ones: Sequence[Backed]) -> str:
-    return "\n".join(
-        f"Sentence {number}: {' '.join(one.text.split())}" for number, one in enumerate(ones, 1)
-    )
-
-
-# What stands behind each sentence of a draft, as the library or the web page has it now.
-
-
-@dataclass(frozen=True, slots=True)
-class Backed:
-    """A sentence, and the places it cites that are there."""
-
-    sentence: Sentence
-    quotes: tuple[tuple[str, str], ...]
-    """Title and words of each place."""
-    around: tuple[str, ...]
-    """The passages that the places lie in."""
-
-    @property
-    def text(self) -> str:
-        return self.sentence["text"]
-
-    @property
-    def evidence(self) -> str:
-        return joined_evidence(self.quotes)
-
-    @property
-    def complete(self) -> bool:
-        """Whether every place that it cites is there."""
-        return len(self.quotes) == len(self.sentence["cited"])
-
-
-async def backed(context: Context, sentences: Sequence[Sentence]) -> list[Backed]:
-    wanted = {place["passage"] for sentence in sentences for place in sentence["cited"]}
-    held = await ranking.texts(context, sorted(wanted))
-    return [_backed(sentence, held) for sentence in sentences]
-
-
-def _backed(sentence: Sentence, held: Mapping[str, Passage]) -> Backed:
-    there = [
-        (held[place["passage"]], quote)
-        for place in sentence["cited"]
-        if place["passage"] in held and (quote := _quote(held[place["passage"]], place))
-    ]
-    return Backed(
-        sentence,
-        quotes=tuple((passage.title, quote) for passage, quote in there),
-        around=tuple(dict.fromkeys(passage.text for passage, _ in there)),
-    )
-
-
-def _quote(passage: Passage, place: Cited) -> str:
-    start, end = place["start"] - passage.start, place["end"] - passage.start
-    return passage.text[start:end].strip() if 0 <= start < end else ""

@@ -269,7 +269,11 @@ def asking_of(context: Context, scope: Scope) -> Asking:
         "workflow": context.workflow,
         "research": shaping,
         "servers": [servers.classify, servers.synthesise, servers.grounded],
-        "checks": [settings.answer.enable_quarantine, settings.answer.enable_grounded_check],
+        "checks": [
+            settings.answer.enable_quarantine,
+            settings.answer.enable_revalidation,
+            settings.answer.enable_grounded_check,
+        ],
         "web": settings.web.enable_web_search,
         "models": [context.models.name(role) for role in _ROLES],
     }

@@ -219,7 +219,7 @@ class Guard:
 
 def guard_of(context: Context, question: str, *, sums_up: bool = False) -> Guard | None:
     """None where it is switched off."""
-    if not context.settings.answer.enable_quarantine:
+    if not context.settings.answer.enable_revalidation:
         return None
     # A passage is read once, however many sentences of a model rest on it.
     return Guard(question, lru_cache(_REMEMBERED)(context.shelf.read_text), sums_up)

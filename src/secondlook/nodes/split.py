@@ -176,17 +176,17 @@ async def _answered(
         return withheld("no_evidence", reasons=["nothing was found"]), []
     if not context.models.serves("answer"):
         return await extract(context, asked, found), []
-    from secondlook.nodes.answer import write
+    from secondlook.nodes.answer import written
 
     try:
         names = {item["id"] for item in ranking.kept(found)[:room]}
-        draft, _ = await write(
+        made = await written(
             context, asked, [{**item, "kept": item["id"] in names} for item in found], _unheard
         )
     except (ModelError, BudgetExceeded) as error:
         consequence = "the reader's own answer was given to this part instead"
         return await extract(context, asked, found), [trouble("ask_part", error, consequence)]
-    return draft, []
+    return made.draft, []
 
 
 def _unheard(_: object) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Final, Self
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import platformdirs
@@ -237,9 +237,6 @@ class AnswerSettings(Section):
     max_risk: float | None = setting(
         None, "Answer only so that at most this share of the answers is wrong.", gt=0, lt=1
     )
-    unsupported: Literal["cut", "mark"] = setting(
-        "cut", "What happens to a sentence that the evidence does not support."
-    )
     enable_sentence_check: bool = setting(
         True, "Check each sentence of an answer against what it cites."
     )
@@ -247,9 +244,12 @@ class AnswerSettings(Section):
         True, "In `corrective` and `research`, check the whole answer against its evidence."
     )
     enable_quarantine: bool = setting(
+        True, "Keep passages that give a model orders out of prompts."
+    )
+    enable_revalidation: bool = setting(
         True,
-        "Keep passages that give a model orders out of prompts, and hold back sentences that "
-        "repeat an order, a link or code of a document which the question did not call for.",
+        "Hold back sentences that repeat an order, a link or code of a document which the question "
+        "did not call for.",
     )
     enable_abstention: bool = setting(True, "Withhold an answer that the evidence does not carry.")
     enable_answer_grading: bool = setting(

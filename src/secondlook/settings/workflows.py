@@ -177,15 +177,13 @@ class Servers(Section):
     support: Literal["reader", "coverage"] = setting(
         "reader", "Judges what a sentence cites: the trained reader, or counting words."
     )
-    grade: Literal["reader", "llm-batch", "llm-each", "auto"] = setting(
-        "reader",
-        "Grades passages: the reader, a model in one call or passage by passage, or `auto`: a "
-        "model that grades well where the reader is unsure.",
+    grade: Literal["reader", "llm-batch", "llm-each"] = setting(
+        "reader", "Grades passages: the reader, or a model in one call or passage by passage."
     )
-    grounded: Literal["reader", "similarity", "llm"] = setting(
+    grounded: Literal["reader", "llm"] = setting(
         "reader",
-        "Judges the whole answer against its evidence: the server of `support`, likeness of "
-        "meaning, or a model where the reader is unsure.",
+        "Judges the whole answer against its evidence: the server of `support`, or a model where "
+        "the reader is unsure.",
     )
     useful: Literal["reader", "llm"] = setting(
         "reader",
