@@ -13,8 +13,7 @@ from pathlib import Path
 import pytest
 
 from secondlook.sandbox import available
-from secondlook.sandbox.probes import PROBES
-from secondlook.sandbox.self_check import self_check
+from secondlook.sandbox.self_check import PROBES, self_check
 from tests.support.attacks import ATTACKS
 from tests.support.ordinary_user import as_ordinary_user, home_of_ordinary_user
 from tests.support.sandbox import chosen_backends

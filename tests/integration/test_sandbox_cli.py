@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.cli.main import main
-from secondlook.errors import SandboxError
 from secondlook.sandbox.port import Failure, Figure, Frame, Outcome, Verdict
 from secondlook.sandbox.self_check import Attacked, Report
 
@@ -192,24 +191,10 @@ def doctors(run: Run, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
     return next(dict(found) for found in findings if found["area"] == "sandbox")
 
 
-def test_doctor_names_what_got_through(
-    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("secondlook.sandbox.self_check.self_check", lambda *_, **__: LEAKY)
+def test_doctor_says_what_confines_code(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     found = doctors(run, capsys)
-    assert (found["name"], found["state"], found["needed"]) == ("plain", "broken", True)
-    assert found["said"] == "2 attacks made, of which these succeeded: kill"
-    # Remembered: it is not made again.
-    monkeypatch.setattr("secondlook.sandbox.self_check.self_check", pytest.fail)
-    assert doctors(run, capsys) == found
-
-
-def test_doctor_says_that_the_sandbox_holds(
-    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    holds = Report("plain", (Attacked("tcp", True, "refused"),))
-    monkeypatch.setattr("secondlook.sandbox.self_check.self_check", lambda *_, **__: holds)
-    assert doctors(run, capsys)["said"] == "1 attack blocked"
+    assert found["state"] == "ok"
+    assert "seccomp" in str(found["said"])
 
 
 @pytest.mark.parametrize(
@@ -232,13 +217,3 @@ def test_doctor_says_why_code_is_not_run(
     assert (found["state"], found["needed"]) == ("missing", False)
     assert why in str(found["said"])
     assert fix in str(found["fix"])
-
-
-def test_doctor_tells_of_a_sandbox_that_runs_nothing(
-    run: Run, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    def broken(*_: object, **__: object) -> Report:
-        raise SandboxError("it runs nothing")
-
-    monkeypatch.setattr("secondlook.sandbox.self_check.self_check", broken)
-    assert doctors(run, capsys)["state"] == "broken"

@@ -18,8 +18,8 @@ import psutil  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
 from secondlook.sandbox import open_sandbox
-from secondlook.sandbox.attacks import descendants, end, left_over, orphans_come_to_us
 from secondlook.sandbox.port import Limits
+from secondlook.sandbox.self_check import descendants, end, left_over, orphans_come_to_us
 from tests.support.sandbox import chosen_backends, sales
 from tests.support.unprivileged import environment
 

@@ -149,9 +149,10 @@ def test_a_job_that_ends_without_a_reply_has_crashed(sandbox: Sandbox) -> None:
 
 
 def test_jobs_see_neither_one_another_nor_our_environment(sandbox: Sandbox) -> None:
-    sandbox.run("import builtins\nbuiltins.kept = 1\npd.kept = 1")
-    code = "import builtins\nresult = [hasattr(builtins, 'kept'), hasattr(pd, 'kept')]"
-    assert sandbox.run(code).result == [False, False]
+    sandbox.run("import builtins\nbuiltins.kept = 1\npd.kept = 1\nopen('kept', 'w').close()")
+    code = "import builtins, os\nresult = [hasattr(builtins, 'kept'), hasattr(pd, 'kept')]"
+    code += "\nresult.append(os.path.exists('kept'))"
+    assert sandbox.run(code).result == [False, False, False]
     assert "s3cret" in os.environ.values()
     seen = sandbox.run("import os\nresult = dict(os.environ)").result
     assert isinstance(seen, dict)

@@ -337,25 +337,4 @@ CHEATS: Final[dict[str, tuple[str, str]]] = {
     "through pandas": ("insides", "pd.io.common.os.system('ls')\nresult = len(df)"),
     "no Python": ("syntax", "result = df['Fare'.mean("),
     "empty": ("syntax", ""),
-    "a column that is not there": ("unknown_column", "result = df['Fair'].mean()"),
-    "a column among others": ("unknown_column", "result = df[['Age', 'Fares']].mean()"),
-    "a column after a filter": (
-        "unknown_column",
-        "adults = df[df['Age'] > 18].copy()\nresult = adults['Revenue'].mean()",
-    ),
-    "a column to group by": ("unknown_column", "result = df.groupby('Gender')['Fare'].mean()"),
-    "a column by loc": ("unknown_column", "result = df.loc[df['Age'] > 3, 'Price'].sum()"),
-    "a table that is not there": ("unknown_table", "result = tables['sales']['price'].sum()"),
-}
-
-CHEATS_WITH_TWO: Final[dict[str, tuple[str, str]]] = {
-    "df is not bound": ("unknown_table", "result = df['price'].sum()"),
-    "a column of the other table": (
-        "unknown_column",
-        "result = tables['sales']['country'].nunique()",
-    ),
-    "a column of neither": (
-        "unknown_column",
-        "s = tables['sales']\nresult = (s['revenue'] * 2).sum()",
-    ),
 }

@@ -7,7 +7,6 @@ import pytest
 from secondlook.nodes.code.guard import check
 from tests.support.coding_snippets import (
     CHEATS,
-    CHEATS_WITH_TWO,
     HONEST,
     HONEST_WITH_TWO,
     SHOP,
@@ -32,11 +31,3 @@ def test_other_code_is_refused(name: str) -> None:
     assert refusal is not None
     assert refusal.rule == rule
     assert refusal.message.endswith((".", "`"))
-
-
-@pytest.mark.parametrize("name", CHEATS_WITH_TWO)
-def test_other_code_over_two_tables_is_refused(name: str) -> None:
-    rule, code = CHEATS_WITH_TWO[name]
-    refusal = check(code, SHOP)
-    assert refusal is not None
-    assert refusal.rule == rule

@@ -213,7 +213,6 @@ NO_ANSWERS: list[tuple[str, str]] = [
     ("<function mean at 0x7f2a>", "printed form"),
     ("Figure(640x480)", "printed form"),
     ("Empty DataFrame\nColumns: []", "printed form"),
-    ("import pandas as pd\nresult = df['a'].mean()", "is code"),
 ]
 
 

@@ -11,17 +11,21 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import SandboxError
-from secondlook.sandbox import self_check as remembered
-from secondlook.sandbox.attacks import Attack, World
 from secondlook.sandbox.port import Failure, Figure, Outcome
-from secondlook.sandbox.probes import PROBES
-from secondlook.sandbox.self_check import Attacked, attacked, judged, self_check
+from secondlook.sandbox.self_check import (
+    PROBES,
+    Attack,
+    Attacked,
+    World,
+    attacked,
+    judged,
+    self_check,
+)
 from tests.support.attacks import ATTACKS
 from tests.support.unconfined import Unconfined
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="sandboxes are for Linux")
 CHOSEN = ATTACKS if os.environ.get("SECONDLOOK_SOAK") else PROBES
@@ -154,44 +158,16 @@ def test_what_took_too_long_is_not_blocked(world: World) -> None:
 
 def test_a_sandbox_that_runs_nothing_holds_nothing(world: World) -> None:
     with pytest.raises(SandboxError, match="does not run honest code"):
-        attacked(Told(Outcome("crashed")), world)
+        attacked(Told(Outcome("crashed")), world, PROBES)
 
 
 def test_a_backend_that_is_not_there_is_refused_before_anything_is_planted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("secondlook.sandbox.attacks.World", pytest.fail)
+    monkeypatch.setattr("secondlook.sandbox.self_check.World", pytest.fail)
     with pytest.raises(SandboxError, match="none"):
         self_check("none")  # type: ignore[arg-type]
 
 
 def test_every_attack_has_a_name_of_its_own() -> None:
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
-
-
-def test_a_verdict_is_remembered_until_something_changes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    assert remembered.recall("x") is None
-    remembered.remember("x", {"a": 1})
-    assert remembered.recall("x") == {"a": 1}
-    monkeypatch.setattr(remembered, "state_of_machine", lambda: "another")
-    assert remembered.recall("x") is None
-
-
-def test_a_folder_that_others_can_write_to_is_not_believed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path))
-    remembered.remember("x", 1)
-    folder = next(tmp_path.iterdir())
-    folder.chmod(0o777)
-    assert remembered.recall("x") is None
-    remembered.remember("x", 2)
-    folder.chmod(0o700)
-    assert remembered.recall("x") == 1
-    (folder / "x.json").write_text("[", "utf-8")
-    assert remembered.recall("x") is None
-    monkeypatch.setenv("XDG_RUNTIME_DIR", str(tmp_path / "none"))
-    assert remembered.recall("x") is None

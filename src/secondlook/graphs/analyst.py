@@ -4,8 +4,7 @@ words."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from langgraph.graph import END, START, StateGraph
 
@@ -32,7 +31,8 @@ class State(Analysing, Quality, Outcome):
 
 
 def build(settings: Settings) -> StateGraph[State, Context]:
-    on = Steps.of(settings)
+    on = steps_of(settings)
+    computing = [*(["compute"] if on.compute else []), "code"]
     graph = (
         StateGraph(State, Context)
         .add_node("lay_out", lay_out)
@@ -43,10 +43,12 @@ def build(settings: Settings) -> StateGraph[State, Context]:
         .add_node("explain", explain_result)
         .add_node("finish", finish_analysis)
         .add_edge(START, "lay_out")
-        .add_edge("lay_out", on.first())
+        .add_edge("lay_out", "understand" if on.understand else "requirements")
         .add_edge("requirements", "profile")
-        .add_conditional_edges("code", decided, on.after_code())
-        .add_conditional_edges("evaluate", decided, on.after_evaluate())
+        .add_conditional_edges("code", decided, ["evaluate", *(["code"] if on.retry else [])])
+        .add_conditional_edges(
+            "evaluate", decided, ["explain", *(["remediate"] if on.remediate else [])]
+        )
         .add_edge("explain", "finish")
         .add_edge("finish", END)
     )
@@ -69,13 +71,17 @@ def build(settings: Settings) -> StateGraph[State, Context]:
         graph.add_node("compute", compute).add_edge("compute", "evaluate")
     if on.align:
         graph.add_node("align", align).add_edge("profile", "align")
-        graph.add_conditional_edges("align", decided, on.after_align())
+        graph.add_conditional_edges(
+            "align", decided, [*computing, "requirements", "profile", "limitation"]
+        )
         graph.add_node("limitation", limit).add_edge("limitation", "finish")
     else:
-        graph.add_conditional_edges("profile", computable, on.computing())
+        graph.add_conditional_edges("profile", computable, computing)
     if on.remediate:
         graph.add_node("remediate", remediate)
-        graph.add_conditional_edges("remediate", decided, on.after_remediate())
+        graph.add_conditional_edges(
+            "remediate", decided, ["code", "requirements", "profile", "explain"]
+        )
     return graph
 
 
@@ -91,49 +97,28 @@ def computable(state: Required) -> str:
     return "compute" if state["query"] is not None else "code"
 
 
-# Which steps of `analyst` the settings leave in, and where each of them may lead.
+class Steps(NamedTuple):
+    """Which steps the settings leave in."""
 
-
-@dataclass(frozen=True, slots=True)
-class Steps:
     understand: bool
     compute: bool
     align: bool
     retry: bool
     remediate: bool
 
-    @classmethod
-    def of(cls, settings: Settings) -> Steps:
-        chosen = settings.analyst
-        return cls(
-            understand=chosen.enable_understanding,
-            compute=settings.models.servers.query == "grammar",
-            align=chosen.enable_alignment,
-            retry=chosen.max_code_attempts > 1,
-            remediate=chosen.enable_remediation and chosen.max_remediations > 0,
-        )
 
-    def first(self) -> str:
-        return "understand" if self.understand else "requirements"
-
-    def computing(self) -> list[str]:
-        return [*(["compute"] if self.compute else []), "code"]
-
-    def after_align(self) -> list[str]:
-        return [*self.computing(), "requirements", "profile", "limitation"]
-
-    def after_code(self) -> list[str]:
-        return ["evaluate", *(["code"] if self.retry else [])]
-
-    def after_remediate(self) -> list[str]:
-        return ["code", "requirements", "profile", "explain"]
-
-    def after_evaluate(self) -> list[str]:
-        return ["explain", *(["remediate"] if self.remediate else [])]
+def steps_of(settings: Settings) -> Steps:
+    chosen = settings.analyst
+    return Steps(
+        understand=chosen.enable_understanding,
+        compute=settings.models.servers.query == "grammar",
+        align=chosen.enable_alignment,
+        retry=chosen.max_code_attempts > 1,
+        remediate=chosen.enable_remediation and chosen.max_remediations > 0,
+    )
 
 
-# How far a run of `analyst` can go at most, by its settings: node visits, questions to models,
-# calls. Tests hold thousands of hostile runs to it, and langgraph is given it as its limit.
+# How far a run of `analyst` can go at most, by its settings. langgraph is given it as its limit.
 
 
 def most_visits(settings: Settings) -> int:
@@ -143,17 +128,14 @@ def most_visits(settings: Settings) -> int:
 
 def most_by_node(settings: Settings) -> dict[str, int]:
     """How often a run visits each node at most. Every remedy begins a new round."""
-    on, chosen = Steps.of(settings), settings.analyst
+    on, chosen = steps_of(settings), settings.analyst
     remedies = chosen.max_remediations * on.remediate
     rounds = 1 + remedies
     alignments = rounds * (chosen.max_alignments if on.align else 1)
+    concept = ("understand", "retrieve", "rerank", "answer", "explain_concept")
     most = {
         "lay_out": 1,
-        "understand": int(on.understand),
-        "retrieve": int(on.understand),
-        "rerank": int(on.understand),
-        "answer": int(on.understand),
-        "explain_concept": int(on.understand),
+        **dict.fromkeys(concept, int(on.understand)),
         "requirements": alignments,
         "profile": alignments,
         "align": alignments * on.align,
@@ -170,24 +152,16 @@ def most_by_node(settings: Settings) -> dict[str, int]:
 
 def most_asked(settings: Settings) -> int:
     """No run puts more questions to models than this."""
-    return asked_over(most_by_node(settings), lambda node: _asked_at(node, settings))
+    servers = settings.models.servers
+    at_most = {
+        **dict.fromkeys(("understand", "answer", "explain_concept", "requirements", "code"), 1),
+        "evaluate": int(servers.judge == "model"),
+        "remediate": int(servers.remedy == "model"),
+        "explain": int(servers.explain == "model"),
+    }
+    return asked_over(most_by_node(settings), lambda node: at_most.get(node, 0))
 
 
 def most_calls(settings: Settings) -> int:
     """No run makes more model calls than this."""
     return calls_for(most_asked(settings), settings)
-
-
-def _asked_at(node: str, settings: Settings) -> int:
-    """How many questions one visit of a node puts to models at most."""
-    servers = settings.models.servers
-    return {
-        "understand": 1,
-        "answer": 1,
-        "explain_concept": 1,
-        "requirements": 1,
-        "code": 1,
-        "evaluate": int(servers.judge == "model"),
-        "remediate": int(servers.remedy == "model"),
-        "explain": int(servers.explain == "model"),
-    }.get(node, 0)

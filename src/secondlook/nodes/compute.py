@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import copy
 import json
 import math
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -42,12 +41,8 @@ class Ran(Coding, Trace):
 async def compute(state: ToCompute, runtime: Runtime[Context]) -> Ran:
     context = runtime.context
     reading = reading_from(state["query"] or {})
-    outcome, sql = await asyncio.to_thread(
-        computed_outcome,
-        desk_of(context),
-        state["question"],
-        reading,
-    )
+    desk, question = desk_of(context), state["question"]
+    outcome, sql = await asyncio.to_thread(computed_outcome, desk, question, reading)
     failure = outcome.failure
     attempt = AttemptData(
         code=sql,
@@ -95,47 +90,39 @@ def computed_outcome(
 # From an outcome to named values.
 
 RESULT = "result"
-_PAIR = 2
 _MOST_NAMED = 50
 
 
 def named_values(outcome: Outcome, wanted: Wanted) -> dict[str, Plain]:
     """Values by the names that the question gave them, else by those that the code did."""
+
+    def plain(name: str) -> str:
+        return "".join(char for char in name.casefold() if char.isalnum())
+
     found: dict[str, Plain] = {}
+    frame = outcome.frame
     if isinstance(outcome.result, dict):
         found = dict(outcome.result)
     elif outcome.result is not None:
         found = {RESULT: outcome.result}
-    elif outcome.frame is not None:
-        found = _of_frame(outcome.frame)
+    elif frame is not None and len(frame.rows) == 1 == frame.total_rows:  # a value a column
+        found = dict(zip(frame.columns, frame.rows[0], strict=True))
+    elif frame is not None and frame.total_rows <= _MOST_NAMED:
+        if len(frame.columns) == 2:  # noqa: PLR2004 - the second by the first
+            found = {str(row[0]): row[1] for row in frame.rows}
+        elif len(frame.columns) == 1:
+            found = {frame.columns[0]: [row[0] for row in frame.rows]}
     if len(wanted.names) == 1 and len(found) == 1:
         found = {wanted.names[0]: next(iter(found.values()))}
     elif wanted.names:  # names that differ only in how they are written are the wanted ones
-        plain = {_plain(name): value for name, value in found.items()}
-        named = {name: plain[_plain(name)] for name in wanted.names if _plain(name) in plain}
+        by_plain = {plain(name): value for name, value in found.items()}
+        named = {name: by_plain[plain(name)] for name in wanted.names if plain(name) in by_plain}
         found = named or found
     return {name: _rounded(value, wanted.decimals) for name, value in found.items()}
 
 
-def _of_frame(frame: Frame) -> dict[str, Plain]:
-    """One row: a value a column. Two columns: the second by the first."""
-    if len(frame.rows) == 1 == frame.total_rows:
-        return dict(zip(frame.columns, frame.rows[0], strict=True))
-    if len(frame.columns) == _PAIR and frame.total_rows <= _MOST_NAMED:
-        return {str(row[0]): row[1] for row in frame.rows}
-    if len(frame.columns) == 1 and frame.total_rows <= _MOST_NAMED:
-        return {frame.columns[0]: [row[0] for row in frame.rows]}
-    return {}
-
-
-def _plain(name: str) -> str:
-    return "".join(char for char in name.casefold() if char.isalnum())
-
-
 def _rounded(value: Plain, decimals: int | None) -> Plain:
-    if decimals is None or isinstance(value, bool):
-        return value
-    if isinstance(value, float):
+    if isinstance(value, float) and decimals is not None:
         return round(value, decimals)
     if isinstance(value, list):
         return [_rounded(one, decimals) for one in value]
@@ -297,22 +284,15 @@ def polished(figure: Any) -> Any:
     itself stay."""
     if not isinstance(figure, dict) or not isinstance(figure.get("data"), list):
         return figure
-    made = copy.deepcopy(figure)
-    chosen = made.get("layout")
-    layout: dict[str, Any] = chosen if isinstance(chosen, dict) else {}
+    layout = figure["layout"] if isinstance(figure.get("layout"), dict) else {}
     template = layout.get("template")
     # More than the empty template that a figure gets where none was chosen.
     has_template = isinstance(template, dict) and bool(template.get("layout"))
-    made["layout"] = _filled(layout, {"colorway": list(OKABE_ITO)} if has_template else _styled())
-    return made
-
-
-def _filled(chosen: dict[str, Any], default: dict[str, Any]) -> dict[str, Any]:
-    """What was chosen, and the default for what was not."""
-    found = dict(chosen)
-    for name, value in default.items():
-        if found.get(name) is None:
-            found[name] = value
-        elif isinstance(found[name], dict) and isinstance(value, dict):
-            found[name] = _filled(found[name], value)
-    return found
+    look: dict[str, Any] = {"colorway": list(OKABE_ITO)} if has_template else _styled()
+    chosen = {name: value for name, value in layout.items() if value is not None}
+    axes = {
+        name: {**look[name], **chosen[name]}
+        for name in ("xaxis", "yaxis")
+        if name in look and isinstance(chosen.get(name), dict)
+    }
+    return {**figure, "layout": {**look, **chosen, **axes}}

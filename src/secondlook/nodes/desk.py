@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from secondlook.models.chat import Reply
     from secondlook.nodes.context import Desk
     from secondlook.nodes.state import AttemptData, RemedyData
-    from secondlook.sandbox.port import Frame, Outcome, Plain
-    from secondlook.tables.resolver import Embed
+    from secondlook.sandbox.port import Outcome, Plain
     from secondlook.tables.table import ColumnProfile, Table, TableProfile
 
 RULES = "rules"
@@ -112,17 +111,14 @@ async def look(state: ToLook, runtime: Runtime[Context]) -> Looked:
         told = step("profile", "The profile holds what is needed so far.", columns=len(columns))
         return {"looked": state["looked"], "steps": [told], "warnings": []}
 
-    def examined() -> list[dict[str, Any]]:
-        desk = desk_of(runtime.context)
-        return [
-            one.model_dump(mode="json")
-            for table in dict.fromkeys(table for table, _ in columns)
-            for one in desk.examine(table, [column for owner, column in columns if owner == table])
-        ]
-
+    desk = desk_of(runtime.context)
+    found: list[dict[str, Any]] = []
     warnings: list[dict[str, Any]] = []
     try:
-        found = await asyncio.to_thread(examined)
+        for table in dict.fromkeys(table for table, _ in columns):
+            names = [column for owner, column in columns if owner == table]
+            examined = await asyncio.to_thread(desk.examine, table, names)
+            found += [one.model_dump(mode="json") for one in examined]
     except TableError as error:
         found, warnings = [], [trouble("profile", error, "nothing more was found out")]
     new = [one for one in found if one not in state["looked"]]
@@ -136,9 +132,6 @@ async def look(state: ToLook, runtime: Runtime[Context]) -> Looked:
 
 _LABEL = re.compile(
     r"(?:^|[_\W])(?:id|nr|no|number|code|zip|year|unnamed)(?:$|[_\W])", re.IGNORECASE
-)
-_CHART = re.compile(
-    r"\b(?:plot|chart|graph|draw|histogram|scatter|visuali[sz]e|heat ?map)\b", re.IGNORECASE
 )
 _NEARLY = 1.5
 MOST_TABLES = 6
@@ -218,16 +211,8 @@ def measures(tables: Sequence[AskedTable]) -> list[str]:
     ]
 
 
-def wants_chart(question: str) -> bool:
-    return _CHART.search(question) is not None
-
-
 def resolver(context: Context, tables: Sequence[AskedTable]) -> Resolver:
-    return Resolver(tables, embed=embedding(context))
-
-
-def embedding(context: Context) -> Embed:
-    """Nothing where there is no embedder: names are then compared by their letters alone."""
+    """Without an embedder, names are compared by their letters alone."""
 
     def embedded(texts: Sequence[str]) -> list[list[float]]:
         try:
@@ -235,7 +220,7 @@ def embedding(context: Context) -> Embed:
         except ModelError:
             return []
 
-    return embedded
+    return Resolver(tables, embed=embedded)
 
 
 # What a model is asked about an analysis, and the tables as it is shown them.
@@ -321,7 +306,7 @@ def _harmless_table(table: Table, profile: TableProfile) -> tuple[Table, TablePr
         return tuple(one for one in texts if not is_order(one))
 
     def limit(value: Any) -> Any:
-        return None if isinstance(value, str) and is_order(value) else value
+        return None if is_order(str(value)) else value
 
     columns = tuple(
         column.model_copy(
@@ -377,39 +362,31 @@ def harmless_text(message: str) -> str:
 
 _LONGEST_RESULT = 1500
 _ROWS = 10
-_DECIMALS = 4
 _SMALL = 1e-3
 _WHOLE = 1e15
 
 
 def result_shown(outcome: Outcome) -> str:
     """For a model: JSON, or the first rows of a frame, without cells that give it orders."""
-    frame = _frame_shown(outcome.frame) if outcome.frame is not None else ""
-    if frame and not outcome.has_result:
-        return frame
+    text, frame = "", outcome.frame
+    if frame is not None:
+        rows = [frame.columns, *(map(value_shown, row) for row in frame.rows[:_ROWS])]
+        lines = [", ".join(WITHHELD if is_order(cell) else cell for cell in row) for row in rows]
+        more = [f"... {frame.total_rows} rows"] if frame.total_rows > _ROWS else []
+        text = "\n".join([*lines, *more])[:_LONGEST_RESULT]
+    if text and not outcome.has_result:
+        return text
     plain = json.dumps(_without_orders(outcome.result), ensure_ascii=False, default=str)
-    parts = [plain[:_LONGEST_RESULT], frame]
+    parts = [plain[:_LONGEST_RESULT], text]
     return "\n".join(part for part in parts if part and part != "null") or "null"
-
-
-def _frame_shown(frame: Frame) -> str:
-    lines = [", ".join(map(_said, frame.columns))]
-    lines += [", ".join(map(_said, map(value_shown, row))) for row in frame.rows[:_ROWS]]
-    if frame.total_rows > _ROWS:
-        lines.append(f"... {frame.total_rows} rows")
-    return "\n".join(lines)[:_LONGEST_RESULT]
 
 
 def _without_orders(value: Plain) -> Plain:
     if isinstance(value, dict):
-        return {_said(name): _without_orders(one) for name, one in value.items()}
+        return {str(_without_orders(name)): _without_orders(one) for name, one in value.items()}
     if isinstance(value, list):
         return [_without_orders(one) for one in value]
-    return _said(value) if isinstance(value, str) else value
-
-
-def _said(text: str) -> str:
-    return WITHHELD if is_order(text) else text
+    return WITHHELD if isinstance(value, str) and is_order(value) else value
 
 
 def value_shown(value: Plain) -> str:  # noqa: PLR0911 - one line a kind
@@ -418,21 +395,16 @@ def value_shown(value: Plain) -> str:  # noqa: PLR0911 - one line a kind
         return "nothing"
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            return str(value)
+    if isinstance(value, float) and math.isfinite(value):
         if value.is_integer() and abs(value) < _WHOLE:
             return str(int(value))
-        if abs(value) < _SMALL:
-            return f"{value:.{_DECIMALS}g}"
-        return f"{value:.{_DECIMALS}f}".rstrip("0").rstrip(".")
+        small = abs(value) < _SMALL
+        return f"{value:.4g}" if small else f"{value:.4f}".rstrip("0").rstrip(".")
     if isinstance(value, list):
         return ", ".join(map(value_shown, value))
     if isinstance(value, dict):
         return "; ".join(f"{name}: {value_shown(one)}" for name, one in value.items())
-    return value
+    return str(value)
 
 
 # Outcomes of code, kept with the run: the state only names them.

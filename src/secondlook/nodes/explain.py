@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.runtime import Runtime  # noqa: TC002
@@ -267,15 +267,21 @@ _TRIES = {1: "once", 2: "twice", 3: "three times"}
 
 
 def _given_up(context: Context, state: Analysed) -> tuple[StopReason, str | None]:
-    """Why it ended, and what to ask the person."""
+    """Why it ended, and what to ask the person. A model's guidance may be a question already."""
     last = state["attempts"][-1] if state["attempts"] else None
     if last is not None and last["status"] == STOPPED:
         served = context.models.serves("code")
         return last.get("stop", "cannot_proceed") if served else "model_unavailable", None
     if context.ledger.refusal is not None:
         return context.ledger.refusal.reason, None
-    back = _question_back(state)
-    if state["remedies"] and state["remedies"][-1]["action"] == "cannot_proceed":
+    remedy = state["remedies"][-1] if state["remedies"] else None
+    back = remedy["guidance"].strip() if remedy else ""
+    if not back.endswith("?"):
+        columns = ", ".join(dict.fromkeys(one["column"] for one in state["resolved"]))
+        back = "Which column holds what you want to know, and which figure of it do you need?"
+        if columns:
+            back = f"Which figure do you want to know of {columns}, and over which rows?"
+    if remedy and remedy["action"] == "cannot_proceed":
         return "cannot_proceed", back
     same = last is not None and last["error"] == SAME
     return "no_progress" if same else "attempts_exhausted", back
@@ -298,17 +304,6 @@ def _tried(state: Analysed) -> str:
         causes = dict.fromkeys(one["cause"] for one in state["remedies"])
         parts.append(f"Tried to mend: {'; '.join(causes)}.")
     return " ".join(parts)
-
-
-def _question_back(state: Analysed) -> str:
-    """One that the person can answer. A model's guidance may be one already."""
-    guidance = state["remedies"][-1]["guidance"].strip() if state["remedies"] else ""
-    if guidance.endswith("?"):
-        return guidance
-    columns = ", ".join(dict.fromkeys(one["column"] for one in state["resolved"]))
-    if columns:
-        return f"Which figure do you want to know of {columns}, and over which rows?"
-    return "Which column holds what you want to know, and which figure of it do you need?"
 
 
 # Numbers in an explanation that the executed result does not hold.
@@ -342,27 +337,25 @@ def stray_numbers(
     said = [number for number in numbers(text) if number.required]
     if not said:
         return []
-    held = _held(values, allowed)
-    scales = _SCALES if _SCALED.search(text) else _SCALES[:1]
-    signs = (1.0, -1.0) if _DOWNWARD.search(text) else (1.0,)
+    held, words = _held(values, allowed)
+    factors = [
+        sign / scale
+        for scale in (_SCALES if _SCALED.search(text) else _SCALES[:1])
+        for sign in ((1.0, -1.0) if _DOWNWARD.search(text) else (1.0,))
+    ]
 
     def stands(number: Number) -> bool:
-        if number.readings & held.words:
+        if number.readings & words:
             return True
         at = text.find(number.written)
         percent = at >= 0 and _PERCENT.match(text, at + len(number.written)) is not None
-        factors = [
-            sign * share / scale
-            for share in ((1.0, 100.0) if percent else (1.0,))
-            for scale in scales
-            for sign in signs
-        ]
-        readings = [float(one) for one in number.readings if _PLAIN.fullmatch(one)]
+        shares = (1.0, 100.0) if percent else (1.0,)
+        meant = [value * share * factor for value in held for share in shares for factor in factors]
         return any(
-            _equal(reading, value * factor, unit)
-            for reading, unit in ((one, _unit(number, one)) for one in readings)
-            for value in held.values
-            for factor in factors
+            abs(reading - one) <= unit / 2 * (1 + _SLACK) + abs(one) * 1e-12
+            for reading in map(float, filter(_PLAIN.fullmatch, number.readings))
+            for unit in [_unit(number, reading)]
+            for one in meant
         )
 
     return [number.written for number in said if not stands(number)]
@@ -380,28 +373,20 @@ def values_of(outcome: Outcome) -> list[Plain | Frame]:
     return [outcome.result, *frames, *outcome.frames.values()]
 
 
-@dataclass(frozen=True, slots=True)
-class _Held:
-    values: tuple[float, ...]
-    words: frozenset[str]
-    """Numbers of the texts: as they are read, also dates and codes."""
-
-
-def _held(values: Iterable[Plain | Frame], allowed: Iterable[str]) -> _Held:
+def _held(values: Iterable[Plain | Frame], allowed: Iterable[str]) -> tuple[list[float], set[str]]:
+    """The numbers, and those of the texts as they are read, also dates and codes."""
     found: list[float] = []
     texts = list(allowed)
-    for value in values:
-        for one in _flat(value, 0):
-            if isinstance(one, str):
-                texts.append(one)
-            elif math.isfinite(one):
-                found.append(one)
-            if len(found) >= _MOST:
-                break
+    for one in chain.from_iterable(_flat(value, 0) for value in values):
+        if isinstance(one, str):
+            texts.append(one)
+        elif math.isfinite(one):
+            found.append(one)
+        if len(found) >= _MOST:
+            break
     dated = [_TIMED.sub(r"\1 ", text) for text in texts]
     words = {reading for text in dated for number in numbers(text) for reading in number.readings}
-    found += [float(word) for word in words if _PLAIN.fullmatch(word)]
-    return _Held(tuple(found), frozenset(words))
+    return [*found, *map(float, filter(_PLAIN.fullmatch, words))], words
 
 
 def _flat(value: Plain | Frame, depth: int) -> Iterator[str | float]:
@@ -413,27 +398,16 @@ def _flat(value: Plain | Frame, depth: int) -> Iterator[str | float]:
     elif isinstance(value, int | float):
         with contextlib.suppress(OverflowError):
             yield float(value)
-    elif isinstance(value, list):
-        yield float(len(value))
-        for one in value:
-            yield from _flat(one, depth + 1)
-    elif isinstance(value, dict):
-        yield float(len(value))
-        yield from value
-        for one in value.values():
-            yield from _flat(one, depth + 1)
     else:
-        yield float(value.total_rows)
-        yield float(len(value.columns))
-        yield from value.columns
-        for row in value.rows:
-            for cell in row:
-                yield from _flat(cell, depth + 1)
-
-
-def _equal(said: float, meant: float, unit: float) -> bool:
-    """At the digits shown."""
-    return abs(said - meant) <= unit / 2 * (1 + _SLACK) + abs(meant) * 1e-12
+        inner: Iterable[Plain] = value if isinstance(value, list) else ()
+        yield float(len(value) if isinstance(value, list | dict) else value.total_rows)
+        if isinstance(value, dict):
+            inner = [*value, *value.values()]
+        elif not isinstance(value, list):
+            yield float(len(value.columns))
+            inner = [*value.columns, *chain.from_iterable(value.rows)]
+        for one in inner:
+            yield from _flat(one, depth + 1)
 
 
 def _unit(number: Number, reading: float) -> float:
@@ -444,5 +418,4 @@ def _unit(number: Number, reading: float) -> float:
     bare = re.sub(r"[^\d.]", "", digits[0])
     written = float(bare or 0)
     scale = abs(reading) / written if written else 1.0
-    decimals = len(bare.partition(".")[2])
-    return scale * 10.0**-decimals
+    return scale * 10.0 ** -len(bare.partition(".")[2])

@@ -19,7 +19,6 @@ from secondlook.nodes.desk import (
     asked_tables,
     measures,
     resolver,
-    wants_chart,
 )
 from secondlook.nodes.explain import Explained  # noqa: TC001
 from secondlook.nodes.extract import withheld
@@ -40,6 +39,7 @@ from secondlook.nodes.state import (
     trouble,
 )
 from secondlook.tables.table import NUMERIC
+from secondlook.tables.understand.charts import asks_for_chart
 from secondlook.tables.understand.interpreter import understand as read_question
 from secondlook.tables.understand.readings import reading_data, wanted_of
 
@@ -203,11 +203,11 @@ _QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 def _by_rules(asked: _Asked, variables: Sequence[str]) -> RequirementsData:
     question, names = asked.question, list(asked.wanted.names)
     kinds = (kind for kind, words in _KINDS if re.search(rf"\b(?:{words})", question.casefold()))
-    success = "a chart of the data" if wants_chart(question) else "the value or values asked for"
+    success = "a chart of the data" if asks_for_chart(question) else "the value or values asked for"
     return RequirementsData(
         variables=list(variables),
         constraints=[],
-        analysis=next(kinds, "visualization" if wants_chart(question) else "descriptive"),
+        analysis=next(kinds, "visualization" if asks_for_chart(question) else "descriptive"),
         success=f"a value for each of: {', '.join(names)}" if names else success,
         wanted=names,
         by=RULES,

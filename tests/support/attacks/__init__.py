@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from secondlook.sandbox.probes import PROBES
+from secondlook.sandbox.self_check import PROBES
 from tests.support.attacks.endless import ENDLESS
 from tests.support.attacks.files import FILES
 from tests.support.attacks.jobs import JOBS

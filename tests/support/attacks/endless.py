@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from secondlook.sandbox.attacks import SHORT_LIMITS, Attack, not_ended
+from secondlook.sandbox.self_check import SHORT_LIMITS, Attack, not_ended
 
 _IGNORES = """
 import signal, time
@@ -72,44 +72,10 @@ ctypes.string_at(0)
 """
 
 ENDLESS = (
-    Attack(
-        "ignored signals",
-        "ignores every signal that it can",
-        _IGNORES,
-        (not_ended,),
-        {"span": 600},
-        limits=SHORT_LIMITS,
-    ),
-    Attack(
-        "silence",
-        "closes everything and stays",
-        _SILENT,
-        (not_ended,),
-        {"span": 600},
-        limits=SHORT_LIMITS,
-        provable=False,
-    ),
-    Attack(
-        "stuck in C",
-        "never comes back from a library",
-        _STUCK,
-        (not_ended,),
-        {"letters": 64},
-        limits=SHORT_LIMITS,
-    ),
-    Attack(
-        "clinging value",
-        "returns what takes for ever to read",
-        _CLINGS,
-        (not_ended,),
-        {"span": 600},
-        limits=SHORT_LIMITS,
-    ),
-    Attack(
-        "thread bomb",
-        "starts threads without end",
-        _THREADS,
-        sizes={"threads": 2_000, "thread_seconds": 600, "most": 64},
-    ),
-    Attack("crash", "makes the interpreter crash", _CRASH, (not_ended,), provable=False),
+    Attack("ignored signals", _IGNORES, (not_ended,), {"span": 600}, limits=SHORT_LIMITS),
+    Attack("silence", _SILENT, (not_ended,), {"span": 600}, limits=SHORT_LIMITS, provable=False),
+    Attack("stuck in C", _STUCK, (not_ended,), {"letters": 64}, limits=SHORT_LIMITS),
+    Attack("clinging value", _CLINGS, (not_ended,), {"span": 600}, limits=SHORT_LIMITS),
+    Attack("thread bomb", _THREADS, sizes={"threads": 2_000, "thread_seconds": 600, "most": 64}),
+    Attack("crash", _CRASH, (not_ended,), provable=False),
 )

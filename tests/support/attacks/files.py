@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from secondlook.sandbox.attacks import CHECK_LIMITS, Attack
+from secondlook.sandbox.self_check import CHECK_LIMITS, Attack
 
 _DESCRIPTORS = """
 import os, stat
@@ -74,14 +74,8 @@ attempt("renamed a folder", lambda: os.rename(world["outside"], world["outside"]
 attempt("changed rights", lambda: os.chmod(world["kept_file"], 0o777))
 """
 _SHARED_FOLDER = """
-import os
-
-try:
-    with open(world["shm_file"]) as file:
-        result = file.read()
-finally:
-    place = "/dev/shm/" + world["mark"] + "-w"
-    attempt("wrote to /dev/shm", lambda: open(place, "w").close())
+place = "/dev/shm/" + world["mark"] + "-w"
+attempt("wrote to /dev/shm", lambda: open(place, "w").close())
 """
 _INTERPRETER = """
 import os, sys
@@ -145,24 +139,14 @@ for name in ("mem", "kmsg", "port", "fuse", "kvm", "vda", "sda"):
 _SCRATCH = CHECK_LIMITS.scratch_bytes + 1_048_576
 
 FILES = (
-    Attack("inherited descriptors", "reads what our process had open", _DESCRIPTORS),
-    Attack("symbolic link", "reads a file through a link to it", _SYMLINK),
-    Attack("hard link", "gives a file a second name", _HARDLINK),
-    Attack("climbing", "looks for a way up, out of its root", _CLIMB),
-    Attack("change outside", "empties, renames and removes files", _CHANGE),
-    Attack("shared memory files", "reads and writes /dev/shm", _SHARED_FOLDER),
-    Attack("interpreter", "plants code beside the interpreter", _INTERPRETER, provable=False),
-    Attack(
-        "disk fill",
-        "fills the disk",
-        _FILL,
-        sizes={"files": 64, "file_megabytes": 16, "most": _SCRATCH},
-    ),
-    Attack(
-        "inode fill",
-        "makes files without end",
-        _INODES,
-        sizes={"files": 20_000, "most": CHECK_LIMITS.scratch_files},
-    ),
-    Attack("devices", "opens memory, disks and the kernel's log", _DEVICES, provable=False),
+    Attack("inherited descriptors", _DESCRIPTORS),
+    Attack("symbolic link", _SYMLINK),
+    Attack("hard link", _HARDLINK),
+    Attack("climbing", _CLIMB),
+    Attack("change outside", _CHANGE),
+    Attack("shared memory files", _SHARED_FOLDER),
+    Attack("interpreter", _INTERPRETER, provable=False),
+    Attack("disk fill", _FILL, sizes={"files": 64, "file_megabytes": 16, "most": _SCRATCH}),
+    Attack("inode fill", _INODES, sizes={"files": 20_000, "most": CHECK_LIMITS.scratch_files}),
+    Attack("devices", _DEVICES, provable=False),
 )

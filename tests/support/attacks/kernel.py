@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from secondlook.sandbox.attacks import Attack
+from secondlook.sandbox.self_check import Attack
 
 _MOUNT = """
 import ctypes
@@ -109,21 +109,21 @@ _RARE = {
 def _rare(name: str) -> Attack:
     call, arguments = _RARE[name]
     script = f'import ctypes\n\nsyscall("{call}", {arguments})\nreached("{call} was carried out")\n'
-    return Attack(name, f"calls {call}", script, provable=False)
+    return Attack(name, script, provable=False)
 
 
 KERNEL = (
-    Attack("mount", "mounts a file system", _MOUNT, provable=False),
-    Attack("open by number", "opens a file past Python", _RAW_OPEN),
-    Attack("exec by number", "runs a program past Python", _RAW_EXEC),
-    Attack("32-bit calls", "calls as programs of 32 bits do", _OTHER_ABI, provable=False),
-    Attack("x32 calls", "calls with numbers of x32", _X32, provable=False),
-    Attack("unmount", "uncovers what lies below", _UNMOUNT, provable=False),
-    Attack("namespaces", "makes namespaces of its own", _UNSHARE, provable=False),
-    Attack("chroot", "changes its root", _CHROOT, provable=False),
-    Attack("setuid", "becomes another user", _SETUID, provable=False),
-    Attack("capabilities", "still has rights of root", _CAPABILITIES, provable=False),
-    Attack("handles", "opens files by number", _HANDLE, provable=False),
-    Attack("kernel log", "reads the kernel's log", _LOG, provable=False),
+    Attack("mount", _MOUNT, provable=False),
+    Attack("open by number", _RAW_OPEN),
+    Attack("exec by number", _RAW_EXEC),
+    Attack("32-bit calls", _OTHER_ABI, provable=False),
+    Attack("x32 calls", _X32, provable=False),
+    Attack("unmount", _UNMOUNT, provable=False),
+    Attack("namespaces", _UNSHARE, provable=False),
+    Attack("chroot", _CHROOT, provable=False),
+    Attack("setuid", _SETUID, provable=False),
+    Attack("capabilities", _CAPABILITIES, provable=False),
+    Attack("handles", _HANDLE, provable=False),
+    Attack("kernel log", _LOG, provable=False),
     *(_rare(name) for name in _RARE),
 )

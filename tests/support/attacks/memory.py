@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from secondlook.sandbox.attacks import Attack
+from secondlook.sandbox.self_check import Attack
 
 _SHARED = """
 import mmap
@@ -84,29 +84,17 @@ _EIGHT_GB = 8_589_934_592
 _MEGABYTE = 1_048_576
 
 MEMORY = (
-    Attack(
-        "memory, shared",
-        "maps 8 GB that processes could share",
-        _SHARED,
-        sizes={"bytes": _EIGHT_GB, "piece": 64 * _MEGABYTE},
-    ),
+    Attack("memory, shared", _SHARED, sizes={"bytes": _EIGHT_GB, "piece": 64 * _MEGABYTE}),
     Attack(
         "memory, unnamed files",
-        "writes 8 GB to files in memory",
         _UNNAMED_FILES,
         sizes={"bytes": _EIGHT_GB, "piece": 32 * _MEGABYTE, "most": 0},
     ),
     Attack(
         "memory, System V",
-        "takes segments and lets go of them",
         _SYSTEM_V,
         sizes={"bytes": 256 * _MEGABYTE, "piece": 64 * _MEGABYTE, "most": 0},
     ),
-    Attack(
-        "memory, pipes",
-        "keeps data in the kernel's buffers",
-        _PIPES,
-        sizes={"bytes": _EIGHT_GB, "most": 32 * _MEGABYTE},
-    ),
-    Attack("limits lifted", "raises its own limits", _LIFTED, provable=False),
+    Attack("memory, pipes", _PIPES, sizes={"bytes": _EIGHT_GB, "most": 32 * _MEGABYTE}),
+    Attack("limits lifted", _LIFTED, provable=False),
 )

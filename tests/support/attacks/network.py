@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from secondlook.sandbox.attacks import Attack
+from secondlook.sandbox.self_check import Attack
 
 _TCP_LISTEN = """
 import socket
@@ -46,9 +46,9 @@ attempt("made a netlink socket", lambda: socket.socket(16, socket.SOCK_RAW).clos
 """
 
 NETWORK = (
-    Attack("tcp listener", "waits for connections", _TCP_LISTEN),
-    Attack("udp", "sends a datagram to this machine", _UDP),
-    Attack("abstract socket", "connects to a socket without a file", _ABSTRACT),
-    Attack("vsock", "makes a socket to the host of a virtual machine", _VSOCK, provable=False),
-    Attack("raw sockets", "makes packet and netlink sockets", _RAW, provable=False),
+    Attack("tcp listener", _TCP_LISTEN),
+    Attack("udp", _UDP),
+    Attack("abstract socket", _ABSTRACT),
+    Attack("vsock", _VSOCK, provable=False),
+    Attack("raw sockets", _RAW, provable=False),
 )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.sandbox.attacks import Attack
+from secondlook.sandbox.self_check import Attack
 
 if TYPE_CHECKING:
-    from secondlook.sandbox.attacks import Evidence
+    from secondlook.sandbox.self_check import Evidence
 
 
 def too_much_said(evidence: Evidence) -> str | None:
@@ -99,45 +99,13 @@ os._exit(0)
 """
 
 OUTPUT = (
-    Attack("2 GB of output", "prints without end", _FLOOD, (too_much_said,), {"megabytes": 2_000}),
-    Attack(
-        "forged reply",
-        "writes a reply itself, and ends",
-        f"{_FORGED}os._exit(0)\n",
-        (forged,),
-        provable=False,
-    ),
-    Attack(
-        "2 GB past Python",
-        "writes to its output and error output",
-        _FLOOD_RAW,
-        (too_much_said,),
-        {"megabytes": 2_000},
-    ),
-    Attack(
-        "deep value",
-        "returns lists within lists",
-        _DEEP,
-        (too_much_said,),
-        {"depth": 100_000},
-        provable=False,
-    ),
-    Attack(
-        "huge figure",
-        "draws millions of points",
-        _FIGURE,
-        (too_much_said,),
-        {"points": 2_000_000},
-        provable=False,
-    ),
-    Attack(
-        "long error",
-        "raises an error of 100 MB",
-        _LONG_ERROR,
-        sizes={"megabytes": 100},
-        provable=False,
-    ),
-    Attack("endless value", "returns what has no end", _ENDLESS_VALUE, provable=False),
-    Attack("pickle", "returns what acts when unpickled", _PICKLE, provable=False),
-    Attack("second reply", "writes a reply before ours", _FORGED, (forged,), provable=False),
+    Attack("2 GB of output", _FLOOD, (too_much_said,), {"megabytes": 2_000}),
+    Attack("forged reply", f"{_FORGED}os._exit(0)\n", (forged,), provable=False),
+    Attack("2 GB past Python", _FLOOD_RAW, (too_much_said,), {"megabytes": 2_000}),
+    Attack("deep value", _DEEP, (too_much_said,), {"depth": 100_000}, provable=False),
+    Attack("huge figure", _FIGURE, (too_much_said,), {"points": 2_000_000}, provable=False),
+    Attack("long error", _LONG_ERROR, sizes={"megabytes": 100}, provable=False),
+    Attack("endless value", _ENDLESS_VALUE, provable=False),
+    Attack("pickle", _PICKLE, provable=False),
+    Attack("second reply", _FORGED, (forged,), provable=False),
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from secondlook.sandbox.attacks import Attack
+from secondlook.sandbox.self_check import Attack
 
 _CLONE3 = """
 import ctypes, os, signal
@@ -93,16 +93,14 @@ attempt("opened the terminal", lambda: os.close(os.open("/dev/tty", os.O_RDWR)))
 """
 
 PROCESSES = (
-    Attack("clone3", "forks by the newest call", _CLONE3),
-    Attack(
-        "daemon", "leaves a process that outlives the job", _DAEMON, sizes={"daemon_seconds": 600}
-    ),
-    Attack("memory of another", "reads another process's memory", _VM_READ),
-    Attack("descriptor of another", "takes another process's open file", _PIDFD),
-    Attack("/proc memory", "reads memory by /proc", _PROC_MEMORY),
-    Attack("kill parent", "signals those it comes from", _KILL_PARENT),
-    Attack("kill otherwise", "kills by less known calls", _KILL_OTHERWISE),
-    Attack("kill by input", "has the kernel send a signal for it", _KILL_BY_INPUT),
-    Attack("priority", "takes the processor for itself", _PRIORITY, provable=False),
-    Attack("terminal", "types commands into the terminal", _TERMINAL, provable=False),
+    Attack("clone3", _CLONE3),
+    Attack("daemon", _DAEMON, sizes={"daemon_seconds": 600}),
+    Attack("memory of another", _VM_READ),
+    Attack("descriptor of another", _PIDFD),
+    Attack("/proc memory", _PROC_MEMORY),
+    Attack("kill parent", _KILL_PARENT),
+    Attack("kill otherwise", _KILL_OTHERWISE),
+    Attack("kill by input", _KILL_BY_INPUT),
+    Attack("priority", _PRIORITY, provable=False),
+    Attack("terminal", _TERMINAL, provable=False),
 )

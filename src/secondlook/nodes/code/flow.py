@@ -14,11 +14,25 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
-_DEEPEST_CALL = 6
-_MOST_CALLS = 400
-"""Calls of the program's own functions that are followed; beyond, dependence is assumed."""
+Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
+
+ROOTS: Final = frozenset({"tables", "datasets", "df"})
+"""What the sandbox binds to the tables."""
+MODULES: Final = frozenset(
+    {"pd", "np", "px", "go", "plt", "make_subplots", "scipy", "stats", "sklearn", "statsmodels"}
+    | {"sm", "smf", "math", "re", "datetime", "plotly", "pandas", "numpy", "matplotlib"}
+)
+"""What it binds beside them, and what is commonly taken to be there."""
+_DRAWING: Final = frozenset({"plt", "sns", "pylab"})
+"""Modules that keep the figure that is being drawn."""
+_DRAWS: Final = frozenset(
+    {"plot", "hist", "boxplot", "bar", "barh", "scatter", "line", "pie", "area", "hexbin", "kde"}
+    | {"density", "violinplot", "histplot", "barplot", "lineplot", "scatterplot", "heatmap"}
+)
+_BUILTINS: Final = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
 _PURE: Final = frozenset(
     {"print", "len", "round", "str", "float", "int", "bool", "min", "max", "sum", "sorted", "map"}
     | {"isinstance", "range", "zip", "enumerate", "list", "dict", "tuple", "set", "frozenset"}
@@ -26,15 +40,14 @@ _PURE: Final = frozenset(
 )
 """Builtins that put nothing into what they are given."""
 _OPAQUE: Final = frozenset({"globals", "locals", "vars", "setattr"})
-_DRAWS: Final = frozenset(
-    {"plot", "hist", "boxplot", "bar", "barh", "scatter", "line", "pie", "area", "hexbin", "kde"}
-    | {"density", "violinplot", "histplot", "barplot", "lineplot", "scatterplot", "heatmap"}
-)
+_DEEPEST_CALL = 6
+_MOST_CALLS = 400
+"""Calls of the program's own functions that are followed; beyond, dependence is assumed."""
 
 
 class Flow:
-    def __init__(self, names: Names | None = None) -> None:
-        self.names = names or Names()
+    def __init__(self) -> None:
+        self.names = Names()
         self.opaque = False
         """It reaches its names in ways that cannot be followed."""
         self._functions: dict[str, Function] = {}
@@ -44,83 +57,77 @@ class Flow:
         self._active: list[Function] = []
         self._calls = 0
 
-    def follow(self, statements: Sequence[ast.stmt]) -> None:
-        for statement in statements:
-            self._statement(statement)
-
     # Statements
 
-    def _statement(self, node: ast.stmt) -> None:
-        follow = getattr(self, f"_{type(node).__name__.lower()}", None)
-        if follow is not None:
-            follow(node)
-        else:
-            for child in ast.iter_child_nodes(node):
-                self.depends(child)
+    def follow(self, statements: Sequence[ast.stmt]) -> None:
+        for node in statements:
+            known = getattr(self, f"_{type(node).__name__.lower()}", None)
+            if known is not None:
+                known(node)
+            else:
+                self._any(ast.iter_child_nodes(node))
 
-    def _assign(self, node: ast.Assign) -> None:
-        depends = self.depends(node.value)
-        for target in node.targets:
-            self._bind(target, node.value, depends=depends)
-
-    def _annassign(self, node: ast.AnnAssign) -> None:
+    def _assign(self, node: ast.Assign | ast.AnnAssign) -> None:
         if node.value is not None:
-            self._bind(node.target, node.value, depends=self.depends(node.value))
+            depends = self.depends(node.value)
+            for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
+                self._bind(target, node.value, depends=depends)
+
+    _annassign = _assign
 
     def _augassign(self, node: ast.AugAssign) -> None:
         depends = self._any([node.value, node.target]) or self._deciding
-        root = root_of(node.target)
-        if root is None:
-            return
-        self.names.bound.add(root)
-        if depends:
-            self.names.constant.discard(root)
-            self.names.fill(root)
+        if (root := root_of(node.target)) is not None:
+            self.names.bound.add(root)
+            if depends:
+                self.names.constant.discard(root)
+                self.names.fill(root)
 
     def _delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.names.forget(target.id)
 
-    def _for(self, node: ast.For | ast.AsyncFor) -> None:
-        depends = self.depends(node.iter)
+    def _for(self, node: ast.For | ast.AsyncFor | ast.While) -> None:
         before = self.names.copy()
         for _ in range(2):  # what the first pass puts in, the second may take out
-            self._bind(node.target, node.iter, depends=depends, linked=names_in(node.iter))
+            if isinstance(node, ast.While):
+                depends = self.depends(node.test)
+            else:
+                depends = self.depends(node.iter)
+                self._bind(node.target, node.iter, depends=depends)
             with self._decided(depends=depends):
                 self.follow(node.body)
         self.names.join(before)
         self.follow(node.orelse)
 
-    _asyncfor = _for
-
-    def _while(self, node: ast.While) -> None:
-        before = self.names.copy()
-        for _ in range(2):
-            with self._decided(depends=self.depends(node.test)):
-                self.follow(node.body)
-        self.names.join(before)
-        self.follow(node.orelse)
+    _asyncfor = _while = _for
 
     def _if(self, node: ast.If) -> None:
         depends = self.depends(node.test)
         if isinstance(node.test, ast.Constant):
             self.follow(node.body if node.test.value else node.orelse)
-            return
-        self._fork([node.body, node.orelse], depends=depends)
+        else:
+            self._fork([node.body, node.orelse], depends=depends)
+
+    def _match(self, node: ast.Match) -> None:
+        depends = self.depends(node.subject)
+        for one in (inner for case in node.cases for inner in ast.walk(case.pattern)):
+            captured = getattr(one, "rest" if isinstance(one, ast.MatchMapping) else "name", None)
+            if captured:
+                self.names.bind(captured, depends=depends)
+        self._fork([*(case.body for case in node.cases), []], depends=depends)
 
     def _fork(self, ways: Sequence[Sequence[ast.stmt]], *, depends: bool) -> None:
-        before = self.names
-        after: Names | None = None
+        before, after = self.names, []
         for way in ways:
             self.names = before.copy()
             with self._decided(depends=depends):
                 self.follow(way)
-            if after is None:
-                after = self.names
-            else:
-                after.join(self.names)
-        self.names = after or before
+            after.append(self.names)
+        self.names, *others = after
+        for other in others:
+            self.names.join(other)
 
     def _try(self, node: ast.Try) -> None:
         before = self.names.copy()
@@ -149,13 +156,6 @@ class Flow:
 
     _asyncwith = _with
 
-    def _match(self, node: ast.Match) -> None:
-        depends = self.depends(node.subject)
-        for case in node.cases:
-            for name in _captured(case.pattern):
-                self.names.bind(name, depends=depends)
-        self._fork([*(case.body for case in node.cases), []], depends=depends)
-
     def _import(self, node: ast.Import | ast.ImportFrom) -> None:
         for one in node.names:
             name = one.asname or one.name.partition(".")[0]
@@ -165,15 +165,10 @@ class Flow:
     _importfrom = _import
 
     def _functiondef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """Where it will be called is not known yet: what it may change, it may fill."""
         self._functions[node.name] = node
         reads = self._reads_tables(node)
         self.names.bind(node.name, depends=reads)
-        if reads or parameters(node):
-            for name in changed_names(node) - self.names.modules:
-                self.names.fill(name)
-        for name in declared_outer(node):
-            self.names.bind(name, depends=True)
+        self._may_be_called(node, filled=reads or bool(_parameters(node)))
 
     _asyncfunctiondef = _functiondef
 
@@ -193,14 +188,14 @@ class Flow:
             return self.names.depends(node.id)
         if isinstance(node, ast.Call):
             return self._call(node)
-        if isinstance(node, ast.NamedExpr):
-            depends = self.depends(node.value)
-            self._bind(node.target, node.value, depends=depends)
-            return depends
         if isinstance(node, ast.Lambda):
             return self._reads_tables(node)
-        if isinstance(node, ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp):
+        if isinstance(node, _Comprehension):
             return self._comprehension(node)
+        if isinstance(node, ast.NamedExpr):
+            found = self.depends(node.value)
+            self._bind(node.target, node.value, depends=found)
+            return found
         found = self._any(ast.iter_child_nodes(node))
         if isinstance(node, ast.Yield | ast.YieldFrom):
             self._returned.append(found or self._deciding)
@@ -210,9 +205,7 @@ class Flow:
         """All are looked at, whatever the first says: each may bind something."""
         return True in list(map(self.depends, nodes))
 
-    def _comprehension(
-        self, node: ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
-    ) -> bool:
+    def _comprehension(self, node: _Comprehension) -> bool:
         outer = self.names
         self.names = outer.copy()
         found = False
@@ -220,39 +213,36 @@ class Flow:
             depends = self.depends(each.iter)
             self._bind(each.target, each.iter, depends=depends)
             found |= depends | self._any(each.ifs)
-        made = [node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt]
-        found |= self._any(made)
+        found |= self._any([node.key, node.value] if isinstance(node, ast.DictComp) else [node.elt])
         inner, self.names = self.names, outer
-        own = {name for each in node.generators for name in names_in(each.target)}
+        own = {name for each in node.generators for name in _names_in(each.target)}
         for name in (inner.dependent & outer.bound) - own:
-            self.names.fill(name)
+            outer.fill(name)
         return found
 
     def _call(self, node: ast.Call) -> bool:
         given = [*node.args, *(one.value for one in node.keywords)]
-        dependent = self._any(given)
-        function = self._called(node.func)
-        if function is not None:
-            found = self._invoke(function, dependent=dependent)
+        filled = self._any(given)
+        if (function := self._called(node.func)) is not None:
+            found = self._invoke(function, dependent=filled)
         else:
-            found = dependent = dependent | self.depends(node.func)
-        self._spread(node, given, filled=dependent)
-        return found
-
-    def _spread(self, node: ast.Call, given: Sequence[ast.expr], *, filled: bool) -> None:
-        """A call may put what it is given, or what it is a method of, into the rest."""
-        name = node.func.id if isinstance(node.func, ast.Name) else None
-        if not filled or name in _PURE:
-            return
-        method = isinstance(node.func, ast.Attribute)
-        for one in [*given, *([node.func] if method else [])]:
+            found = filled = filled | self.depends(node.func)
+        if not filled or (isinstance(node.func, ast.Name) and node.func.id in _PURE):
+            return found
+        # A call may put what it is given, or what it is a method of, into the rest.
+        method = node.func if isinstance(node.func, ast.Attribute) else None
+        for one in [*given, *([method] if method else [])]:
             root = root_of(one)
-            if root is not None and (root in DRAWING or root not in self.names.modules):
+            if root is not None and (root in _DRAWING or root not in self.names.modules):
                 self.names.fill(root)
-            self._called_back(one)
-        if isinstance(node.func, ast.Attribute) and _is_drawing(node.func):
-            for module in DRAWING & self.names.modules:
+            if (handed_over := self._called(one)) is not None:
+                self._may_be_called(handed_over, filled=True)
+        # `df.plot(...)`, `df["a"].plot.hist()`: they draw into the current figure.
+        of_plot = method and isinstance(method.value, ast.Attribute) and method.value.attr == "plot"
+        if method and (of_plot or method.attr in _DRAWS):
+            for module in _DRAWING & self.names.modules:
                 self.names.fill(module)
+        return found
 
     def _called(self, node: ast.expr) -> Function | None:
         """The function of the program that it stands for."""
@@ -260,14 +250,12 @@ class Flow:
             return node
         return self._functions.get(node.id) if isinstance(node, ast.Name) else None
 
-    def _called_back(self, node: ast.expr) -> None:
-        """A function that is handed over may be called with what is in the tables."""
-        function = self._called(node)
-        if function is not None:
-            for name in changed_names(function) - self.names.modules:
-                self.names.fill(name)
-            for name in declared_outer(function):
-                self.names.bind(name, depends=True)
+    def _may_be_called(self, function: Function, *, filled: bool) -> None:
+        """When and with what is not known: what it may change, it may fill."""
+        for name in _changed_names(function) - self.names.modules if filled else ():
+            self.names.fill(name)
+        for name in _declared_outer(function):
+            self.names.bind(name, depends=True)
 
     def _invoke(self, function: Function, *, dependent: bool) -> bool:
         """Whether what it returns depends on the tables, called like this."""
@@ -275,35 +263,36 @@ class Flow:
         too_far = len(self._active) >= _DEEPEST_CALL or self._calls > _MOST_CALLS
         if function in self._active or too_far:
             return dependent or self._reads_tables(function)
-        dependent |= self._any(defaults(function))
+        defaults = [*function.args.defaults, *filter(None, function.args.kw_defaults)]
+        dependent |= self._any(defaults)
         outer, returned, deciding = self.names, self._returned, self._deciding
         self.names, self._returned = outer.copy(), []
-        for name in own_names(function):
+        own, declared = _own_names(function), _declared_outer(function)
+        for name in own:
             self.names.forget(name)
             self.names.bound.add(name)
-        for name in parameters(function):
+        for name in _parameters(function):
             self.names.bind(name, depends=dependent)
         self._active.append(function)
-        self.follow(body_of(function))
+        self.follow(
+            [ast.Return(value=function.body)] if isinstance(function, ast.Lambda) else function.body
+        )
         self._active.pop()
         found = any(self._returned)
         # Back outside: what it declared as outer is as it left it, the rest may be fuller.
         inner, self.names = self.names, outer
-        declared = declared_outer(function)
         for name in declared:
             outer.bind(name, depends=name in inner.dependent)
-        for name in (inner.dependent & outer.bound) - own_names(function) - declared:
+        for name in (inner.dependent & outer.bound) - own - declared:
             outer.fill(name)
         self._returned, self._deciding = returned, deciding
         return found
 
-    def _bind(
-        self, target: ast.expr, value: ast.expr, *, depends: bool, linked: set[str] | None = None
-    ) -> None:
+    def _bind(self, target: ast.expr, value: ast.expr, *, depends: bool) -> None:
         if isinstance(target, ast.Starred):
-            self._bind(target.value, value, depends=depends, linked=linked)
+            self._bind(target.value, value, depends=depends)
         elif isinstance(target, ast.Tuple | ast.List):
-            self._bind_each(target, value, depends=depends, linked=linked)
+            self._bind_each(target.elts, value, depends=depends)
         elif not isinstance(target, ast.Name):
             root = root_of(target)
             if root is not None and depends | self._deciding | self.depends(target):
@@ -313,34 +302,24 @@ class Flow:
             self._functions.pop(name, None)
             if isinstance(value, ast.Lambda):
                 self._functions[name] = value
-            others = names_in(value) if linked is None else linked
-            seen = {one for one in others if one in DRAWING or one not in self.names.modules}
-            seen = {one for one in seen if one in self.names.bound or one in DRAWING} - {name}
+            known = self.names.bound - self.names.modules | _DRAWING
+            linked = _names_in(value) & known - {name}
             depends = depends or self._deciding
-            constant = is_constant(value) and not self._deciding
-            self.names.bind(name, depends=depends, constant=constant, linked=seen)
+            constant = _is_constant(value) and not self._deciding
+            self.names.bind(name, depends=depends, constant=constant, linked=linked)
 
-    def _bind_each(
-        self,
-        target: ast.Tuple | ast.List,
-        value: ast.expr,
-        *,
-        depends: bool,
-        linked: set[str] | None,
-    ) -> None:
+    def _bind_each(self, targets: list[ast.expr], value: ast.expr, *, depends: bool) -> None:
         """`a, b = 1, df` each by itself; what comes out of one call is linked."""
-        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(target.elts):
+        if isinstance(value, ast.Tuple | ast.List) and len(value.elts) == len(targets):
             each = [self.depends(one) for one in value.elts]
-            for one, source, its in zip(target.elts, value.elts, each, strict=True):
-                self._bind(one, source, depends=its, linked=linked)
+            for one, source, its in zip(targets, value.elts, each, strict=True):
+                self._bind(one, source, depends=its)
             return
-        for one in target.elts:
-            self._bind(one, value, depends=depends, linked=linked)
-        names = [one.id for one in target.elts if isinstance(one, ast.Name)]
-        for name in names[1:]:
-            self.names.link(names[0], name)
-
-    # Conditions
+        for one in targets:
+            self._bind(one, value, depends=depends)
+        first, *others = [one.id for one in targets if isinstance(one, ast.Name)] or [""]
+        for name in others:
+            self.names.link(first, name)
 
     @contextmanager
     def _decided(self, *, depends: bool) -> Iterator[None]:
@@ -350,222 +329,43 @@ class Flow:
         self._deciding = before
 
     def _reads_tables(self, node: ast.AST) -> bool:
-        return any(self.names.depends(name) for name in read_names(node))
+        own = _own_names(node) if isinstance(node, Function) else set()
+        return any(self.names.depends(name) for name in _names_in(node, ast.Load) - own)
 
 
-def _is_drawing(node: ast.Attribute) -> bool:
-    """`df.plot(...)`, `df["a"].plot.hist()`: they draw into the current figure."""
-    if node.attr in _DRAWS:
-        return True
-    return isinstance(node.value, ast.Attribute) and node.value.attr == "plot"
+# What a function of the program may bind and change.
 
 
-def _captured(pattern: ast.AST) -> set[str]:
-    captured: set[str] = set()
-    for one in ast.walk(pattern):
-        if isinstance(one, ast.MatchAs | ast.MatchStar) and one.name:
-            captured.add(one.name)
-        elif isinstance(one, ast.MatchMapping) and one.rest:
-            captured.add(one.rest)
-    return captured
-
-
-# Which names of a program certainly stand for a supplied table, with the columns it came with.
-
-Source: TypeAlias = "frozenset[str] | None"
-"""The tables that it may be; None where it may be anything."""
-
-COLLECTIONS: Final = frozenset({"tables", "datasets"})
-_SAME_COLUMNS: Final = frozenset(
-    {"copy", "dropna", "head", "tail", "query", "sort_values", "sort_index", "drop_duplicates"}
-    | {"fillna", "sample", "astype", "replace", "nlargest", "nsmallest", "convert_dtypes"}
-    | {"infer_objects", "round"}
-)
-_RENAMES_IN_PLACE: Final = frozenset({"rename", "reset_index", "set_axis", "rename_axis"})
-
-
-class Frames:
-    def __init__(self, tree: ast.Module, tables: Mapping[str, Collection[str]]) -> None:
-        self._known: dict[str, Source] = {}
-        if len(tables) == 1:
-            self._known["df"] = frozenset(tables)
-        self._tables = tables
-        self._uncertain = _uncertain(tree)
-        assigned = [(target.id, value) for target, value in _assignments(tree)]
-        for _ in range(3):  # frame of a frame of a frame
-            self._learn(assigned)
-
-    def source(self, node: ast.AST) -> Source:  # noqa: PLR0911 - one line a form
-        if isinstance(node, ast.Name):
-            return None if node.id in self._uncertain else self._known.get(node.id)
-        if isinstance(node, ast.Subscript):
-            name, of = _text(node.slice), node.value
-            if isinstance(of, ast.Name) and of.id in COLLECTIONS:
-                return self._table(of.id, name)
-            if isinstance(of, ast.Attribute) and of.attr == "loc":
-                return None if isinstance(node.slice, ast.Tuple) else self.source(of.value)
-            named = name is not None or isinstance(node.slice, ast.Tuple)
-            return None if named else self.source(of)
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            of, method = node.func.value, node.func.attr
-            if method in _SAME_COLUMNS:
-                return self.source(of)
-            of_tables = isinstance(of, ast.Name) and of.id in COLLECTIONS
-            if of_tables and method == "get" and len(node.args) == 1:  # `tables.get("sales")`
-                return self._table(str(root_of(of)), _text(node.args[0]))
-        return None
-
-    def _table(self, collection: str, name: str | None) -> Source:
-        sure = collection not in self._uncertain and name in self._tables
-        return frozenset({name}) if sure and name is not None else None
-
-    def _learn(self, assigned: list[tuple[str, ast.expr]]) -> None:
-        found: dict[str, list[Source]] = {}
-        for name, value in assigned:
-            found.setdefault(name, []).append(self.source(value))
-        for name, sources in found.items():
-            before = self._known.get(name)
-            certain = [one for one in sources if one is not None]
-            if len(certain) < len(sources):
-                self._known[name] = None
-            else:
-                self._known[name] = frozenset().union(*certain, before or ())
-
-
-def _assignments(tree: ast.Module) -> Iterator[tuple[ast.Name, ast.expr]]:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Assign):
-            names = (target for target in node.targets if isinstance(target, ast.Name))
-            yield from ((name, node.value) for name in names)
-
-
-def _uncertain(tree: ast.Module) -> set[str]:
-    """Names bound in other ways than by assignment, or whose columns are changed unseen."""
-    plain = {id(target) for target, _ in _assignments(tree)}
-    own = {one.name for one in ast.walk(tree) if isinstance(one, ast.FunctionDef)}
-    found: set[str] = set()
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in plain:
-            found.add(node.id)
-        elif isinstance(node, Function):
-            found |= parameters(node)
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in own:
-            found |= {name for one in (*node.args, *node.keywords) for name in names_in(one)}
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            in_place = any(one.arg == "inplace" for one in node.keywords)
-            if in_place and node.func.attr in _RENAMES_IN_PLACE:
-                found.add(str(root_of(node.func)))
-        elif isinstance(node, ast.Attribute | ast.Subscript) and _adds_unseen(node):
-            found.add(str(root_of(node)))
-    return found
-
-
-def _adds_unseen(node: ast.Attribute | ast.Subscript) -> bool:
-    """`df[name] = ...`, `df.columns = ...`; under a name that stands there, it is seen."""
-    if not isinstance(node.ctx, ast.Store):
-        return False
-    return isinstance(node, ast.Attribute) or not texts(node.slice)
-
-
-def texts(node: ast.AST) -> list[ast.Constant]:
-    """`"a"`, `["a", "b"]`, and the column in `mask, "a"`; nothing where one is no plain text."""
-    if isinstance(node, ast.Tuple) and node.elts:
-        return texts(node.elts[-1])
-    inner = node.elts if isinstance(node, ast.List) else [node]
-    found = [one for one in inner if isinstance(one, ast.Constant) and isinstance(one.value, str)]
-    return found if len(found) == len(inner) else []
-
-
-def _text(node: ast.AST) -> str | None:
-    found = texts(node) if isinstance(node, ast.Constant) else []
-    return str(found[0].value) if found else None
-
-
-# What a function of the program may read, bind and change.
-
-Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
-
-
-def body_of(function: Function) -> list[ast.stmt]:
-    if isinstance(function, ast.Lambda):
-        return [ast.Return(value=function.body)]
-    return function.body
-
-
-def parameters(function: Function) -> set[str]:
+def _parameters(function: Function) -> set[str]:
     given = function.args
     alone = [one for one in (given.vararg, given.kwarg) if one is not None]
     return {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs, *alone)}
 
 
-def defaults(function: Function) -> list[ast.expr]:
-    given = function.args
-    return [*given.defaults, *(one for one in given.kw_defaults if one is not None)]
-
-
-def declared_outer(function: Function) -> set[str]:
+def _declared_outer(function: Function) -> set[str]:
     """Names that it says are not its own: `global result`."""
-    return {
-        name
-        for one in ast.walk(function)
-        if isinstance(one, ast.Global | ast.Nonlocal)
-        for name in one.names
-    }
+    inner = (one for one in ast.walk(function) if isinstance(one, ast.Global | ast.Nonlocal))
+    return {name for one in inner for name in one.names}
 
 
-def own_names(function: Function) -> set[str]:
-    """Parameters, and what it binds itself."""
-    stored = {
-        one.id
-        for one in ast.walk(function)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
-    }
-    return (parameters(function) | stored) - declared_outer(function)
+def _own_names(function: Function) -> set[str]:
+    return (_parameters(function) | _names_in(function, ast.Store)) - _declared_outer(function)
 
 
-def read_names(node: ast.AST) -> set[str]:
-    """Names that it reads and that are not its own."""
-    read = {
-        one.id
-        for one in ast.walk(node)
-        if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)
-    }
-    own = own_names(node) if isinstance(node, Function) else set()
-    return read - own
-
-
-def changed_names(function: Function) -> set[str]:
+def _changed_names(function: Function) -> set[str]:
     """Outer names into which it may put something: `rows.append(x)`, `found["a"] = x`."""
-    own = own_names(function)
-    changed: set[str] = set()
+    changed: set[str | None] = set()
     for one in ast.walk(function):
-        root: str | None = None
         if isinstance(one, ast.Subscript | ast.Attribute) and isinstance(one.ctx, ast.Store):
-            root = root_of(one)
+            changed.add(root_of(one))
         elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute):
-            root = root_of(one.func)
-        if root is not None and root not in own:
-            changed.add(root)
-    return changed
-
-
-# Which names of a program depend on the supplied tables, at one place of it.
-
-ROOTS: Final = frozenset({"tables", "datasets", "df"})
-"""What the sandbox binds to the tables."""
-MODULES: Final = frozenset(
-    {"pd", "np", "px", "go", "plt", "make_subplots", "scipy", "stats", "sklearn", "statsmodels"}
-    | {"sm", "smf", "math", "re", "datetime", "plotly", "pandas", "numpy", "matplotlib"}
-)
-"""What it binds beside them, and what is commonly taken to be there."""
-DRAWING: Final = frozenset({"plt", "sns", "pylab"})
-"""Modules that keep the figure that is being drawn."""
-_BUILTINS: Final = frozenset(dir(builtins)) | {"__name__", "__file__", "__doc__"}
+            changed.add(root_of(one.func))
+    return {name for name in changed if name is not None} - _own_names(function)
 
 
 @dataclass(slots=True)
 class Names:
-    """Changed as the program is followed; copied where it forks."""
+    """Which names depend on the tables at one place of the program. Copied where it forks."""
 
     dependent: set[str] = field(default_factory=lambda: set(ROOTS))
     bound: set[str] = field(default_factory=lambda: set(ROOTS))
@@ -577,9 +377,8 @@ class Names:
 
     def depends(self, name: str) -> bool:
         """A name that nobody bound counts as dependent: running will tell."""
-        if name in self.dependent:
-            return True
-        return not (name in self.bound or name in self.modules or name in _BUILTINS)
+        known = name in self.bound or name in self.modules or name in _BUILTINS
+        return name in self.dependent or not known
 
     def bind(
         self, name: str, *, depends: bool, constant: bool = False, linked: Iterable[str] = ()
@@ -638,14 +437,15 @@ def root_of(node: ast.AST) -> str | None:
     return node.id if isinstance(node, ast.Name) else None
 
 
-def is_constant(node: ast.AST | None) -> bool:
+def _is_constant(node: ast.AST) -> bool:
     """A number, a text, or arithmetic on such."""
     if isinstance(node, ast.UnaryOp):
-        return is_constant(node.operand)
+        return _is_constant(node.operand)
     if isinstance(node, ast.BinOp):
-        return is_constant(node.left) and is_constant(node.right)
+        return _is_constant(node.left) and _is_constant(node.right)
     return isinstance(node, ast.Constant)
 
 
-def names_in(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
+def _names_in(node: ast.AST, context: type[ast.expr_context] = ast.expr_context) -> set[str]:
+    inner = (one for one in ast.walk(node) if isinstance(one, ast.Name))
+    return {one.id for one in inner if isinstance(one.ctx, context)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import difflib
 import re
 import textwrap
 from typing import TYPE_CHECKING, Any, Final
@@ -10,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 from langgraph.runtime import Runtime  # noqa: TC002
 
 from secondlook.errors import BudgetExceeded, ModelError, ModelUnavailable, SandboxError
-from secondlook.models.replies import objects, without_thoughts
-from secondlook.nodes.code.guard import check, does_something, is_python, listed, nearest
+from secondlook.models.replies import without_thoughts
+from secondlook.nodes.code.guard import Refusal, check, does_something, is_python
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.desk import (
     after_remedy,
@@ -24,7 +25,6 @@ from secondlook.nodes.desk import (
     keep,
     kept,
     meant,
-    wants_chart,
 )
 from secondlook.nodes.limits import hotter
 from secondlook.nodes.state import (
@@ -41,13 +41,13 @@ from secondlook.nodes.state import (
     trouble,
 )
 from secondlook.sandbox.port import Failure, Outcome, Supplied, limits_for
+from secondlook.tables.understand.charts import asks_for_chart
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from secondlook.answer import StopReason
     from secondlook.tables.resolver import AskedTable
-    from secondlook.tables.table import ColumnProfile, TableProfile
 
 STOPPED = "stopped"
 """Status of an attempt for which no model or no sandbox was to be had."""
@@ -81,12 +81,16 @@ async def write_code(state: ToCode, runtime: Runtime[Context]) -> Coded:
         )
         warnings = [trouble("code", error, "no code was run")]
     tries, status = state["tries"] + 1, attempt["status"]
-    way, why = _way(attempt, tries, most=context.settings.analyst.max_code_attempts)
-    said = f"The code failed: {attempt['error']}."
+    way, why = "evaluate", f"{tries} tries failed"
+    if status in {"ok", STOPPED}:
+        why = "the code ran" if status == "ok" else "nothing can be run"
+    elif attempt["error"] == SAME:
+        why = "writing it again changes nothing"
+    elif tries < context.settings.analyst.max_code_attempts:
+        way, why = "code", "the code failed, and may be written once more"
+    said = f"The code {'was not run' if status == 'refused' else 'failed'}: {attempt['error']}."
     if status == "ok":
         said = f"The code ran ({attempt['code'].count(chr(10)) + 1} lines)."
-    elif status == "refused":
-        said = f"The code was not run: {attempt['error']}."
     told = step("code", said, status=status, tries=tries, route=(way, why))
     return {
         "attempts": [*state["attempts"], attempt],
@@ -97,31 +101,18 @@ async def write_code(state: ToCode, runtime: Runtime[Context]) -> Coded:
     }
 
 
-def _way(attempt: AttemptData, tries: int, *, most: int) -> tuple[str, str]:
-    if attempt["status"] in {"ok", STOPPED}:
-        return "evaluate", "the code ran" if attempt["status"] == "ok" else "nothing can be run"
-    if attempt["error"] == SAME:
-        return "evaluate", "writing it again changes nothing"
-    if tries < most:
-        return "code", "the code failed, and may be written once more"
-    return "evaluate", f"{tries} tries failed"
-
-
 async def _attempted(
     context: Context, state: ToCode, tables: tuple[AskedTable, ...]
 ) -> AttemptData:
-    def refused(why: str, line: int | None = None) -> AttemptData:
-        return AttemptData(code=code, status="refused", error=why, line=line, kept=None)
-
     code = await _written(context, state, tables)
+    refusal = None
     if any(code == one["code"] for one in state["attempts"]):
-        return refused(SAME)
-    if context.settings.analyst.enable_code_check:
-        names = {one.table.name: [c.name for c in one.table.columns] for one in tables}
-        if (refusal := check(code, names, question=state["question"])) is not None:
-            return refused(refusal.message, refusal.line)
-    elif not code.strip():
-        return refused("the reply holds no code")
+        refusal = Refusal("same", SAME)
+    elif context.settings.analyst.enable_code_check or not code.strip():
+        refusal = check(code, _columns(tables), question=state["question"])
+    if refusal is not None:
+        why, line = refusal.message, refusal.line
+        return AttemptData(code=code, status="refused", error=why, line=line, kept=None)
     outcome = await asyncio.to_thread(_run, context, state["question"], code)
     failure = outcome.failure
     return AttemptData(
@@ -131,6 +122,10 @@ async def _attempted(
         line=failure.line if failure else None,
         kept=keep(context, code, outcome),
     )
+
+
+def _columns(tables: Sequence[AskedTable]) -> dict[str, list[str]]:
+    return {one.table.name: [column.name for column in one.table.columns] for one in tables}
 
 
 async def _written(context: Context, state: ToCode, tables: tuple[AskedTable, ...]) -> str:
@@ -145,7 +140,7 @@ async def _written(context: Context, state: ToCode, tables: tuple[AskedTable, ..
     if wanted:
         result = f"a dict with exactly the keys {', '.join(map(repr, wanted))}"
     chart = "Draw and print nothing."  # a model that is told of charts draws one, asked or not
-    if wants_chart(state["question"]):
+    if asks_for_chart(state["question"]):
         chart = (
             "Put the chart, made with plotly, in the variable `fig`, with a title and axis names."
         )
@@ -155,7 +150,7 @@ async def _written(context: Context, state: ToCode, tables: tuple[AskedTable, ..
         outcome = kept(context, last["kept"])
         failure = Failure("Refused", last["error"] or "", last["line"])
         failure = outcome.failure or failure if outcome else failure
-        told = guidance_for(failure, last["code"], {one.table.name: one.profile for one in tables})
+        told = guidance_for(failure, last["code"], _columns(tables))
         code = fenced(last["code"])
         again += f"\n\nThis code failed:\n{code}\n{told}\nWrite it anew without that fault."
     reply = await ask(
@@ -192,16 +187,12 @@ def _run(context: Context, question: str, code: str) -> Outcome:
 # The code in what a model replied.
 
 _LONGEST = 200_000
-_KEYS: Final = ("code", "python", "python_code", "script", "program")
 _FENCE = re.compile(
     r"^[ \t>]*(?P<mark>`{3,}|~{3,})[ \t]*\{?\.?(?P<language>\w*)[^\n]*\n"
     r"(?P<code>.*?)(?:(?P=mark)[ \t]*$|(?=^[ \t>]*(?P=mark))|\Z)",
     re.DOTALL | re.MULTILINE,
 )
 _PYTHON: Final = frozenset({"python", "py", "python3", "py3", "ipython", "jupyter", "tool_code"})
-_TAGGED = re.compile(
-    r"<(?P<tag>code|python|execute|script)>(?P<code>.*?)(?:</(?P=tag)>|\Z)", re.DOTALL
-)
 _CODE_LINE = re.compile(
     r"^(?:import\s+[\w.]|from\s+[\w.]+\s+import\b|def\s+\w+\s*\(|class\s+\w+\s*[(:]"
     r"|(?:for|while|if|with|try|elif|else|except|finally)\b[^.!?]*:\s*(?:#.*)?$"
@@ -209,57 +200,34 @@ _CODE_LINE = re.compile(
     r"|[A-Za-z_][\w.]*\(.*|@\w|%\w|!\w)"
 )
 _MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
-_NOT_PYTHON: Final = {
-    **dict.fromkeys(map(ord, "\u201c\u201d\u201e\u201f"), '"'),
-    **dict.fromkeys(map(ord, "\u2018\u2019\u201a\u201b"), "'"),
-    **dict.fromkeys(map(ord, "\u2212\u2013"), "-"),
-    **dict.fromkeys(map(ord, "\u00a0\u202f\u2007\u3000"), " "),
-    **dict.fromkeys(map(ord, "\ufeff\u200b\u200c\u200d\u2060")),
-}
 
 
 def code_of(reply: str) -> str:
     """Empty where there is none."""
     reply = without_thoughts(reply[:_LONGEST]).replace("\r\n", "\n").replace("\r", "\n")
-    if reply.strip().lstrip("`~").removeprefix("json").lstrip().startswith("{"):
-        for found in objects(reply):
-            for key in _KEYS:
-                if isinstance(code := found.get(key), str):
-                    return code_of(code) if "```" in code else _tidied(code)
-    if blocks := [(one["language"].lower(), one["code"]) for one in _FENCE.finditer(reply)]:
-        return _joined(_pythonic(blocks))
-    if tagged := [found["code"] for found in _TAGGED.finditer(reply)]:
-        return _joined(tagged)
-    return _unfenced(reply)
-
-
-def _pythonic(blocks: Sequence[tuple[str, str]]) -> list[str]:
-    """Those said to be Python; else those that are, whatever they are called."""
-
-    def acting(texts: Sequence[str]) -> list[str]:
-        return [text for text in texts if does_something(_tidied(text))]
-
-    named = [text for language, text in blocks if language in _PYTHON]
-    if acting(named):
-        return named
-    bare = [text for language, text in blocks if not language]
-    return acting(bare) or named or bare[:1] or acting([text for _, text in blocks])
-
-
-def _joined(texts: Sequence[str]) -> str:
-    """In order; what is shown again is taken once, in its longest form."""
-
-    def holds(longer: str, shorter: str) -> bool:
-        """Whether all statements of one stand in the other, in their order."""
-        lines = iter(line.strip() for line in longer.split("\n"))
-        wanted = (line.strip() for line in shorter.split("\n"))
-        return all(line in lines for line in wanted if line and not line.startswith("#"))
-
+    blocks = [(one["language"].lower(), _tidied(one["code"])) for one in _FENCE.finditer(reply)]
+    if not blocks:
+        return _unfenced(reply)
+    # Those said to be Python; else those that are, whatever they are called.
+    named = [code for language, code in blocks if language in _PYTHON]
+    bare = [code for language, code in blocks if not language]
+    if not any(map(does_something, named)):
+        every = [code for _, code in blocks]
+        acting = [list(filter(does_something, codes)) for codes in (bare, every)]
+        named = acting[0] or named or bare[:1] or acting[1]
+    # In order; what is shown again is taken once, in its longest form.
     found: list[str] = []
-    for code in map(_tidied, texts):
-        if code and not any(holds(other, code) for other in found):
-            found = [*(other for other in found if not holds(code, other)), code]
+    for code in named:
+        if code and not any(_holds(other, code) for other in found):
+            found = [*(other for other in found if not _holds(code, other)), code]
     return "\n\n".join(found)
+
+
+def _holds(longer: str, shorter: str) -> bool:
+    """Whether all statements of one stand in the other, in their order."""
+    lines = iter(line.strip() for line in longer.split("\n"))
+    wanted = (line.strip() for line in shorter.split("\n"))
+    return all(line in lines for line in wanted if line and not line.startswith("#"))
 
 
 def _unfenced(reply: str) -> str:
@@ -278,99 +246,71 @@ def _unfenced(reply: str) -> str:
 
 
 def _tidied(code: str) -> str:
-    """The same code as plain Python, as far as that can be told: without a notebook's magics,
-    typographic quotes and invisible characters."""
+    """Without its indentation, and without a notebook's magics where those make it no Python."""
     code = textwrap.dedent(code.expandtabs(4) if "\t" in code else code).strip("\n").rstrip()
     if is_python(code):
         return code
-    without_magics = _MAGIC.sub(lambda found: found[1] and f"{found[1]}pass", code).strip("\n")
-    plain = without_magics.translate(_NOT_PYTHON)
-    return plain if is_python(plain) else without_magics
+    return _MAGIC.sub(lambda found: found[1] and f"{found[1]}pass", code).strip("\n")
 
 
-# What a model is told of code that failed: the line, why, and the columns involved as they are.
+# What a model is told of code that failed: the line, why, and the names that it may have meant.
 
 _LONGEST_MESSAGE = 400
-_LONGEST_VALUE = 40
-_MOST_COLUMNS = 6
-_SAMPLES = 4
+_LONGEST_NAME = 120
+_LIKE_ENOUGH = 0.4
 _QUOTED = re.compile(r"""["']([^"'\n]{1,120})["']""")
-_DATES = re.compile(
-    r"time data|does not match format|unknown string format|out of bounds|to_datetime|"
-    r"strptime|month must be|day is out of range|datetime|Timestamp|\.dt accessor",
-    re.IGNORECASE,
-)
+_NO_FILES = "There are no files. The data is in the supplied frames."
 _ADVICE: Final[dict[str, str]] = {
     "NameError": "Only `tables`, `datasets`, `df` (where there is one table), pd, np, px, go, "
     "make_subplots, plt, scipy, sklearn and statsmodels are bound; define the rest.",
     "ModuleNotFoundError": "It is not installed. Use pandas, numpy, scipy, sklearn, statsmodels, "
     "plotly or matplotlib.",
-    "FileNotFoundError": "There are no files. The data is in the supplied frames.",
-    "PermissionError": "There are no files. The data is in the supplied frames.",
+    "FileNotFoundError": _NO_FILES,
+    "PermissionError": _NO_FILES,
     "TimeoutError": "It took too long: use whole columns instead of loops over rows.",
     "MemoryError": "It took too much memory: select the columns that you need first.",
-    "ZeroDivisionError": "Look whether anything is left before you divide.",
-    "IndexError": "The selection is empty or shorter than expected: look at its length first.",
-    "AttributeError": "Look at what type the value has at that point.",
 }
 
 
-def guidance_for(failure: Failure, code: str, profiles: Mapping[str, TableProfile]) -> str:
-    """`profiles`: by the names under which the code knows the tables."""
+def guidance_for(failure: Failure, code: str, tables: Mapping[str, Sequence[str]]) -> str:
+    """`tables`: the columns of each, by the names under which the code knows them."""
     lines, line = code.splitlines(), failure.code or ""
     if failure.line is not None and 0 < failure.line <= len(lines):
         line = lines[failure.line - 1]
     line = line.strip()[:_LONGEST_MESSAGE]
     said = harmless_text(failure.message)[:_LONGEST_MESSAGE]
-    where = f"Line {failure.line}: `{line}`\n" if line else ""
-    parts = [f"{where}{failure.kind}: {said}"]
-    parts += [one for one in (_column_meant(failure, profiles), _ADVICE.get(failure.kind)) if one]
-    # The columns that the line names; where it names none, those of the code.
-    named = list(_named_in(f"{line}\n{failure.message}", profiles))
-    if not named and failure.kind not in _ADVICE:
-        named = list(_named_in(code, profiles))
-    dates = _DATES.search(failure.message) is not None
-    shown = [_described(table, column, dates=dates) for table, column in named[:_MOST_COLUMNS]]
-    return "\n".join([*parts, *(["Columns involved:", *shown] if shown else [])])
+    parts = [f"Line {failure.line}: `{line}`"] if line else []
+    parts.append(f"{failure.kind}: {said}")
+    if failure.kind in {"KeyError", "UndefinedVariableError"}:
+        known = [column for columns in tables.values() for column in columns]
+        names = _QUOTED.findall(failure.message) or [failure.message.strip()]
+        lacking = [name for name in names if name not in known and not is_order(name)]
+        if lacking:
+            near = nearest(lacking[0], known)
+            told = (
+                f"the nearest are {_listed(near)}" if near else f"there are {_listed(known[:12])}"
+            )
+            parts.append(f"No table has a column {lacking[0]!r}; {told}.")
+        if len(tables) > 1:
+            parts.append(f"The tables: {_listed(tables)}.")
+    return "\n".join([*parts, *([_ADVICE[failure.kind]] if failure.kind in _ADVICE else [])])
 
 
-def _column_meant(failure: Failure, profiles: Mapping[str, TableProfile]) -> str | None:
-    """The nearest names to one that is not there."""
-    if failure.kind not in {"KeyError", "UndefinedVariableError"}:
-        return None
-    known = [one.name for profile in profiles.values() for one in profile.columns]
-    names = _QUOTED.findall(failure.message) or [failure.message.strip()]
-    lacking = [name for name in names if name not in known and not is_order(name)]
-    if not lacking:
-        return None
-    near = nearest(lacking[0], known)
-    told = f"the nearest are {listed(near)}" if near else f"there are {listed(known[:12])}"
-    return f"No table has a column {lacking[0][:_LONGEST_VALUE]!r}; {told}."
+def nearest(name: str, known: Collection[str], *, most: int = 3) -> list[str]:
+    """Without regard to case, blanks and underscores; the order of `known` decides ties."""
+
+    def key(text: str) -> str:
+        return "".join(one for one in text.casefold()[:_LONGEST_NAME] if one.isalnum())
+
+    by_key: dict[str, str] = {}
+    for one in known:
+        by_key.setdefault(key(one), one)
+    wanted = key(name)
+    within = [one for one in by_key if len(wanted) > 2 and (wanted in one or one in wanted)]  # noqa: PLR2004
+    close = difflib.get_close_matches(wanted, by_key, n=most, cutoff=_LIKE_ENOUGH)
+    exact = [wanted] if wanted in by_key else []
+    return [by_key[one] for one in dict.fromkeys([*exact, *close, *within]) if one][:most]
 
 
-def _named_in(
-    text: str, profiles: Mapping[str, TableProfile]
-) -> Iterator[tuple[str, ColumnProfile]]:
-    named = {*_QUOTED.findall(text), *re.findall(r"\.([A-Za-z_]\w*)\b(?!\s*\()", text)}
-    for table, profile in profiles.items():
-        for column in profile.columns:
-            if column.name in named and not is_order(column.name):
-                yield table, column
-
-
-def _described(table: str, column: ColumnProfile, *, dates: bool) -> str:
-    def short(value: object) -> str:
-        return repr(value[:_LONGEST_VALUE]) if isinstance(value, str) else str(value)
-
-    about = [column.type, f"{column.rows:,} rows"]
-    about += [f"{column.missing:,} missing"] if column.missing else []
-    about += [f"{column.distinct:,} different"] if column.distinct else []
-    limits = [one for one in (column.minimum, column.maximum) if one is not None]
-    if len(limits) > 1 and not any(is_order(str(one)) for one in limits):
-        about.append(f"from {short(limits[0])} to {short(limits[1])}")
-    values = dict.fromkeys([*(one.value for one in column.top), *column.examples])
-    if samples := [short(value) for value in values if not is_order(value)][:_SAMPLES]:
-        about.append(f"such as {', '.join(samples)}")
-    if dates and column.type == "text":
-        about.append("texts: use pd.to_datetime(..., format='mixed', errors='coerce')")
-    return f"- {table}[{column.name[:_LONGEST_MESSAGE]!r}]: {', '.join(about)}"
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(repr(name[:_LONGEST_NAME]) for name in names if not is_order(name))

@@ -6,7 +6,6 @@ nothing is said: a false alarm costs a model's whole answer.
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import re
@@ -14,7 +13,6 @@ from dataclasses import dataclass
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
-from secondlook.nodes.code.guard import parsed
 from secondlook.reading.numbers import numbers
 from secondlook.tables.table import NUMERIC
 
@@ -24,6 +22,10 @@ if TYPE_CHECKING:
     from secondlook.nodes.state import AnalysisCheckData, RequirementsData, ResolvedData
     from secondlook.sandbox.port import Figure, Frame, Outcome, Plain
     from secondlook.tables.table import ColumnProfile, TableProfile
+
+Kind = Literal["p_value", "r_squared", "correlation", "spread", "score", "share", "count", "middle"]
+"""`spread`: deviations and variances. `score`: of a model, such as its accuracy. `middle`: what
+lies between the least and the greatest value."""
 
 _TOLERANCE = 1e-9
 _BOUNDS: Final[dict[Kind, tuple[float, float]]] = {
@@ -36,12 +38,7 @@ _BOUNDS: Final[dict[Kind, tuple[float, float]]] = {
 _CALLED: Final[dict[Kind, str]] = {
     "p_value": "p-value",
     "r_squared": "R squared",
-    "correlation": "correlation",
-    "share": "share",
-    "score": "score",
-    "count": "count",
     "middle": "mean or quantile",
-    "spread": "spread",
 }
 _OF_ROWS: Final = frozenset(
     {"rows", "row", "records", "entries", "observations", "samples", "missing", "null", "nulls"}
@@ -55,6 +52,7 @@ class _Asked:
     question: str
     kind: Kind | None
     derived: bool
+    """Whether it speaks of values that were changed before they were measured."""
     columns: tuple[ColumnProfile, ...]
     """Resolved ones that hold numbers."""
     rows: int | None
@@ -69,20 +67,22 @@ def checks(
     resolved: Sequence[ResolvedData],
 ) -> list[AnalysisCheckData]:
     """One line for each rule that applies. `profiles`: by the tables' ids."""
-    form = _form_checks(question, requirements, outcome)
+    values = _named_values(outcome)
+    form = _form_checks(question, requirements, outcome, values)
     if outcome.status != "ok" or not outcome.has_result:
         return form
     asked = _asked(question, requirements, profiles, resolved)
-    by_kind: dict[Kind, list[tuple[Named, str | None]]] = {}
-    values = named_values(outcome)
+    by_kind: dict[Kind, list[tuple[_Named, str | None]]] = {}
     for value in values:
-        kind = _kind(value, asked, alone=len(values) == 1)
-        number = value.number
-        if kind is None or number is None or not math.isfinite(number):
-            continue
-        judged, problem = _problem(kind, value.name, number, asked)
-        if judged:
-            by_kind.setdefault(kind, []).append((value, problem))
+        kind, number = _kind_of_name(value.name), value.number
+        if kind is None and _says_nothing(value.name):
+            kind = asked.kind if len(values) == 1 else None
+        elif kind is None and asked.kind == "middle":
+            kind = "middle" if _named_column(value.name, asked, exactly=True) else None
+        if kind is not None and number is not None and math.isfinite(number):
+            judged, problem = _problem(kind, value.name, number, asked)
+            if judged:
+                by_kind.setdefault(kind, []).append((value, problem))
     return [*form, *(_line(kind, found) for kind, found in by_kind.items())]
 
 
@@ -93,96 +93,79 @@ def _asked(
     resolved: Sequence[ResolvedData],
 ) -> _Asked:
     constraints = " ".join(requirements["constraints"]) if requirements is not None else ""
-    wanted = list(requirements["wanted"]) if requirements is not None else []
+    wanted = requirements["wanted"] if requirements is not None else []
     kind = _kind_of_name(wanted[0]) if len(wanted) == 1 else None
     columns = (
         profiles[one["table"]].column(one["column"]) for one in resolved if one["table"] in profiles
     )
     used = {one["table"] for one in resolved}
     meant = [profile for key, profile in profiles.items() if len(profiles) == 1 or key in used]
+    words = " ".join(_words_of(f"{question} {constraints}"[:4_000]))
     return _Asked(
         question=question,
         kind=kind or _kind_of_question(question),
-        derived=_is_derived(f"{question} {constraints}"),
+        derived=_OTHERWISE["middle"].search(words) is not None,
         columns=tuple(one for one in columns if one is not None and one.type in NUMERIC),
         rows=meant[0].rows if len(meant) == 1 else None,
     )
 
 
-def _kind(value: Named, asked: _Asked, *, alone: bool) -> Kind | None:
-    """By its name; by the question where the name is that of a column, or says nothing."""
-    if (kind := _kind_of_name(value.name)) is not None:
-        return kind
-    if says_nothing(value.name):
-        return asked.kind if alone else None
-    if asked.kind == "middle" and _named_column(value.name, asked, exactly=True) is not None:
-        return "middle"
-    return None
-
-
 def _problem(kind: Kind, name: str, number: float, asked: _Asked) -> tuple[bool, str | None]:
     """Whether there is a rule to judge by, and what is wrong."""
     if kind == "count":
-        judged = not says_nothing(name) or _counts_rows(name, asked)
-        return judged, _wrong_count(name, number, asked)
+        return _count_problem(name, number, asked)
     if kind in _BOUNDS:
-        low, high = _BOUNDS[kind]
-        return True, _outside(number, low, high)
-    column = _named_column(name, asked)
-    if kind == "spread":
-        return True, _wrong_spread(name, number, None if asked.derived else column)
-    if column is None or asked.derived:
+        return True, _outside(number, *_BOUNDS[kind])
+    column = None if asked.derived else _named_column(name, asked)
+    if kind == "spread" and (number < 0 or column is None or "var" in "".join(_words_of(name))):
+        return True, "is below 0" if number < 0 else None
+    if column is None:
         return False, None
-    low, high = _range(column)
-    return True, _outside(number, low, high, f" of column {column.name!r}")
+    low, high = float(column.minimum or 0), float(column.maximum or 0)
+    if kind == "middle":
+        return True, _outside(number, low, high, f" of column {column.name!r}")
+    wide = number > (high - low) * (1 + 1e-6) + _TOLERANCE
+    said = f"is more than the range {_shown(high - low)} of column {column.name!r}"
+    return True, said if wide else None
 
 
-def _counts_rows(name: str, asked: _Asked) -> bool:
-    """Not so `how many goals`, which may be a sum, in thousands or a single cell."""
-    if says_nothing(name):
-        return bool(set(words_of(asked.question)) & _OF_ROWS)
-    words = words_of(name)
-    return bool(set(words) & _OF_ROWS) or " ".join(words) in _ROW_COUNTS
-
-
-def _wrong_count(name: str, number: float, asked: _Asked) -> str | None:
+def _count_problem(name: str, number: float, asked: _Asked) -> tuple[bool, str | None]:
+    """`how many goals` may be a sum, in thousands or a single cell: only rows are bounded."""
+    words = _words_of(name)
+    unnamed = _says_nothing(name)
+    of_rows = bool(set(_words_of(asked.question) if unnamed else words) & _OF_ROWS)
+    of_rows = of_rows or (not unnamed and " ".join(words) in _ROW_COUNTS)
+    problem = None
     if number < 0:
-        return "is below 0"
-    if abs(number - round(number)) > _TOLERANCE:
-        return "is not whole"
-    if _counts_rows(name, asked) and asked.rows is not None and number > asked.rows:
-        return f"is more than the {asked.rows:,} rows of the table"
-    return None
-
-
-def _wrong_spread(name: str, number: float, column: ColumnProfile | None) -> str | None:
-    if number < 0:
-        return "is below 0"
-    if column is None or "var" in "".join(words_of(name)):
-        return None
-    low, high = _range(column)
-    if number <= (high - low) * (1 + 1e-6) + _TOLERANCE:
-        return None
-    return f"is more than the range {shown(high - low)} of column {column.name!r}"
+        problem = "is below 0"
+    elif abs(number - round(number)) > _TOLERANCE:
+        problem = "is not whole"
+    elif of_rows and asked.rows is not None and number > asked.rows:
+        problem = f"is more than the {asked.rows:,} rows of the table"
+    return of_rows or not unnamed, problem
 
 
 def _outside(number: float, low: float, high: float, of: str = "") -> str | None:
     slack = 1e-6 * max(1.0, *(abs(one) for one in (low, high) if math.isfinite(one)))
     if low - slack <= number <= high + slack:
         return None
-    limits = f"above {shown(high)}" if math.isinf(low) else f"outside {shown(low)} to {shown(high)}"
-    return f"is {limits}{of}"
+    limits = f"outside {_shown(low)} to {_shown(high)}"
+    return f"is {f'above {_shown(high)}' if math.isinf(low) else limits}{of}"
 
 
 def _named_column(name: str, asked: _Asked, *, exactly: bool = False) -> ColumnProfile | None:
-    """The resolved column that the name speaks of; else the only one."""
+    """The resolved column that the name speaks of; else the only one. It must have a range."""
 
     def speaks_of(column: ColumnProfile) -> bool:
-        some = words_of(column.name)
+        some = _words_of(column.name)
         return words == some if exactly else bool(some) and set(some) <= set(words)
 
-    words = words_of(name)
-    ranged = [column for column in asked.columns if _has_range(column)]
+    def has_range(column: ColumnProfile) -> bool:
+        limits = (column.minimum, column.maximum)
+        return all(isinstance(one, int | float) and math.isfinite(one) for one in limits)
+
+    words = _words_of(name)
+    ranged = [column for column in asked.columns if has_range(column)]
     named = [column for column in ranged if speaks_of(column)]
     if len({one.name for one in named}) == 1:
         return named[0]
@@ -191,28 +174,22 @@ def _named_column(name: str, asked: _Asked, *, exactly: bool = False) -> ColumnP
     return ranged[0] if asked.columns[0] in ranged else None
 
 
-def _has_range(column: ColumnProfile) -> bool:
-    limits = (column.minimum, column.maximum)
-    return all(isinstance(one, int | float) and math.isfinite(one) for one in limits)
-
-
-def _range(column: ColumnProfile) -> tuple[float, float]:
-    return float(column.minimum or 0), float(column.maximum or 0)
-
-
-def _line(kind: Kind, found: Sequence[tuple[Named, str | None]]) -> AnalysisCheckData:
-    what = _CALLED[kind]
+def _line(kind: Kind, found: Sequence[tuple[_Named, str | None]]) -> AnalysisCheckData:
+    what = _CALLED.get(kind, kind)
     for value, problem in found:
         if problem is not None:
             name = f" {value.name[:80]!r}" if value.name else ""
-            said = f"The {what}{name} is {shown(value.number or 0.0)}, which {problem}."
-            return {"name": kind, "passed": False, "said": said}
-    said = (
-        f"The {what} {shown(found[0][0].number or 0.0)} is possible."
-        if len(found) == 1
-        else f"All {len(found):,} values of this kind ({what}) are possible."
-    )
-    return {"name": kind, "passed": True, "said": said}
+            said = f"The {what}{name} is {_shown(value.number or 0.0)}, which {problem}."
+            return _check(kind, said, passed=False)
+    said = f"All {len(found):,} values of this kind ({what}) are possible."
+    if len(found) == 1:
+        said = f"The {what} {_shown(found[0][0].number or 0.0)} is possible."
+    return _check(kind, said, passed=True)
+
+
+def _shown(value: float) -> str:
+    whole = math.isfinite(value) and float(value).is_integer() and abs(value) < 1e15  # noqa: PLR2004
+    return f"{value:.0f}" if whole else f"{value:.6g}"
 
 
 # Whether a result has the form of an answer: something is there, and it is what was asked for.
@@ -243,73 +220,57 @@ _REPRESENTED = re.compile(
     r"|^Empty DataFrame",
     re.MULTILINE,
 )
-_CODE_LINES = 2
 _NEVER: Final = frozenset({"nan", "nat", "inf", "-inf"})
 """What Python prints for no value; `none` may be the answer."""
 _FEW_WORDS = 4
 
 
 def _form_checks(
-    question: str, requirements: RequirementsData | None, outcome: Outcome
+    question: str,
+    requirements: RequirementsData | None,
+    outcome: Outcome,
+    values: Sequence[_Named],
 ) -> list[AnalysisCheckData]:
     if outcome.status != "ok":
         said = outcome.failure.message if outcome.failure is not None else "It did not finish."
         return [_check("ran", f"The code ended with {outcome.status!r}: {said}", passed=False)]
-    values = named_values(outcome)
     something = any(not isinstance(one.value, str) or one.value.strip() for one in values)
     if not something and not outcome.figures:
-        lacking = "The result is empty."
-        if not outcome.has_result:
-            lacking = "The code left neither a result nor a chart."
-        return [_check("present", lacking, passed=False)]
-    found = [_missing(values, outcome), _represented(values), _figure(question, outcome)]
-    found += [_names(requirements, outcome), _number(question, values, outcome)]
-    said = f"The result has {_counted(len(values), 'value')}."
-    return [_check("present", said, passed=True), *(one for one in found if one is not None)]
+        return [_check("present", "The code left neither a result nor a chart.", passed=False)]
+    found = [_check("present", f"The result has {_counted(len(values), 'value')}.", passed=True)]
+    if outcome.has_result and values:
+        lacking = _missing(values, outcome)
+        said = f"There is no value for {_quoted(lacking)}."
+        said = said if lacking else "No value is missing or infinite."
+        found.append(_check("no_missing", said, passed=not lacking))
+    if any(isinstance(one.value, str) and _REPRESENTED.search(one.value[:4_000]) for one in values):
+        said = "A value is the printed form of a Python object, not the data in it."
+        found.append(_check("plain", said, passed=False))
+    further = [_figure(question, outcome), _names(requirements, outcome)]
+    further.append(_number(question, values, outcome))
+    return [*found, *(one for one in further if one is not None)]
 
 
-def _missing(values: Sequence[Named], outcome: Outcome) -> AnalysisCheckData | None:
+def _missing(values: Sequence[_Named], outcome: Outcome) -> list[str]:
     """Cells of a table may be missing, a whole column of it or a single value may not."""
-    frame = outcome.frame
-    if not outcome.has_result or not values:
-        return None
-    if frame is not None:
+
+    def is_missing(value: object) -> bool:
+        if isinstance(value, str):
+            return value.strip().casefold() in _NEVER
+        number = _Named("", value if isinstance(value, bool | int | float) else None).number
+        return not isinstance(value, bool) and (number is None or not math.isfinite(number))
+
+    if (frame := outcome.frame) is not None:
         cells = zip_longest(*frame.rows)
         pairs = zip_longest(frame.columns, cells if frame.rows else (), fillvalue=())
-        bad = [str(column) for column, rest in pairs if frame.rows and all(map(_is_missing, rest))]
-    elif isinstance(outcome.result, list):
-        bad = ["the result"] if all(_is_missing(one.value) for one in values) else []
-    elif outcome.figures and outcome.result is None:
-        bad = []
-    else:
-        in_frames = tuple(f"{name} " for name in outcome.frames)
-        single = [one for one in values if not (in_frames and one.name.startswith(in_frames))]
-        bad = [one.name or "the result" for one in single if _is_missing(one.value)]
-    if bad:
-        return _check("no_missing", f"There is no value for {_quoted(bad)}.", passed=False)
-    return _check("no_missing", "No value is missing or infinite.", passed=True)
-
-
-def _is_missing(value: object) -> bool:
-    if isinstance(value, str):
-        return value.strip().casefold() in _NEVER
-    if isinstance(value, int | float):
-        number = Named("", value).number
-        return number is not None and not math.isfinite(number)
-    return True
-
-
-def _represented(values: Sequence[Named]) -> AnalysisCheckData | None:
-    """A text that shows an object of Python, or the code itself, is no answer."""
-    for text in (one.value for one in values if isinstance(one.value, str)):
-        if _REPRESENTED.search(text[:4_000]):
-            said = "A value is the printed form of a Python object, not the data in it."
-            return _check("plain", said, passed=False)
-        tree = parsed(text) if len(text.splitlines()) >= _CODE_LINES else None
-        statements = (ast.Import, ast.ImportFrom, ast.Assign, ast.FunctionDef)
-        if isinstance(tree, ast.Module) and any(isinstance(one, statements) for one in tree.body):
-            return _check("plain", "A value is code, not what it computes.", passed=False)
-    return None
+        return [str(column) for column, rest in pairs if frame.rows and all(map(is_missing, rest))]
+    if isinstance(outcome.result, list):
+        return ["the result"] if all(is_missing(one.value) for one in values) else []
+    if outcome.figures and outcome.result is None:
+        return []
+    in_frames = tuple(f"{name} " for name in outcome.frames)
+    single = [one for one in values if not (in_frames and one.name.startswith(in_frames))]
+    return [one.name or "the result" for one in single if is_missing(one.value)]
 
 
 def _figure(question: str, outcome: Outcome) -> AnalysisCheckData | None:
@@ -325,11 +286,18 @@ def _figure(question: str, outcome: Outcome) -> AnalysisCheckData | None:
 
 
 def _names(requirements: RequirementsData | None, outcome: Outcome) -> AnalysisCheckData | None:
-    wanted = list(requirements["wanted"]) if requirements is not None else []
+    def key(name: str) -> str:
+        return "".join(_words_of(name)) or name.casefold()
+
+    wanted = requirements["wanted"] if requirements is not None else []
     if not wanted:
         return None
-    held = {_key(name) for name in _held_names(outcome)}
-    lacking = [name for name in wanted if _key(name) not in held]
+    names = [*(outcome.result if isinstance(outcome.result, dict) else ()), *outcome.frames]
+    if outcome.frame is not None:
+        firsts = (row[0] for row in outcome.frame.rows if row)
+        names += [*outcome.frame.columns, *(one for one in firsts if isinstance(one, str))]
+    held = set(map(key, names))
+    lacking = [name for name in wanted if key(name) not in held]
     if len(wanted) == 1 and not isinstance(outcome.result, dict):
         lacking = []  # a single value has no need of its name
     if lacking:
@@ -338,37 +306,21 @@ def _names(requirements: RequirementsData | None, outcome: Outcome) -> AnalysisC
     return _check("names", "Every value that was asked for is there.", passed=True)
 
 
-def _held_names(outcome: Outcome) -> Iterator[str]:
-    if isinstance(outcome.result, dict):
-        yield from outcome.result
-    yield from outcome.frames
-    if outcome.frame is not None:
-        yield from outcome.frame.columns
-        yield from (row[0] for row in outcome.frame.rows if row and isinstance(row[0], str))
+def _number(question: str, values: Sequence[_Named], outcome: Outcome) -> AnalysisCheckData | None:
+    def is_number(value: _Named) -> bool:
+        """A text that is a number and little else will do."""
+        text = value.value if isinstance(value.value, str) else ""
+        few = len(text.split()) <= _FEW_WORDS
+        return value.number is not None or (few and bool(numbers(text[:60])))
 
-
-def _number(question: str, values: Sequence[Named], outcome: Outcome) -> AnalysisCheckData | None:
     if not _NUMBER_ASKED.search(question) or not outcome.has_result:
         return None
-    if any(_is_number(one) for one in values):
+    if any(map(is_number, values)):
         return _check("type", "A number was asked for, and there is one.", passed=True)
     if outcome.result is None and outcome.figures and outcome.frame is None:
         return None
     said = "A number was asked for; `result` must hold the number itself, not a text about it."
     return _check("type", said, passed=False)
-
-
-def _is_number(value: Named) -> bool:
-    """A text that is a number and little else will do."""
-    if value.number is not None:
-        return True
-    if not isinstance(value.value, str):
-        return False
-    return bool(numbers(value.value[:60])) and len(value.value.split()) <= _FEW_WORDS
-
-
-def _key(name: str) -> str:
-    return "".join(words_of(name)) or name.casefold()
 
 
 def _quoted(names: Sequence[str]) -> str:
@@ -385,10 +337,6 @@ def _check(name: str, said: str, *, passed: bool) -> AnalysisCheckData:
 
 
 # What kind of figure a name or a question speaks of.
-
-Kind = Literal["p_value", "r_squared", "correlation", "spread", "score", "share", "count", "middle"]
-"""`spread`: deviations and variances. `score`: of a model, such as its accuracy. `middle`: what
-lies between the least and the greatest value."""
 
 _KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
     ("p_value", re.compile(r"\bp ?val(?:ue)?s?\b|^p$|\bpval\w*")),
@@ -461,36 +409,26 @@ _SAYS_NOTHING: Final = frozenset({"", "result", "value", "answer", "output", "re
 
 def _kind_of_name(name: str) -> Kind | None:
     """None also where the name speaks of a change, a ratio or the like: other bounds hold then."""
-    return _first(" ".join(words_of(name)))
+    return _first_kind(" ".join(_words_of(name)))
 
 
 def _kind_of_question(question: str) -> Kind | None:
     """Where it speaks of one kind only, and asks for it: `which year has the highest mean` asks for
     a year."""
-    if _ASKS_OTHERWISE.search(question[:2_000]):
-        return None
-    text = " ".join(words_of(question[:2_000].replace("'", "")))
-    found = [kind for kind, form in _KINDS if form.search(text)]
-    if len(found) != 1:
-        return None
-    return _first(text)
+    question = question[:2_000]
+    text = " ".join(_words_of(question.replace("'", "")))
+    one_kind = sum(form.search(text) is not None for _, form in _KINDS) == 1
+    return _first_kind(text) if one_kind and not _ASKS_OTHERWISE.search(question) else None
 
 
-def says_nothing(name: str) -> bool:
-    return " ".join(words_of(name)) in _SAYS_NOTHING
+def _first_kind(text: str) -> Kind | None:
+    kind = next((kind for kind, form in _KINDS if form.search(text)), None)
+    other = _OTHERWISE.get(kind) if kind is not None else None
+    return None if other is not None and other.search(text) else kind
 
 
-def _is_derived(text: str) -> bool:
-    """Whether it speaks of values that were changed before they were measured."""
-    return _OTHERWISE["middle"].search(" ".join(words_of(text[:4_000]))) is not None
-
-
-def _first(text: str) -> Kind | None:
-    for kind, form in _KINDS:
-        if form.search(text):
-            other = _OTHERWISE.get(kind)
-            return None if other is not None and other.search(text) else kind
-    return None
+def _says_nothing(name: str) -> bool:
+    return " ".join(_words_of(name)) in _SAYS_NOTHING
 
 
 # Whether a chart shows anything.
@@ -544,7 +482,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+%?|[^\W\d_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class _Named:
     name: str
     """Empty where the result is just a value."""
     value: Scalar
@@ -560,50 +498,42 @@ class Named:
             return math.inf
 
 
-def named_values(outcome: Outcome) -> list[Named]:
+def _named_values(outcome: Outcome) -> list[_Named]:
     """Every value of the result, at most as many as are worth looking at."""
 
-    def every() -> Iterator[Named]:
+    def every() -> Iterator[_Named]:
         if outcome.frame is not None:
             yield from _of_frame(outcome.frame)
         elif outcome.has_result:
             yield from _of_plain("", outcome.result, 0)
         for name, frame in outcome.frames.items():
-            yield from _of_frame(frame, prefix=name)
+            yield from _of_frame(frame, name)
 
     return list(islice(every(), _MOST))
 
 
-def _of_frame(frame: Frame, *, prefix: str = "") -> Iterator[Named]:
+def _of_frame(frame: Frame, prefix: str = "") -> Iterator[_Named]:
     """Cells under the names of their columns; those of a summary under its rows' names too."""
     for row in frame.rows:
         head = row[0] if row and isinstance(row[0], str) else ""
         of_row = head if head.casefold() in _STATISTICS else ""
         for column, cell in zip(frame.columns, row, strict=False):
-            name = " ".join(filter(None, (prefix, of_row, column)))
-            yield from _of_plain(name, cell, 0)
+            yield from _of_plain(" ".join(filter(None, (prefix, of_row, column))), cell, 0)
 
 
-def _of_plain(name: str, value: Plain, depth: int) -> Iterator[Named]:
-    if isinstance(value, dict) and depth < _DEEPEST:
+def _of_plain(name: str, value: Plain, depth: int) -> Iterator[_Named]:
+    if not isinstance(value, dict | list):
+        yield _Named(name, value)
+    elif depth >= _DEEPEST:
+        yield _Named(name, None)
+    elif isinstance(value, dict):
         for key, inner in value.items():
             yield from _of_plain(f"{name} {key}".strip(), inner, depth + 1)
-    elif isinstance(value, list) and depth < _DEEPEST:
+    else:
         for inner in value:
             yield from _of_plain(name, inner, depth + 1)
-    elif isinstance(value, dict | list):
-        yield Named(name, None)
-    else:
-        yield Named(name, value)
 
 
-def words_of(name: str) -> list[str]:
+def _words_of(name: str) -> list[str]:
     """`meanFare_class1` is mean, fare, class, 1."""
     return [word.casefold() for word in _WORD.findall(name[:300])]
-
-
-def shown(value: float) -> str:
-    """For people."""
-    if math.isnan(value) or math.isinf(value) or not float(value).is_integer():
-        return f"{value:.6g}"
-    return f"{value:.0f}" if abs(value) < 1e15 else f"{value:.6g}"  # noqa: PLR2004

@@ -79,32 +79,22 @@ async def evaluate_result(state: ToEvaluate, runtime: Runtime[Context]) -> Evalu
     way, why = _way(context, state, issues)
     said = f"{sum(one['passed'] for one in checks)} of {len(checks)} checks passed."
     told = step("evaluate", said, issues=len(issues), route=(way, why))
-    return {
-        "checks": checks,
-        "issues": issues,
-        "route": way,
-        "steps": [told],
-        "warnings": warnings,
+    found: Judged = {"checks": checks, "issues": issues}
+    return {**found, "route": way, "steps": [told], "warnings": warnings}
+
+
+def _way(context: Context, state: ToEvaluate, issues: list[str]) -> tuple[str, str]:
+    chosen, last, tried = context.settings.analyst, state["attempts"][-1], len(state["remedies"])
+    reasons = {
+        "nothing speaks against the result": not issues,
+        "nothing can be run": last["status"] == STOPPED,
+        "remedies are switched off": not chosen.enable_remediation,
+        "the same code again: no progress": last["error"] == SAME,
+        f"{tried} remedies have been tried": tried >= chosen.max_remediations,
+        "there is no model that could try otherwise": not context.models.serves("code"),
     }
-
-
-def _way(  # noqa: PLR0911 - one line a reason
-    context: Context, state: ToEvaluate, issues: list[str]
-) -> tuple[str, str]:
-    chosen, last = context.settings.analyst, state["attempts"][-1]
-    if not issues:
-        return "explain", "nothing speaks against the result"
-    if last["status"] == STOPPED:
-        return "explain", "nothing can be run"
-    if not chosen.enable_remediation:
-        return "explain", "remedies are switched off"
-    if last["error"] == SAME:
-        return "explain", "the same code again: no progress"
-    if len(state["remedies"]) >= chosen.max_remediations:
-        return "explain", f"{len(state['remedies'])} remedies have been tried"
-    if not context.models.serves("code"):
-        return "explain", "there is no model that could try otherwise"
-    return "remediate", issues[0]
+    why = next((why for why, holds in reasons.items() if holds), None)
+    return ("remediate", issues[0]) if why is None else ("explain", why)
 
 
 async def _checked(
@@ -120,12 +110,9 @@ async def _checked(
     by_model = context.settings.models.servers.judge == "model" and context.models.serves("judge")
     if not (generated and sound and by_model):
         return checks, []
-    code = state["attempts"][-1]["code"]
-    shown = result_shown(outcome)
+    holes: dict[str, Any] = {"code": state["attempts"][-1]["code"], "result": result_shown(outcome)}
     try:
-        reply = await ask(
-            context, "judge", "evaluate", state, Judgement, final=True, code=code, result=shown
-        )
+        reply = await ask(context, "judge", "evaluate", state, Judgement, final=True, **holes)
     except (ModelError, BudgetExceeded) as error:
         return checks, [trouble("evaluate", error, "no model judged the method")]
     if (said := reply.value) is not None:
@@ -199,17 +186,13 @@ async def _planned(
     if context.settings.models.servers.remedy == "rules" or not context.models.serves("remedy"):
         return by_rules, RULES, []
     outcome = last_outcome(context, state["attempts"])
+    holes: dict[str, Any] = {
+        "code": state["attempts"][-1]["code"],
+        "result": result_shown(outcome) if outcome else "none",
+        "issues": "\n".join(f"- {issue}" for issue in state["issues"]),
+    }
     try:
-        reply = await ask(
-            context,
-            "remedy",
-            "remediate",
-            state,
-            Diagnosis,
-            code=state["attempts"][-1]["code"],
-            result=result_shown(outcome) if outcome else "none",
-            issues="\n".join(f"- {issue}" for issue in state["issues"]),
-        )
+        reply = await ask(context, "remedy", "remediate", state, Diagnosis, **holes)
     except (ModelError, BudgetExceeded) as error:
         return by_rules, RULES, [trouble("remediate", error, "rules told the cause")]
     said = reply.value or Diagnosis(action="rewrite_code")
@@ -276,12 +259,8 @@ def signals(
     attempts: int = 0,
     remedies: int = 0,
 ) -> tuple[str, dict[str, float]]:
-    """How the result came about (`rows`, `statistics`, `generated`), and what the run saw of it.
-    Doubts of rows and of statistics are not of one scale: each has a probability of its own.
-
-    `query` is the reading as the state holds it, `scores` are of the columns, `checks` say which
-    passed.
-    """
+    """How the result came about (`rows`, `statistics`, `generated`: each has a probability of its
+    own), and what the run saw of it. `scores` are of the columns, `checks` say which passed."""
     common = {
         "column_score": min(scores, default=1.0),
         "checks_failed": sum(not one for one in checks) / len(checks) if checks else 0.0,
