@@ -45,7 +45,6 @@ DOING = {
     "screen": "looking for orders to a model",
     "recall": "looking for earlier research",
     "classify": "telling how much there is to look up",
-    "issues": "making questions of the options",
     "plan": "planning what to look up",
     "search_step": "searching for one step",
     "quarantine": "looking for orders in what was found",

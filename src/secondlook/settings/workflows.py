@@ -86,11 +86,17 @@ class ResearchSettings(Section):
     )
     enable_multi_query: bool = setting(True, "Search each step in three wordings, not in one.")
     enable_fresh_evidence: bool = setting(True, "Leave out what earlier steps were shown.")
-    as_published: bool = setting(
-        False,
-        "Work a step as the design was first published: separate calls for plan and queries, "
-        "passages read for the first query, findings written before a step is judged, and no "
-        "further step where the only one failed.",
+    calls: Literal["merged", "separate"] = setting(
+        "merged", "Plan a step and word its searches in one model call, or in two."
+    )
+    rerank_against: Literal["question", "query"] = setting(
+        "question", "What passages are read for: the step's question, or its first search query."
+    )
+    enable_synthesis_of_failed: bool = setting(
+        False, "Have findings written even where a step's evidence fails."
+    )
+    enable_escalation: bool = setting(
+        True, "Go on in several steps where the only step of a simple question failed."
     )
     evaluator: Literal["calibrated", "cosine"] = setting(
         "calibrated",
