@@ -136,7 +136,7 @@ def test_flaw_3_the_scale_of_likeness_can_stagnate_too() -> None:
     kept = run(
         MISLED,
         model=Clerk(),
-        settings=seed_001(as_published=False),
+        settings=seed_001(enable_synthesis_of_failed=False),
         shelf=CodeShelf(floor=0.65),
     )
     assert kept.research.stopped == "a model finds nothing missing"

@@ -82,17 +82,13 @@ def shown_research(request: ChatRequest) -> dict[int, str]:
     return {int(number): said for number, said in _EVIDENCE.findall(text)}
 
 
-def wants_json(request: ChatRequest) -> bool:
-    return "Reply with JSON" in request.messages[0].content
-
-
 def weigh(request: ChatRequest) -> str:
-    """The option that shares most words with the research is right; in the form asked for."""
+    """The option that shares most words with the research is right."""
     options, research = shown_options(request), shown_research(request)
     known = set().union(*(words(text) for text in research.values()))
     likes = {letter: len(words(text) & known) for letter, text in options.items()}
     best = max(likes, key=lambda letter: likes[letter])
-    return full_reply(options, best) if wants_json(request) else lines_reply(options, best)
+    return full_reply(options, best)
 
 
 def full_reply(options: dict[str, str], best: str, **given: Any) -> str:
@@ -114,16 +110,5 @@ def full_reply(options: dict[str, str], best: str, **given: Any) -> str:
     return json.dumps({"elements": elements, "options": judged, "answer": best, **given})
 
 
-def lines_reply(options: dict[str, str], best: str) -> str:
-    lines = [
-        f"{letter}: {'met' if letter == best else 'not met'} | "
-        'he moored "without calling the harbour office" [1]'
-        for letter in options
-    ]
-    return "\n".join([*lines, f"Answer: {best}"])
-
-
-def chooser(
-    reply: Callable[[ChatRequest], Any] = weigh, *, local: bool = False, **given: Any
-) -> FunctionModel:
-    return FunctionModel(reply, local=local, **given)
+def chooser(reply: Callable[[ChatRequest], Any] = weigh) -> FunctionModel:
+    return FunctionModel(reply)

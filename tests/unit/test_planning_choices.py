@@ -42,7 +42,7 @@ async def researched(model: FunctionModel, calls: str) -> dict[str, Any]:
     context = context_of(
         model=model,
         shelf=shelf(),
-        settings=settings_of(research={"as_published": calls == "separate", "min_confidence": 0.0}),
+        settings=settings_of(research={"calls": calls, "min_confidence": 0.0}),
         question=ASKED,
         workflow="research",
     )

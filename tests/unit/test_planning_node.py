@@ -25,7 +25,7 @@ from tests.support.planning import (
 if TYPE_CHECKING:
     from secondlook.models.chat import ChatRequest
 
-SEPARATE = {"as_published": True}
+SEPARATE = {"calls": "separate"}
 QUERY = "when private necessity allows a captain to moor or berth at a private pier"
 
 
@@ -58,14 +58,11 @@ def test_separate_calls_leave_the_searches_for_later() -> None:
     assert '"queries"' not in prompts(model)
 
 
-def test_the_model_is_told_of_field_and_issues_and_never_of_choices() -> None:
+def test_the_model_is_told_of_the_field_and_never_of_choices() -> None:
     model = speaking(good)
     given = context(model, research={"vocabulary": "Say privilege\nfor right."})
-    planned(given, state(issues=["damage to piers", "leave of the owner"]))
-    assert last_prompt(model) == (
-        f"Field: Say privilege for right.\nQuestion: {STORM}\n"
-        "May matter: damage to piers; leave of the owner"
-    )
+    planned(given)
+    assert last_prompt(model) == f"Field: Say privilege for right.\nQuestion: {STORM}"
     assert not any(text in prompts(model) for text in CHOICES.values())
     assert "(A)" not in prompts(model)
 
@@ -94,7 +91,7 @@ def test_a_model_that_fails_leaves_the_plan_to_code(error: Exception, calls: str
     def fail(_: ChatRequest) -> str:
         raise error
 
-    update = planned(context(FunctionModel(fail), research={"as_published": calls == "separate"}))
+    update = planned(context(FunctionModel(fail), research={"calls": calls}))
     (step,) = update["plan"]
     assert step["question"] == STORM
     assert bool(step["queries"]) is (calls == "merged")

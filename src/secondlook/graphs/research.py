@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from langgraph.graph import END, START, StateGraph
 
 from secondlook.graphs.registry import asked_over, calls_for
-from secondlook.nodes.choices import Issues, separate
+from secondlook.nodes.choices import separate
 from secondlook.nodes.choose import choose
 from secondlook.nodes.context import Context
 from secondlook.nodes.finish_research import Reported, finish_research
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
 
 
-class State(Reported, Issues, Quality, Outcome):
+class State(Reported, Quality, Outcome):
     pass
 
 

@@ -4,30 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import math
+import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
-from secondlook.errors import BudgetExceeded, ContextOverflow, ModelError, UnusableReply
+from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
 from secondlook.models.chat import Message, approximate_tokens
+from secondlook.nodes.cite import standing as claims_standing
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.evidence import evidence_budget
 from secondlook.nodes.options import (
-    NODE,
-    Choosing,
-    Derived,
     Task,
     Weighing,
-    alike,
     cited_by,
-    confidence,
     derived,
-    read_full,
-    read_lines,
-    settled,
-    shared_words,
-    task_of,
+    letter_of,
+    read_reply,
 )
 from secondlook.nodes.research import findings, standing, together
 from secondlook.nodes.state import (
@@ -50,10 +44,15 @@ from secondlook.roles.prompts.marks import evidence_marks
 from secondlook.roles.sentences import sentence_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
-    from secondlook.answer import Met
-    from secondlook.nodes.state import DraftData
+    from secondlook.answer import Scalar
+
+NODE: Final = "choose"
+NOTHING: Final = "the research found nothing to choose on"
+_DOUBTED: Final = 0.5
+"""What is left of a confidence where the verdicts contradict themselves to the end, or where the
+reader would choose another option."""
 
 
 class ToChoose(Question, Choices, Draft, Plan):
@@ -64,235 +63,174 @@ class ChosenUpdate(Chosen, Draft, Trace):
     pass
 
 
+@dataclass(frozen=True, slots=True)
+class Choosing:
+    """A choice, and what is told of how it came about."""
+
+    choice: ChoiceData
+    numbers: dict[str, Scalar] = field(default_factory=dict)
+    warnings: list[dict[str, Any]] = field(default_factory=list)
+
+
 async def choose(state: ToChoose, runtime: Runtime[Context]) -> ChosenUpdate:
-    options = state.get("choices", {})
+    context, options = runtime.context, state.get("choices", {})
     if not options:
         told = step(NODE, "The question has no options.", options=0)
         return {"choice": None, "draft": state["draft"], "steps": [told], "warnings": []}
-    draft = _to_choose_on(state)
-    task = task_of(state["question"], options, draft, state.get("plan", []))
-    made = await chosen(runtime.context, task)
-    if made.choice["letter"] is None:
-        draft = state["draft"]
+    plan, draft = state.get("plan", []), state["draft"]
+    done = standing(plan)
+    if not draft["sentences"] and findings(done):
+        draft = together(done)  # what no answer could be read out of may speak for an option
+    known = [one["confidence"] for one in done if one["confidence"] is not None]
+    mean = sum(known) / len(known) if known else None
+    task = Task(
+        stem=state["question"],
+        options=options,
+        # Where every step failed there is nothing to choose on, whatever a draft says.
+        research=claims_standing(draft["sentences"]) if done or not plan else (),
+        confidence=mean if done else draft["confidence"],
+    )
+    made = await _chosen(context, task)
+    choice = made.choice
+    letter, why = choice["letter"], choice["why"]
     told = step(
         NODE,
-        _said(made.choice),
+        f"Chosen: ({letter}), for {why}." if letter else f"No option was chosen: {why}.",
         made.numbers,
         options=len(options),
-        letter=made.choice["letter"],
-        agreed=made.choice["agreed"],
-        grounded=made.choice["grounded"],
-        confidence=made.choice["confidence"],
+        letter=letter,
+        agreed=choice["agreed"],
+        grounded=choice["grounded"],
+        confidence=choice["confidence"],
     )
-    return {"choice": made.choice, "draft": draft, "steps": [told], "warnings": made.warnings}
+    return {
+        "choice": choice,
+        "draft": draft if letter else state["draft"],
+        "steps": [told],
+        "warnings": made.warnings,
+    }
 
 
-def _to_choose_on(state: ToChoose) -> DraftData:
-    """The answer; or the findings of the steps where no answer could be read out of them: they may
-    speak for an option all the same."""
-    done = standing(state.get("plan", []))
-    if state["draft"]["sentences"] or not findings(done):
-        return state["draft"]
-    return together(done)
-
-
-def _said(choice: ChoiceData) -> str:
-    letter, why = choice["letter"], choice["why"]
-    return f"No option was chosen: {why}." if letter is None else f"Chosen: ({letter}), for {why}."
-
-
-# Chooses among the options of a question by what the research found.
-
-
-async def chosen(context: Context, task: Task) -> Choosing:
+async def _chosen(context: Context, task: Task) -> Choosing:
     serves = context.models.serves("choose")
-    if not task.research:
-        guessing = serves and context.settings.research.guess
-        return await guessed(context, task) if guessing else nothing_chosen(task)
-    if not serves:
-        return await chosen_by_reader(context, task)
-    made = await chosen_by_model(context, task)
-    return made if isinstance(made, Choosing) else await chosen_by_reader(context, task, made)
+    if task.research and serves:
+        return await _by_model(context, task)
+    if task.research:
+        return await _by_reader(context, task)
+    return await _guessed(context, task, asks=serves and context.settings.research.guess)
 
 
-# The choice by a model's verdicts: in the full form, or in lines where the model is small or
-# did not manage the full one. What contradicts itself is asked again once; two calls at most,
-# and one more with the options in another order.
+# The choice by a model's verdicts. What cannot be read, or contradicts itself, is asked again once.
 
-Form = Literal["full", "lines"]
-_PROMPTS: Final[dict[Form, str]] = {"full": "choose", "lines": "choose_short"}
-_READ: Final[dict[Form, Callable[[str, Task], Weighing | None]]] = {
-    "full": read_full,
-    "lines": read_lines,
-}
 _MOST_CALLS: Final = 2
 _MARK_TOKENS: Final = 16
 _LONGEST_REPLY: Final = 4000
 """Characters of a reply that are shown to the model again."""
-_AGAIN: Final = "{problem} Weigh the options once more and reply in the same form."
+_UNREAD: Final = "That reply judged no option."
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """A reply that could be read."""
-
-    form: Form
-    weighing: Weighing
-
-
-@dataclass(slots=True)
-class _Desk:
-    """The calls of one choice."""
-
-    context: Context
-    calls: int = 0
-    unusable: int = 0
-    again: bool = False
-    warnings: list[dict[str, Any]] = field(default_factory=list)
-    closed: bool = False
-    """The model is away, or not paid for."""
-    sent: tuple[Message, ...] = ()
-    heard: str = ""
-
-    async def ask(self, task: Task, form: Form) -> _Said | None:
-        prompt = load(_PROMPTS[form])
-        holes = {"question": task.stem, "options": listed(task)}
-        bare = prompt.render(**holes, evidence="")
-        budget = await evidence_budget(
-            self.context, prompt.role, bare, max_tokens=prompt.max_tokens
-        )
-        blocks: list[str] = []
-        for sentence in task.research:
-            budget -= approximate_tokens(sentence["text"]) + _MARK_TOKENS
-            if blocks and budget < 0:
-                break
-            blocks.append(" ".join(sentence["text"].split()))
-        return await self._said(
-            task,
-            form,
-            prompt.render(**holes, evidence=evidence_marks(self.context.run).wrap(blocks)),
-        )
-
-    async def ask_again(self, task: Task, form: Form, problem: str) -> _Said | None:
-        """With the last reply and what is wrong with it: the same words would bring the same."""
-        self.again = True
-        remark = Message("user", _AGAIN.format(problem=problem))
-        reply = Message("assistant", self.heard[:_LONGEST_REPLY])
-        return await self._said(task, form, (*self.sent, reply, remark))
-
-    async def _said(self, task: Task, form: Form, messages: tuple[Message, ...]) -> _Said | None:
-        prompt = load(_PROMPTS[form])
+async def _by_model(context: Context, task: Task) -> Choosing:
+    weighing: Weighing | None = None
+    warnings: list[dict[str, Any]] = []
+    numbers: dict[str, Scalar] = {"form": "full", "asked_again": False}
+    prompt, calls, unusable = load("choose"), 0, 0
+    messages = await _prompt(context, task)
+    while calls < _MOST_CALLS:
         try:
-            reply = await self.context.models.ask(
+            reply = await context.models.ask(
                 prompt.role, messages, node=NODE, max_tokens=prompt.max_tokens, final=True
             )
         except (ModelError, BudgetExceeded) as error:
-            # A reply that says nothing was asked for twice; one that has no room was not sent.
-            self.calls += 0 if isinstance(error, ContextOverflow) else _MOST_CALLS
-            self.closed = not isinstance(error, UnusableReply | ContextOverflow)
-            self.warnings.append(trouble(NODE, error, "what else is known has to do"))
-            return None
-        self.calls += reply.usage.calls
-        self.sent, self.heard = messages, reply.text
-        weighing = _READ[form](reply.text, task)
-        self.unusable += weighing is None
-        return _Said(form, weighing) if weighing else None
-
-    @property
-    def may_ask(self) -> bool:
-        return not self.closed and self.calls < _MOST_CALLS
-
-
-async def chosen_by_model(context: Context, task: Task) -> Choosing | list[dict[str, Any]]:
-    """The choice; where no reply could be used, the warnings that say why."""
-    desk = _Desk(context)
-    said = await _weighed(desk, task)
-    if said is None:
-        return desk.warnings or [trouble(NODE, _unusable(context), "the reader chose instead")]
-    found = derived(said.weighing)
-    letter, why = await _decided(desk, task, found, said.weighing)
-    other = await _reader_prefers(desk, task, letter)
-    doubts = (bool(found.contradiction), other is not None)
-    if letter is not None and found.contradiction:
-        why += f". {found.contradiction}"
-    if other is not None:
-        why += f". The reader would choose {other}"
-    choice = ChoiceData(
-        letter=letter,
-        options=said.weighing.options,
-        elements=said.weighing.elements,
-        model=context.models.name("choose"),
-        grounded=True,
-        agreed=None,
-        confidence=confidence(task.confidence, found.decisive, *doubts) if letter else None,
-        why=why,
-    )
-    return Choosing(choice, _numbers(desk, said), desk.warnings)
+            warnings.append(trouble(NODE, error, "what else is known has to do"))
+            break
+        calls += reply.usage.calls
+        read = read_reply(reply.text, task)
+        unusable += read is None
+        weighing = read or weighing
+        problem = derived(read).contradiction if read else _UNREAD
+        if not problem:
+            break
+        # With the reply and what is wrong with it: the same words would bring the same.
+        remark = f"{problem} Weigh the options once more and reply in the same form."
+        heard = Message("assistant", reply.text[:_LONGEST_REPLY])
+        numbers["asked_again"] = numbers["asked_again"] or calls < _MOST_CALLS
+        messages = (*messages, heard, Message("user", remark))
+    if weighing is None:
+        name = context.models.name("choose")
+        unread = UnusableReply(f"{name} judged none of the options in a form that can be read")
+        lost = warnings or [trouble(NODE, unread, "the reader chose instead")]
+        return await _by_reader(context, task, lost)
+    numbers |= {"calls": calls, "unusable": unusable, "elements": len(weighing.elements)}
+    numbers |= {"facts_dropped": weighing.facts_dropped}
+    numbers |= {"sources_dropped": weighing.sources_dropped}
+    return Choosing(await _decided(context, task, weighing, warnings), numbers, warnings)
 
 
-async def _weighed(desk: _Desk, task: Task) -> _Said | None:
-    """A reply that can be used; once more where the first cannot, or contradicts itself."""
-    form: Form = "lines" if desk.context.models.local("choose") else "full"
-    said = await desk.ask(task, form)
-    if said is None:
-        return await _in_lines(desk, task, form) if desk.may_ask else None
-    problem = derived(said.weighing).contradiction
-    if problem and desk.may_ask:
-        said = await desk.ask_again(task, form, problem) or said
-    return said
+async def _prompt(context: Context, task: Task) -> tuple[Message, ...]:
+    prompt = load("choose")
+    holes = {"question": task.stem, "options": _listed(task)}
+    bare = prompt.render(**holes, evidence="")
+    budget = await evidence_budget(context, prompt.role, bare, max_tokens=prompt.max_tokens)
+    blocks: list[str] = []
+    for sentence in task.research:
+        budget -= approximate_tokens(sentence["text"]) + _MARK_TOKENS
+        if blocks and budget < 0:
+            break
+        blocks.append(" ".join(sentence["text"].split()))
+    return prompt.render(**holes, evidence=evidence_marks(context.run).wrap(blocks))
 
 
-async def _in_lines(desk: _Desk, task: Task, form: Form) -> _Said | None:
-    if form == "full" or not desk.heard:
-        return await desk.ask(task, "lines")
-    return await desk.ask_again(task, "lines", "That reply judged no option.")
-
-
-async def _decided(
-    desk: _Desk, task: Task, found: Derived, weighing: Weighing
-) -> tuple[str | None, str]:
-    """The letter, and why. Where the verdicts leave several alike, the reader is asked after a
-    hosted model's own word, and before that of a small one: which letter those name hangs on where
-    the option stands more than on what it says."""
-    letter, why = settled(found, weighing)
-    if len(found.letters) == 1 or (letter is not None and not desk.context.models.local("choose")):
-        return letter, why
-    options = {one: task.options[one] for one in found.letters or tuple(task.options)}
-    made = await chosen_by_reader(desk.context, replace(task, options=options))
-    desk.warnings += made.warnings
-    preferred = made.choice["letter"]
-    if preferred is None:
-        return letter, why
-    return preferred, f"{alike(found, weighing)}; the reader prefers {preferred}"
-
-
-async def _reader_prefers(desk: _Desk, task: Task, letter: str | None) -> str | None:
-    """Another option than the chosen one, where the reader is sure of it: it costs no call."""
-    made = await chosen_by_reader(desk.context, task)
-    other = made.choice["letter"]
-    return other if letter is not None and other != letter else None
-
-
-def listed(task: Task) -> str:
-    """`A: its words`, an option a line."""
+def _listed(task: Task) -> str:
     return "\n".join(f"{letter}: {' '.join(text.split())}" for letter, text in task.options.items())
 
 
-def _unusable(context: Context) -> UnusableReply:
-    name = context.models.name("choose")
-    return UnusableReply(f"{name} judged none of the options in a form that can be read")
+async def _decided(
+    context: Context, task: Task, weighing: Weighing, warnings: list[dict[str, Any]]
+) -> ChoiceData:
+    """The letter that follows from the verdicts. Options that they leave alike are decided by the
+    model's own word, and then by the reader."""
+    found = derived(weighing)
+    rivals = found.letters or tuple(task.options)
+    alike = f"{', '.join(rivals)} are alike by what is met"
+    letter: str | None
+    if len(found.letters) == 1:
+        letter = found.letters[0]
+        whole = f"all that must hold is met for {letter} alone"
+        most = f"most is met, and least is not met, for {letter}"
+        why = whole if letter in found.complete else most
+    elif weighing.named in rivals:
+        letter, why = weighing.named, f"{alike}; {weighing.named} was named"
+    else:
+        options = {one: task.options[one] for one in rivals}
+        preferred = await _by_reader(context, replace(task, options=options))
+        warnings += preferred.warnings
+        letter = preferred.choice["letter"]
+        why = f"{alike}; the reader prefers {letter}" if letter else f"{alike}, and none was named"
+    other = (await _by_reader(context, task)).choice["letter"]
+    doubts = bool(letter and other and other != letter)
+    if letter and found.contradiction:
+        why += f". {found.contradiction}"
+    if doubts:
+        why += f". The reader would choose {other}"
+    sure = found.decisive * _DOUBTED ** (bool(found.contradiction) + doubts)
+    return ChoiceData(
+        letter=letter,
+        options=weighing.options,
+        elements=weighing.elements,
+        model=context.models.name("choose"),
+        grounded=True,
+        agreed=None,
+        confidence=_confidence(task, sure) if letter else None,
+        why=why,
+    )
 
 
-def _numbers(desk: _Desk, said: _Said) -> dict[str, Any]:
-    return {
-        "form": said.form,
-        "calls": desk.calls,
-        "unusable": desk.unusable,
-        "asked_again": desk.again,
-        "elements": len(said.weighing.elements),
-        "facts_dropped": said.weighing.facts_dropped,
-        "sources_dropped": said.weighing.sources_dropped,
-    }
+def _confidence(task: Task, decisive: float) -> float | None:
+    """Of the research, times how decisive the choice was. It was not fitted to right and wrong
+    choices: provisional."""
+    if task.confidence is None:
+        return None
+    return round(max(0.0, min(1.0, task.confidence)) * decisive, 4)
 
 
 # The choice without a model: how far the research supports each option as the answer, and how
@@ -305,11 +243,11 @@ _CARRIED: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class OptionScore:
+class _Score:
     support: float
     """That the research carries the question with this answer."""
     overlap: float
-    """With the words that the reader would answer."""
+    """With the words that the reader would answer (F1)."""
 
     @property
     def total(self) -> float:
@@ -320,19 +258,32 @@ class OptionScore:
         return max(self.support, self.overlap) >= _CARRIED
 
 
-async def chosen_by_reader(
+async def _by_reader(
     context: Context, task: Task, warnings: Sequence[dict[str, Any]] = ()
 ) -> Choosing:
     told = list(warnings)
-    scores: dict[str, OptionScore] = {}
+    bounds = sentence_bounds(task.stem)
+    # The last sentence is what is asked: facts come before it.
+    asked = task.stem[bounds[-1][0] : bounds[-1][1]].strip() if bounds else task.stem
+    scores: dict[str, _Score] = {}
     try:
-        scores = await asyncio.to_thread(option_scores, context, task)
+        scores = await asyncio.to_thread(_scores, context, task, asked)
     except Exception as error:  # noqa: BLE001 - whatever a reader does, there is an answer
         told.append(trouble(NODE, error, "no option was chosen"))
     totals = sorted((one.total for one in scores.values()), reverse=True)
     margin = totals[0] - totals[1] if len(totals) > 1 else 0.0
-    letter = _best(scores) if margin >= LEAST_MARGIN else None
-    elements, options = _by_reader_weighed(task, scores)
+    best = max(scores, key=lambda one: scores[one].total, default="")
+    # Where the best of them is no good either, the right one may not be among them.
+    letter = best if margin >= LEAST_MARGIN and scores[best].is_carried else None
+    if not scores:
+        why = "nobody could weigh the options"
+    elif letter is not None:
+        why = f"no model weighed the options; to the reader the research speaks for {letter}"
+    elif any(one.is_carried for one in scores.values()):
+        why = "no model weighed the options, and the reader cannot tell the best two apart"
+    else:
+        why = "no model weighed the options, and to the reader the research speaks for none"
+    elements, options = _weighed(task, scores, asked)
     choice = ChoiceData(
         letter=letter,
         options=options,
@@ -340,64 +291,46 @@ async def chosen_by_reader(
         model=None,
         grounded=True,
         agreed=None,
-        confidence=confidence(task.confidence, 0.5 + margin / 4) if letter else None,
-        why=_why(letter, scores),
+        confidence=_confidence(task, 0.5 + margin / 4) if letter else None,
+        why=why,
     )
     return Choosing(choice, {"form": "reader", "calls": 0, "margin": margin}, told)
 
 
-def option_scores(context: Context, task: Task) -> dict[str, OptionScore]:
-    asked = _last_sentence(task.stem)
+def _scores(context: Context, task: Task, asked: str) -> dict[str, _Score]:
     text = " ".join(one["text"] for one in task.research)
     reading = context.shelf.read_text(asked, text)
-    span = text[reading.start : reading.end]
-    claims = [(f"{asked} {option}", text) for option in task.options.values()]
-    supports = context.support.support(claims)
-    return {
-        letter: OptionScore(
-            (support if math.isfinite(support) else 0.0), shared_words(span, option)
-        )
-        for (letter, option), support in zip(task.options.items(), supports, strict=True)
-    }
+    span = set(re.findall(r"\w+", text[reading.start : reading.end].casefold()))
+    supports = context.support.support([(f"{asked} {one}", text) for one in task.options.values()])
+    scores: dict[str, _Score] = {}
+    for (letter, option), support in zip(task.options.items(), supports, strict=True):
+        words = set(re.findall(r"\w+", option.casefold()))
+        shared = 2 * len(span & words) / (len(span) + len(words)) if span and words else 0.0
+        scores[letter] = _Score(support if math.isfinite(support) else 0.0, shared)
+    return scores
 
 
-def _best(scores: dict[str, OptionScore]) -> str | None:
-    """None where the best of them is no good either: the right one may not be among them."""
-    best = max(scores, key=lambda one: scores[one].total)
-    return best if scores[best].is_carried else None
-
-
-def _why(letter: str | None, scores: dict[str, OptionScore]) -> str:
-    if not scores:
-        return "nobody could weigh the options"
-    if letter is None and not any(one.is_carried for one in scores.values()):
-        return "no model weighed the options, and to the reader the research speaks for none"
-    if letter is None:
-        return "no model weighed the options, and the reader cannot tell the best two apart"
-    return f"no model weighed the options; to the reader the research speaks for {letter}"
-
-
-def _by_reader_weighed(
-    task: Task, scores: dict[str, OptionScore]
+def _weighed(
+    task: Task, scores: dict[str, _Score], asked: str
 ) -> tuple[list[ElementData], list[OptionData]]:
-    """The sentence of the research that speaks most for each option is what must hold for it."""
+    """The sentence of the research that has most of an option's words is what must hold for it."""
     elements: dict[int, int] = {}
     options: list[OptionData] = []
     for letter, text in task.options.items():
-        score = scores.get(letter)
         verdicts: list[VerdictData] = []
-        if score is not None:
-            # Which sentence of the research has most of the option's words.
-            claim = f"{_last_sentence(task.stem)} {text}"
-            values = CoverageSupport().support([(claim, one["text"]) for one in task.research])
-            at = elements.setdefault(
-                max(range(len(values)), key=values.__getitem__), len(elements) + 1
+        reason = ""
+        if score := scores.get(letter):
+            claims = [(f"{asked} {text}", one["text"]) for one in task.research]
+            values = CoverageSupport().support(claims)
+            best = max(range(len(values)), key=values.__getitem__)
+            at = elements.setdefault(best, len(elements) + 1)
+            met = VerdictData(element=at, met="unknown", fact=None)
+            verdicts = [{**met, "met": "met"} if score.is_carried else met]
+            reason = (
+                f"Like what the reader would answer: {score.overlap:.2f}; "
+                f"carried by the research: {score.support:.2f}."
             )
-            met: Met = "met" if score.is_carried else "unknown"
-            verdicts = [VerdictData(element=at, met=met, fact=None)]
-        options.append(
-            OptionData(letter=letter, text=text, verdicts=verdicts, reason=_reason(score))
-        )
+        options.append(OptionData(letter=letter, text=text, verdicts=verdicts, reason=reason))
     made = [
         ElementData(text=task.research[at]["text"], cited=cited_by([at + 1], task))
         for at in elements
@@ -405,70 +338,35 @@ def _by_reader_weighed(
     return made, options
 
 
-def _reason(score: OptionScore | None) -> str:
-    if score is None:
-        return ""
-    like, carried = f"{score.overlap:.2f}", f"{score.support:.2f}"
-    return f"Like what the reader would answer: {like}; carried by the research: {carried}."
-
-
-def _last_sentence(stem: str) -> str:
-    """What is asked: facts come before it."""
-    bounds = sentence_bounds(stem)
-    return stem[bounds[-1][0] : bounds[-1][1]].strip() if bounds else stem
-
-
-# A choice from the model's own knowledge, where nothing was found and somebody asked for it. It
-# is marked as such and has no confidence.
-
-NOTHING = "the research found nothing to choose on"
-
-
-async def guessed(context: Context, task: Task) -> Choosing:
-    prompt = load("choose_guess")
-    try:
-        reply = await context.models.ask(
-            prompt.role,
-            prompt.render(question=task.stem, options=listed(task)),
-            node=NODE,
-            max_tokens=prompt.max_tokens,
-            final=True,
-        )
-    except (ModelError, BudgetExceeded) as error:
-        return nothing_chosen(task, trouble(NODE, error, "no option was chosen"))
-    weighing = read_lines(reply.text, task)
-    letter = None
-    if weighing is not None:
-        letter = weighing.named or settled(derived(weighing), weighing)[0]
-    if weighing is None or letter is None:
-        return nothing_chosen(task)
-    # Nothing was weighed: what the model holds of the option stays as its reason.
+async def _guessed(context: Context, task: Task, *, asks: bool) -> Choosing:
+    """Where nothing was found, and somebody asked for it, a choice from the model's own knowledge.
+    It is marked as such and has no confidence."""
+    letter: str | None = None
+    warnings: list[dict[str, Any]] = []
+    calls = 0
+    if asks:
+        prompt = load("choose_guess")
+        messages = prompt.render(question=task.stem, options=_listed(task))
+        try:
+            reply = await context.models.ask(
+                prompt.role, messages, node=NODE, max_tokens=prompt.max_tokens, final=True
+            )
+            calls = reply.usage.calls
+            letter = letter_of(reply.text.strip().rpartition("\n")[2], task.options)
+        except (ModelError, BudgetExceeded) as error:
+            warnings = [trouble(NODE, error, "no option was chosen")]
+    guess = f"{NOTHING}; {letter} is the model's own guess, without a source"
     choice = ChoiceData(
         letter=letter,
-        options=[{**one, "verdicts": []} for one in weighing.options],
+        options=[
+            OptionData(letter=one, text=text, verdicts=[], reason="")
+            for one, text in task.options.items()
+        ],
         elements=[],
-        model=context.models.name("choose"),
-        grounded=False,
+        model=context.models.name("choose") if letter else None,
+        grounded=letter is None,
         agreed=None,
         confidence=None,
-        why=f"{NOTHING}; {letter} is the model's own guess, without a source",
+        why=guess if letter else NOTHING,
     )
-    return Choosing(choice, {"form": "guess", "calls": reply.usage.calls})
-
-
-def nothing_chosen(task: Task, *warnings: dict[str, object]) -> Choosing:
-    options = [
-        OptionData(letter=letter, text=text, verdicts=[], reason="")
-        for letter, text in task.options.items()
-    ]
-    choice = ChoiceData(
-        letter=None,
-        options=options,
-        elements=[],
-        model=None,
-        grounded=True,
-        agreed=None,
-        confidence=None,
-        why=NOTHING,
-    )
-    return Choosing(choice, {"form": "none", "calls": 0}, list(warnings))
+    return Choosing(choice, {"form": "guess" if letter else "none", "calls": calls}, warnings)

@@ -42,47 +42,40 @@ async def finish_research(state: Reported, runtime: Runtime[Context]) -> Finishe
 async def researched(state: Reported, context: Context) -> Answer:
     """The answer that a research amounts to, also where it was cut short."""
     plain = await assembled(state, context)
-    # Unless the sentence that it was read out of was cut since.
+    plan = state.get("plan", [])
+    # A short form goes with the sentence that it was read out of, where that was cut.
     wanted = " ".join((plain.short or "").split()).casefold()
     places = [plain.text, *(citation.quote for citation in plain.citations)]
     there = any(wanted in " ".join(place.split()).casefold() for place in places)
-    plain = plain.model_copy(update={"short": (plain.short if wanted and there else None)})
-    plan = state.get("plan", [])
     owners = _owners(plan, plain.claims)
     steps = tuple(_step(one, owners) for one in plan)
-    choice = _choice(state, plain)
+    data = state.get("choice")
+    choice = None
+    # Not where what it rested on is gone, nor where a guess would stand beside findings.
+    if data and not (data["letter"] and data["grounded"] != bool(plain.claims)):
+        choice = choice_of(data, plain.citations)
     made = plain.model_copy(
         update={
+            "short": plain.short if wanted and there else None,
             "queries": tuple(dict.fromkeys(query for one in plan for query in one["queries"])),
             "attempts": max(1, len(plan)),
             "choice": choice,
             "text": _text(plain, steps, choice, state["draft"]),
-            **_with_choice(plain, choice),
+            **(_with_choice(plain, choice) if choice else {}),
         }
     )
     return made.model_copy(update={"research": _report(state, steps, made.status)})
 
 
-def _choice(state: Reported, plain: Answer) -> Choice | None:
-    """None also where what it rested on is gone since it was made, and where a guess would stand
-    beside findings."""
-    data = state.get("choice")
-    if data is None or (data["letter"] and data["grounded"] != bool(plain.claims)):
-        return None
-    return choice_of(data, plain.citations)
-
-
-def _with_choice(plain: Answer, choice: Choice | None) -> dict[str, object]:
+def _with_choice(plain: Answer, choice: Choice) -> dict[str, object]:
     """What a choice changes of an answer: a letter is the shortest one there is."""
-    if choice is None:
-        return {}
     if choice.letter is None:
         status: Status = "partial" if plain.status == "answered" else plain.status
         return {"status": status, "short": None}
+    why = (choice.why,) if choice.why else ()
     if not choice.grounded:  # a guess has no source, and so no confidence
-        guessed = Confidence(reasons=(choice.why,) if choice.why else ())
-        return {"short": choice.letter, "confidence": guessed}
-    reasons = (*((choice.why,) if choice.why else ()), *plain.confidence.reasons)
+        return {"short": choice.letter, "confidence": Confidence(reasons=why)}
+    reasons = (*why, *plain.confidence.reasons)
     sure = Confidence(value=choice.confidence, label="provisional", reasons=reasons)
     return {"short": choice.letter, "confidence": sure}
 
@@ -90,29 +83,25 @@ def _with_choice(plain: Answer, choice: Choice | None) -> dict[str, object]:
 def _text(
     plain: Answer, steps: Sequence[ResearchStep], choice: Choice | None, draft: DraftData
 ) -> str:
-    chosen = choice_text(choice) if choice else ""
-    if not plain.claims:
-        return "\n\n".join(part for part in (plain.text, chosen) if part)
-    parts = [_findings(plain.claims, steps), chosen, note_of(draft, plain.claims) or ""]
-    if choice and choice.letter is None:
-        parts.append(
-            f"(None of the choices could be chosen: {choice.why or 'too little is known'}.)"
-        )
-    return "\n\n".join(part for part in parts if part)
-
-
-def _findings(claims: Sequence[Claim], steps: Sequence[ResearchStep]) -> str:
-    """Claims in order; those of a step under its heading, where there are several steps."""
+    """Claims in order, those of a step under its heading where there are several steps; then the
+    choice, and what else is to be said."""
+    claims, chosen = plain.claims, choice_text(choice) if choice else ""
     telling = [one for one in steps if one.claims]
-    if len(telling) < 2:  # noqa: PLR2004
-        return " ".join(map(marked, claims))
-    under = {number for one in telling for number in one.claims}
-    first = [marked(claim) for at, claim in enumerate(claims, 1) if at not in under]
-    blocks = [" ".join(first)] if first else []
-    for one in telling:
-        said = " ".join(marked(claims[number - 1]) for number in one.claims)
-        blocks.append(f"{step_heading(one.id, one.phase)}\n\n{said}")
-    return "\n\n".join(blocks)
+    if not claims:
+        parts = [plain.text, chosen]
+    elif len(telling) < 2:  # noqa: PLR2004
+        parts = [" ".join(map(marked, claims)), chosen, note_of(draft, claims) or ""]
+    else:
+        under = {number for one in telling for number in one.claims}
+        parts = [" ".join(marked(one) for at, one in enumerate(claims, 1) if at not in under)]
+        for one in telling:
+            said = " ".join(marked(claims[number - 1]) for number in one.claims)
+            parts.append(f"{step_heading(one.id, one.phase)}\n\n{said}")
+        parts += [chosen, note_of(draft, claims) or ""]
+    if claims and choice and choice.letter is None:
+        why = choice.why or "too little is known"
+        parts.append(f"(None of the choices could be chosen: {why}.)")
+    return "\n\n".join(part for part in parts if part)
 
 
 def _owners(plan: Sequence[StepData], claims: Sequence[Claim]) -> list[int | None]:

@@ -1,10 +1,8 @@
-"""What is searched for in a step: a primary query and two alternatives in other words.
+"""What a model proposes to look into and to search for, and what of it may be used.
 
-The primary one keeps to the step's question, by the drift guard of the corrective workflow; where
-it does not, the question itself is searched for. An alternative has other words than the queries
-before it and stays near them in meaning (`diversity`). Whatever fails is replaced by code: the
-question's words with terms of the best passages that the primary query finds, or where there are
-none the question's telling words alone.
+A step is searched by a primary query and two alternatives in other words. The primary one keeps to
+the step's question by the drift guard of the corrective workflow; an alternative has other words
+than the queries before it and stays near them in meaning. What fails is replaced by code.
 """
 
 from __future__ import annotations
@@ -47,248 +45,8 @@ if TYPE_CHECKING:
     from secondlook.passage import Passage
     from secondlook.retrieval.index.port import Filter
 
-# Whether a question that a model proposes may become a step.
-
-Reason = Literal[
-    "no reply", "empty", "too long", "marks", "example", "leans", "off the subject", "repeat"
-]
-"""`example`: it is copied from the prompt; `leans`: it cannot be understood by itself."""
-
-MOST_WORDS_OF_QUESTION: Final = 45
-MOST_WORDS_OF_PHASE: Final = 6
-LONGEST_PHASE: Final = 60
-"""Characters of a heading."""
-_UNFINISHED: Final = frozenset(STOP_WORDS["english"])
-_MARKUP = re.compile(r"https?://|```|[{}<>|]")
-_LABEL = re.compile(r"\A[\s*_#>-]*(?:question|q|step \d+)\s*[:.]\s*", re.IGNORECASE)
-_QUOTES: Final = "\"'“”‘’`*_ "  # noqa: RUF001
-_POINTS_BACK = re.compile(
-    r"\bsteps?\s+(?:\d+|one|two|three|four)\b"
-    r"|\b(?:previous|preceding|prior|earlier|above|aforementioned|said|former|latter|first|last)\s+"
-    r"(?:steps?|questions?|answers?|findings?|results?|passages?|scenario|fact pattern)\b"
-    r"|\b(?:mentioned|described|given|found|stated|listed|as)\s+(?:above|before|earlier)\b"
-    r"|\bthe\s+(?:above|foregoing|previous|preceding|latter|former)\b"
-    r"|\b(?:option|choice|answer|alternative)s?\s+\(?(?-i:[A-J])\b"
-    r"|\b(?:which|any|one|each|all)\s+of\s+(?:the\s+)?(?:following|these|those|options|choices)\b"
-    r"|\b(?:in|under|on)\s+(?:this|that|these|those)\s+"
-    r"(?:case|situation|scenario|facts?|circumstances?|question|context)\b",
-    re.IGNORECASE,
-)
-_POINTING = re.compile(
-    r"\b(?:it|its|itself|he|him|his|she|her|hers|they|them|their|theirs|this|that|these|those|"
-    r"such|one|ones)\b",
-    re.IGNORECASE,
-)
-# "When is it lawful to", "how long does it take": it stands for what comes after it.
-_EMPTY_IT = re.compile(
-    r"\b(?:is|was|be|would|will|can|could|may)\s+it\s+(?:be\s+)?(?:\w+ly\s+)?\w+(?<!ed)\s+"
-    r"(?:to|that|for|if|when|whether)\b|\b(?:does|did)\s+it\s+(?:take|mean|matter|follow)\b",
-    re.IGNORECASE,
-)
-_MODAL: Final = frozenset(terms("must may might shall ought need dare"))
-_PLURAL_OF_ALL = re.compile(r"\b(?:those|one|ones)\s+(?:who|that|whose|which)\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Checked:
-    """A question that may be asked, or why not."""
-
-    question: str | None
-    reason: Reason | None = None
-    repeats: int | None = None
-    """The step that asks the same; of a question that may be asked, the failed one."""
-    warnings: tuple[dict[str, Any], ...] = ()
-
-
-def tidy(said: str) -> str:
-    """The first question of what a model said, without what stands around it."""
-    text = " ".join(said.split())
-    text = _LABEL.sub("", text, count=1).strip(_QUOTES)
-    first, mark, _ = text.partition("?")
-    asked = (first if mark else text.rstrip(" .:;,")).strip(_QUOTES)
-    return f"{asked[:1].upper()}{asked[1:]}?" if asked else ""
-
-
-def tidy_phase(said: str, *, otherwise: str) -> str:
-    """A few words that can stand as a heading."""
-    text = re.split(r"[,:;.?!\n]", said.strip(_QUOTES), maxsplit=1)[0].strip(_QUOTES)
-    words = text.split()[:MOST_WORDS_OF_PHASE]
-    if not words or _MARKUP.search(text) or not text.replace(" ", "").isprintable():
-        return otherwise
-    while len(words) > 1 and words[-1].casefold() in _UNFINISHED:
-        words.pop()
-    phase = " ".join(words)
-    if len(phase) > LONGEST_PHASE:
-        return otherwise
-    return f"{phase[:1].upper()}{phase[1:]}"
-
-
-async def checked(
-    context: Context,
-    said: str,
-    *,
-    asked: str,
-    known: str,
-    earlier: Sequence[StepData],
-    prompt: str,
-) -> Checked:
-    """`asked` is the whole question, `known` what else was told, `prompt` who was told it."""
-    question = tidy(said)
-    language = context.settings.library.language
-    if wrong := _fault_of_form(question, asked, prompt):
-        return Checked(None, wrong)
-    others = [asked, *(step["question"] for step in earlier)]
-    near, warnings = await _near(context, question, others)
-    if near[0] < LEAST_LIKE and not _shares_words(question, f"{asked} {known}", language):
-        return Checked(None, "off the subject", warnings=warnings)
-    same = [
-        step
-        for step, like in zip(earlier, near[1:], strict=True)
-        if asks_the_same(question, step["question"], like, language)
-    ]
-    if any(not _may_try_again(question, step, language) for step in same):
-        return Checked(None, "repeat", same[0]["id"], warnings)
-    return Checked(question, None, same[-1]["id"] if same else None, warnings)
-
-
-def _may_try_again(question: str, step: StepData, language: str) -> bool:
-    """A step that failed, in other words."""
-    words = normalised(question, language)
-    return step["status"] == "failed" and words != normalised(step["question"], language)
-
-
-async def _near(
-    context: Context, question: str, others: Sequence[str]
-) -> tuple[list[float], tuple[dict[str, Any], ...]]:
-    """Without an embedder words have to do."""
-    try:
-        return await likeness(context, question, others), ()
-    except Exception as error:  # noqa: BLE001 - whatever an embedder does, the research goes on
-        told = trouble("plan", error, "questions were compared by their words alone")
-        return [0.0] * len(others), (told,)
-
-
-def _fault_of_form(question: str, asked: str, prompt: str) -> Reason | None:
-    if not word_count(question):
-        return "empty"
-    if word_count(question) > max(MOST_WORDS_OF_QUESTION, word_count(asked)):
-        return "too long"
-    if CONTROL_MARK.search(question) or EVIDENCE_MARK.search(question) or _MARKUP.search(question):
-        return "marks"
-    if is_example(question, prompt) and tidy(asked) != question:
-        return "example"
-    return "leans" if leans(question) else None
-
-
-def is_example(text: str, prompt: str) -> bool:
-    """Whether it stands in the prompt itself: small models copy what they were shown."""
-    bare = " ".join(text.split()).rstrip(" ?.").casefold()
-    return bool(bare) and bare in " ".join(load(prompt).own_words.split()).casefold()
-
-
-def leans(question: str) -> bool:
-    """Whether it needs another question, a step or the choices to be understood."""
-    if _POINTS_BACK.search(question):
-        return True
-    plain = _PLURAL_OF_ALL.sub(" ", _EMPTY_IT.sub(" ", question))
-    pointing = _POINTING.search(plain)
-    return pointing is not None and not _names_something(plain[: pointing.start()])
-
-
-def _names_something(text: str) -> bool:
-    return any(is_telling(stem) and stem not in _MODAL for stem in terms(text))
-
-
-def _shares_words(question: str, told: str, language: str) -> bool:
-    held = Stems(content(told, language))
-    return any(stem in held for stem in content(question, language))
-
-
-# How unlike two wordings are, and how near: an alternative query must be both.
-
-MOST_SHARED: Final = 0.5
-"""Of the words of the shorter wording; more of them, and an alternative repeats."""
-LEAST_LIKE: Final = 0.25
-"""Likeness to the primary query below which an alternative is about something else."""
-SAME_LIKE: Final = 0.8
-SAME_SHARED: Final = 0.6
-"""Likeness, and share of all their words, from which two questions ask the same."""
-Fault = Literal["repeat", "drift"]
-
-_UNRELATED: Final = (
-    "The baker sells rye bread and cakes from six in the morning.",
-    "Clean the filter of the washing machine once a month.",
-    "The orchestra played a symphony by Brahms in the second half.",
-    "Wolves hunt in packs and raise their young together.",
-    "A comet is a lump of ice and dust that circles the sun.",
-    "Mix the paint with water until it runs off the brush.",
-    "Our team lost the final by three points after extra time.",
-    "Install the printer driver and start the computer again.",
-)
-_ASKING = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", re.IGNORECASE)
-_KIND: Final = {"whom": "who", "whose": "who", "which": "what"}
-
-
-async def likeness(context: Context, text: str, others: Sequence[str]) -> list[float]:
-    """How near in meaning each of the others is to the text; raises whatever an embedder raises."""
-    if not others:
-        return []
-    pairs = [(text, other) for other in (*_UNRELATED, *others)]
-    cosines = await asyncio.to_thread(context.shelf.similarity, pairs)
-    unrelated = fmean(cosines[: len(_UNRELATED)])
-    return [
-        ((cosine - unrelated) / (1 - unrelated) if unrelated < 1 else math.nan)
-        for cosine in cosines[len(_UNRELATED) :]
-    ]
-
-
-def shared(one: str, other: str, question: str, language: str) -> float:
-    """Share of telling words that both have, of those of the wording that has fewer; 1 where one
-    of them has none of its own."""
-    named = Stems(stem for name in subject(question, language).names for stem in name.stems)
-    mine, theirs = (
-        {stem for stem in content(text, language) if stem not in named} for text in (one, other)
-    )
-    fewer, more = sorted((mine, theirs), key=len)
-    kindred = Stems(more)
-    return sum(stem in kindred for stem in fewer) / len(fewer) if fewer else 1.0
-
-
-def fault_of(
-    query: str, chosen: Sequence[str], like: float, *, question: str, language: str
-) -> Fault | None:
-    """What is wrong with an alternative to the queries that were chosen before it. `like` is its
-    likeness to the first of them; nan where nobody can tell."""
-    if any(shared(query, one, question, language) > MOST_SHARED for one in chosen):
-        return "repeat"
-    return "drift" if like < LEAST_LIKE else None
-
-
-def asks_the_same(one: str, other: str, like: float, language: str) -> bool:
-    """Whether two questions differ in no more than their wording. They do where they ask for
-    another kind of thing or of another number: why and when, in 1904 and in 1953."""
-    if _asked_for(one) != _asked_for(other) or numbers(one) != numbers(other):
-        return False
-    if normalised(one, language) == normalised(other, language):
-        return True
-    mine, theirs = content(one, language), content(other, language)
-    alike = sum(stem in Stems(theirs) for stem in mine) / max(1, len(mine | theirs))
-    return like >= SAME_LIKE and alike >= SAME_SHARED
-
-
-def _asked_for(question: str) -> str:
-    first = _ASKING.search(question)
-    word = first[0].casefold() if first else ""
-    return _KIND.get(word, word)
-
-
-# What a model proposes to look into: the forms of its replies, and how it is asked for them.
-
-PLAN = "plan"
-REPLAN = "replan"
-QUERIES = "queries"
 Action = Literal["next_step", "retry", "complete"]
-
+QUERIES = "queries"
 
 # How long, and how many, is told and not demanded. Servers that hold a model to a schema end its
 # loops by it. Three queries are not forced: a small model fills up with the examples it was shown.
@@ -347,77 +105,255 @@ class Proposal:
     action: Action
     phase: str
     question: str
-    queries: tuple[str, ...] = ()
-    prompt: str = PLAN
-    """What it was told: examples in it are no proposals."""
+    queries: tuple[str, ...]
+    prompt: str
+    """The prompt that the model was given: examples in it are no proposals."""
 
 
-@dataclass(frozen=True, slots=True)
-class Aim:
-    """What is asked for as a whole, without the choices."""
-
-    question: str
-    issues: Sequence[str] = ()
-    """Neutral matters that may bear on it."""
-
-    def holes(self, context: Context) -> dict[str, str]:
-        listed = "; ".join(map(_flat, self.issues))
-        return {
-            "field": field_of(context),
-            "question": _flat(self.question),
-            "issues": f"\nMay matter: {listed}" if listed else "",
-        }
-
-
-async def first_proposed(context: Context, aim: Aim) -> Proposal:
-    """Raises ModelError or BudgetExceeded, as the two below do."""
-    form: type[Planned] = PlannedSearch if is_merged(context) else Planned
-    prompt = load("plan_search" if is_merged(context) else PLAN)
-    reply = await context.models.ask(
-        prompt.role,
-        prompt.render(**aim.holes(context)),
-        form,
-        node=PLAN,
-        max_tokens=prompt.max_tokens,
-    )
-    said = reply.value or Planned()
-    return Proposal("next_step", said.phase, said.question, _queries(said), prompt.name)
-
-
-async def next_proposed(context: Context, aim: Aim, steps: Sequence[str]) -> Proposal:
-    """`steps` tell what was looked into so far, and what came of it."""
-    form: type[Replanned] = ReplannedSearch if is_merged(context) else Replanned
-    prompt = load("replan_search" if is_merged(context) else REPLAN)
-    told = evidence_marks(context.run).wrap(steps)
-    reply = await context.models.ask(
-        prompt.role,
-        prompt.render(**aim.holes(context), evidence=told),
-        form,
-        node=REPLAN,
-        max_tokens=prompt.max_tokens,
-    )
-    said = reply.value or Replanned(action="complete")
-    return Proposal(said.action, said.phase, said.question, _queries(said), prompt.name)
+async def proposed(context: Context, question: str, steps: Sequence[str] | None = None) -> Proposal:
+    """The first step, or the next one after `steps`, which tell what was looked into and what came
+    of it. Raises ModelError or BudgetExceeded."""
+    node, merged = "plan" if steps is None else "replan", is_merged(context)
+    prompt = load(f"{node}_search" if merged else node)
+    holes = {"field": _field_of(context), "question": " ".join(question.split())}
+    said: Planned | Replanned
+    if steps is None:
+        form: type[Planned] = PlannedSearch if merged else Planned
+        messages = prompt.render(**holes)
+        first = await context.models.ask(
+            prompt.role, messages, form, node=node, max_tokens=prompt.max_tokens
+        )
+        said = first.value or Planned()
+    else:
+        again: type[Replanned] = ReplannedSearch if merged else Replanned
+        messages = prompt.render(**holes, evidence=evidence_marks(context.run).wrap(steps))
+        reply = await context.models.ask(
+            prompt.role, messages, again, node=node, max_tokens=prompt.max_tokens
+        )
+        said = reply.value or Replanned(action="complete")
+    action = said.action if isinstance(said, Replanned) else "next_step"
+    queries = tuple(getattr(said, "queries", ()))
+    return Proposal(action, said.phase, said.question, queries, prompt.name)
 
 
 def is_merged(context: Context) -> bool:
     """Whether the call that plans a step words its searches too."""
-    return not context.settings.research.as_published
+    return context.settings.research.calls == "merged"
 
 
-def field_of(context: Context) -> str:
+def _field_of(context: Context) -> str:
     """What the profile says about the words of its field."""
-    vocabulary = _flat(context.settings.research.vocabulary)
+    vocabulary = " ".join(context.settings.research.vocabulary.split())
     return f"Field: {vocabulary}\n" if vocabulary else ""
 
 
-def _queries(said: Planned | Replanned) -> tuple[str, ...]:
-    return tuple(getattr(said, "queries", ()))
+# Whether a question that a model proposes may become a step.
+
+Reason = Literal[
+    "no reply", "empty", "too long", "marks", "example", "leans", "off the subject", "repeat"
+]
+"""`example`: it is copied from the prompt; `leans`: it cannot be understood by itself."""
+
+UNNAMED = "Research"
+"""Phase of a step whose model gave none."""
+MOST_WORDS_OF_QUESTION: Final = 45
+MOST_WORDS_OF_PHASE: Final = 6
+LONGEST_PHASE: Final = 60
+"""Characters of a heading."""
+_UNFINISHED: Final = frozenset(STOP_WORDS["english"])
+_MARKUP = re.compile(r"https?://|```|[{}<>|]")
+_LABEL = re.compile(r"\A[\s*_#>-]*(?:question|q|step \d+)\s*[:.]\s*", re.IGNORECASE)
+_QUOTES: Final = "\"'“”‘’`*_ "  # noqa: RUF001
+_POINTS_BACK = re.compile(
+    r"\bsteps?\s+(?:\d+|one|two|three|four)\b"
+    r"|\b(?:previous|preceding|prior|earlier|above|aforementioned|said|former|latter|first|last)\s+"
+    r"(?:steps?|questions?|answers?|findings?|results?|passages?|scenario|fact pattern)\b"
+    r"|\b(?:mentioned|described|given|found|stated|listed|as)\s+(?:above|before|earlier)\b"
+    r"|\bthe\s+(?:above|foregoing|previous|preceding|latter|former)\b"
+    r"|\b(?:option|choice|answer|alternative)s?\s+\(?(?-i:[A-J])\b"
+    r"|\b(?:which|any|one|each|all)\s+of\s+(?:the\s+)?(?:following|these|those|options|choices)\b"
+    r"|\b(?:in|under|on)\s+(?:this|that|these|those)\s+"
+    r"(?:case|situation|scenario|facts?|circumstances?|question|context)\b",
+    re.IGNORECASE,
+)
+_POINTING = re.compile(
+    r"\b(?:it|its|itself|he|him|his|she|her|hers|they|them|their|theirs|this|that|these|those|"
+    r"such|one|ones)\b",
+    re.IGNORECASE,
+)
+# "When is it lawful to", "how long does it take": it stands for what comes after it.
+_EMPTY_IT = re.compile(
+    r"\b(?:is|was|be|would|will|can|could|may)\s+it\s+(?:be\s+)?(?:\w+ly\s+)?\w+(?<!ed)\s+"
+    r"(?:to|that|for|if|when|whether)\b|\b(?:does|did)\s+it\s+(?:take|mean|matter|follow)\b",
+    re.IGNORECASE,
+)
+_MODAL: Final = frozenset(terms("must may might shall ought need dare"))
+_PLURAL_OF_ALL = re.compile(r"\b(?:those|one|ones)\s+(?:who|that|whose|which)\b", re.IGNORECASE)
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """A question that may be asked, or why not."""
 
+    question: str | None
+    reason: Reason | None = None
+    repeats: int | None = None
+    """The step that asks the same; of a question that may be asked, the failed one."""
+    warnings: tuple[dict[str, Any], ...] = ()
+
+
+def tidy(said: str) -> str:
+    """The first question of what a model said, without what stands around it."""
+    text = _LABEL.sub("", " ".join(said.split()), count=1).strip(_QUOTES)
+    first, mark, _ = text.partition("?")
+    asked = (first if mark else text.rstrip(" .:;,")).strip(_QUOTES)
+    return f"{asked[:1].upper()}{asked[1:]}?" if asked else ""
+
+
+def tidy_phase(said: str) -> str:
+    """A few words that can stand as a heading."""
+    text = re.split(r"[,:;.?!\n]", said.strip(_QUOTES), maxsplit=1)[0].strip(_QUOTES)
+    words = text.split()[:MOST_WORDS_OF_PHASE]
+    while len(words) > 1 and words[-1].casefold() in _UNFINISHED:
+        words.pop()
+    phase = " ".join(words)
+    if not phase or _MARKUP.search(text) or not text.replace(" ", "").isprintable():
+        return UNNAMED
+    return f"{phase[:1].upper()}{phase[1:]}" if len(phase) <= LONGEST_PHASE else UNNAMED
+
+
+async def checked(
+    context: Context, proposal: Proposal, *, asked: str, known: str, earlier: Sequence[StepData]
+) -> Checked:
+    """`asked` is the whole question, `known` what else the model was told."""
+    question, language = tidy(proposal.question), context.settings.library.language
+    if wrong := _fault_of_form(question, asked, proposal.prompt):
+        return Checked(None, wrong)
+    warnings: tuple[dict[str, Any], ...] = ()
+    others = [asked, *(step["question"] for step in earlier)]
+    try:
+        near = await likeness(context, question, others)
+    except Exception as error:  # noqa: BLE001 - whatever an embedder does, the research goes on
+        near = [0.0] * len(others)
+        warnings = (trouble("plan", error, "questions were compared by their words alone"),)
+    held = Stems(content(f"{asked} {known}", language))
+    if near[0] < LEAST_LIKE and not any(stem in held for stem in content(question, language)):
+        return Checked(None, "off the subject", warnings=warnings)
+    same = [
+        step
+        for step, like in zip(earlier, near[1:], strict=True)
+        if asks_the_same(question, step["question"], like, language)
+    ]
+    # Only a step that failed may be tried again, and only in other words.
+    words = normalised(question, language)
+    for step in same:
+        if step["status"] != "failed" or words == normalised(step["question"], language):
+            return Checked(None, "repeat", same[0]["id"], warnings)
+    return Checked(question, None, same[-1]["id"] if same else None, warnings)
+
+
+def _fault_of_form(question: str, asked: str, prompt: str) -> Reason | None:
+    if not word_count(question):
+        return "empty"
+    if word_count(question) > max(MOST_WORDS_OF_QUESTION, word_count(asked)):
+        return "too long"
+    if CONTROL_MARK.search(question) or EVIDENCE_MARK.search(question) or _MARKUP.search(question):
+        return "marks"
+    if is_example(question, prompt) and tidy(asked) != question:
+        return "example"
+    return "leans" if leans(question) else None
+
+
+def is_example(text: str, prompt: str) -> bool:
+    """Whether it stands in the prompt itself: small models copy what they were shown."""
+    plain = " ".join(text.split()).rstrip(" ?.").casefold()
+    return bool(plain) and plain in " ".join(load(prompt).own_words.split()).casefold()
+
+
+def leans(question: str) -> bool:
+    """Whether it needs another question, a step or the choices to be understood."""
+    if _POINTS_BACK.search(question):
+        return True
+    plain = _PLURAL_OF_ALL.sub(" ", _EMPTY_IT.sub(" ", question))
+    pointing = _POINTING.search(plain)
+    before = terms(plain[: pointing.start()]) if pointing else []
+    return pointing is not None and not any(
+        is_telling(stem) and stem not in _MODAL for stem in before
+    )
+
+
+# How unlike two wordings are, and how near: an alternative query must be both.
+
+MOST_SHARED: Final = 0.5
+"""Of the words of the shorter wording; more of them, and an alternative repeats."""
+LEAST_LIKE: Final = 0.25
+"""Likeness to the primary query below which an alternative is about something else."""
+SAME_LIKE: Final = 0.8
+SAME_SHARED: Final = 0.6
+"""Likeness, and share of all their words, from which two questions ask the same."""
+Fault = Literal["repeat", "drift"]
+
+_UNRELATED: Final = (
+    "The baker sells rye bread and cakes from six in the morning.",
+    "Clean the filter of the washing machine once a month.",
+    "The orchestra played a symphony by Brahms in the second half.",
+    "Wolves hunt in packs and raise their young together.",
+    "A comet is a lump of ice and dust that circles the sun.",
+    "Mix the paint with water until it runs off the brush.",
+    "Our team lost the final by three points after extra time.",
+    "Install the printer driver and start the computer again.",
+)
+_ASKING = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", re.IGNORECASE)
+_KIND: Final = {"whom": "who", "whose": "who", "which": "what"}
+
+
+async def likeness(context: Context, text: str, others: Sequence[str]) -> list[float]:
+    """How near in meaning each of the others is to the text, on a scale where unrelated texts have
+    0; raises whatever an embedder raises."""
+    if not others:
+        return []
+    pairs = [(text, other) for other in (*_UNRELATED, *others)]
+    cosines = await asyncio.to_thread(context.shelf.similarity, pairs)
+    unrelated = fmean(cosines[: len(_UNRELATED)])
+    return [
+        (cosine - unrelated) / (1 - unrelated) if unrelated < 1 else math.nan
+        for cosine in cosines[len(_UNRELATED) :]
+    ]
+
+
+def fault_of(
+    query: str, chosen: Sequence[str], like: float, *, question: str, language: str
+) -> Fault | None:
+    """What is wrong with an alternative to the queries that were chosen before it: it shares too
+    many telling words with one of them, or it is too unlike the first. Names of the question do
+    not count; a query without other telling words shares all. `like` is nan where nobody knows."""
+    named = Stems(stem for name in subject(question, language).names for stem in name.stems)
+    mine = {stem for stem in content(query, language) if stem not in named}
+    for one in chosen:
+        theirs = {stem for stem in content(one, language) if stem not in named}
+        fewer, more = sorted((mine, theirs), key=len)
+        kindred = Stems(more)
+        if not fewer or sum(stem in kindred for stem in fewer) / len(fewer) > MOST_SHARED:
+            return "repeat"
+    return "drift" if like < LEAST_LIKE else None
+
+
+def asks_the_same(one: str, other: str, like: float, language: str) -> bool:
+    """Whether two questions differ in no more than their wording. They do where they ask for
+    another kind of thing or of another number: why and when, in 1904 and in 1953."""
+    kinds = [
+        (found[0].casefold() if (found := _ASKING.search(text)) else "") for text in (one, other)
+    ]
+    if len({_KIND.get(kind, kind) for kind in kinds}) > 1 or numbers(one) != numbers(other):
+        return False
+    if normalised(one, language) == normalised(other, language):
+        return True
+    mine, theirs = content(one, language), content(other, language)
+    alike = sum(stem in Stems(theirs) for stem in mine) / max(1, len(mine | theirs))
+    return like >= SAME_LIKE and alike >= SAME_SHARED
+
+
+# The queries of a step.
 
 ALTERNATIVES: Final = 2
 MOST_WORDS_OF_QUERY: Final = 30
@@ -447,15 +383,6 @@ class Worded:
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
 
-@dataclass(slots=True)
-class _Sieve:
-    """Alternatives that passed, and what became of the others."""
-
-    chosen: list[str]
-    faults: dict[Fault, int] = field(default_factory=lambda: {"repeat": 0, "drift": 0})
-    warnings: list[dict[str, Any]] = field(default_factory=list)
-
-
 async def queries_for(
     context: Context, question: str, step: StepData, *, allowed: Filter | None = None
 ) -> Worded:
@@ -466,11 +393,12 @@ async def queries_for(
     given: list[str] = []
     warnings: list[dict[str, Any]] = []
     if context.models.serves("rewrite"):
+        prompt = load(QUERIES)
+        asked = " ".join(step["question"].split())
         try:
-            prompt = load(QUERIES)
             reply = await context.models.ask(
                 prompt.role,
-                prompt.render(field=field_of(context), question=_flat(step["question"])),
+                prompt.render(field=_field_of(context), question=asked),
                 Queries,
                 node=QUERIES,
                 max_tokens=prompt.max_tokens,
@@ -491,26 +419,50 @@ async def validated(
     allowed: Filter | None = None,
     prompt: str = QUERIES,
 ) -> Worded:
-    """What may be searched for of the queries that a model gave for a step's `question`.
-
-    Names and numbers may come from `known`. `prompt` is the one that the model was told.
-    """
+    """What may be searched for of the queries that a model gave for a step's `question`, filled up
+    by code. Names and numbers may come from `known`. `prompt` is the one the model was given."""
+    language = context.settings.library.language
     told = f"{known} {context.settings.research.vocabulary}"
-    verdict = _primary(context, question, given, told, prompt)
-    sieve = _Sieve([verdict.query or without_filler(question)])
-    if context.settings.research.enable_multi_query:
-        rich = given[:1] if verdict.reason == "new words" else ()
-        await _sift(context, question, rich, given[1:], sieve, told=told, prompt=prompt)
-    by_model = len(sieve.chosen) - (not verdict.is_accepted)
-    await _fill_up(context, question, sieve, allowed)
-    numbers: dict[str, Scalar] = {
-        "wordings": len(sieve.chosen),
+    verdict = _primary(given, question, told, language, prompt)
+    chosen = [verdict.query or without_filler(question)]
+    faults: dict[Fault, int] = {"repeat": 0, "drift": 0}
+    warnings: list[dict[str, Any]] = []
+    wanted = ALTERNATIVES if context.settings.research.enable_multi_query else 0
+    # A primary query of too many new words is just what an alternative is for, though it shares
+    # what the question is about.
+    rich = given[:1] if verdict.reason == "new words" else ()
+    about = f"{question} {chosen[0]}"
+    texts = [
+        bare(one)
+        for one in (*rich, *given[1:])
+        if wanted and _is_sound(one, about, told, language, prompt)
+    ]
+    try:
+        likes = await likeness(context, chosen[0], texts)
+    except Exception as error:  # noqa: BLE001 - whatever an embedder does, the search goes on
+        consequence = "alternative queries were judged by their words alone"
+        warnings.append(trouble(QUERIES, error, consequence))
+        likes = [math.nan] * len(texts)
+    for text, like in zip(texts, likes, strict=True):
+        before = () if text in map(bare, rich) else chosen
+        wrong = fault_of(text, before, like, question=question, language=language)
+        if wrong:
+            faults[wrong] += 1
+        elif len(chosen) <= wanted:
+            chosen.append(text)
+    by_model = len(chosen) - (not verdict.is_accepted)
+    if (missing := 1 + wanted - len(chosen)) > 0:
+        passages = await _found(context, chosen[0], allowed, warnings)
+        plain = without_filler(question)
+        chosen += expansions(plain, passages, chosen, most=missing, language=language)
+    told_numbers: dict[str, Scalar] = {
+        "wordings": len(chosen),
         "by_model": by_model,
         "primary_refused": verdict.reason if given else None,
-        "repeats": sieve.faults["repeat"],
-        "drifters": sieve.faults["drift"],
+        "repeats": faults["repeat"],
+        "drifters": faults["drift"],
     }
-    return Worded(sieve.chosen, numbers, sieve.warnings)
+    return Worded(chosen, told_numbers, warnings)
 
 
 def without_filler(question: str) -> str:
@@ -521,95 +473,41 @@ def without_filler(question: str) -> str:
 
 
 def _primary(
-    context: Context, question: str, given: Sequence[str], known: str, prompt: str
+    given: Sequence[str], question: str, known: str, language: str, prompt: str
 ) -> Verdict:
     if not given:
         return Verdict(None, "empty")
     if is_example(given[0], prompt):
         return Verdict(None, "drift", word_count(given[0]))
-    language = context.settings.library.language
     verdict = accepted(given[0], question, (), known=known, language=language)
-    if verdict.query and _says_less(verdict.query, question, language):
+    held = Stems(content(question, language))
+    # The question with words left out: then the question says it better.
+    if verdict.query and (
+        leans(verdict.query) or all(stem in held for stem in content(verdict.query, language))
+    ):
         return Verdict(None, "repeat", verdict.words, verdict.kept)
     return verdict
 
 
-def _says_less(query: str, question: str, language: str) -> bool:
-    """Whether it is the question with words left out: then the question says it better."""
-    held = Stems(content(question, language))
-    return leans(query) or all(stem in held for stem in content(query, language))
-
-
-async def _sift(
-    context: Context,
-    question: str,
-    rich: Sequence[str],
-    given: Sequence[str],
-    sieve: _Sieve,
-    *,
-    told: str,
-    prompt: str,
-) -> None:
-    """Takes alternatives over that pass. `rich` has most words of its own, too many for a primary
-    query and just what an alternative is for, though it shares what the question is about."""
-    language = context.settings.library.language
-    primary = sieve.chosen[0]
-    texts = [
-        text
-        for one in (*rich, *given)
-        if (text := _sound(one, f"{question} {primary}", told, language, prompt))
-    ]
-    for text, like in zip(texts, await _likeness(context, primary, texts, sieve), strict=True):
-        before = () if text in map(bare, rich) else sieve.chosen
-        wrong = fault_of(text, before, like, question=question, language=language)
-        if wrong:
-            sieve.faults[wrong] += 1
-        elif len(sieve.chosen) <= ALTERNATIVES:
-            sieve.chosen.append(text)
-
-
-def _sound(said: str, question: str, known: str, language: str, prompt: str) -> str | None:
-    """The query, unless it is none: too long, marked, an order, a statement, an example."""
+def _is_sound(said: str, question: str, known: str, language: str, prompt: str) -> bool:
+    """Whether it is a query at all: not too long, marked, an order, a statement, an example."""
     text = bare(said)
     if word_count(text) > MOST_WORDS_OF_QUERY or is_example(text, prompt):
-        return None
+        return False
     verdict = accepted(said, question, (), known=known, language=language)
-    return text if verdict.is_accepted or verdict.reason in _OF_NO_MATTER else None
+    return bool(text) and (verdict.is_accepted or verdict.reason in _OF_NO_MATTER)
 
 
-async def _likeness(
-    context: Context, primary: str, texts: Sequence[str], sieve: _Sieve
-) -> list[float]:
-    try:
-        return await likeness(context, primary, texts)
-    except Exception as error:  # noqa: BLE001 - whatever an embedder does, the search goes on
-        consequence = "alternative queries were judged by their words alone"
-        sieve.warnings.append(trouble(QUERIES, error, consequence))
-        return [math.nan] * len(texts)
-
-
-async def _fill_up(context: Context, question: str, sieve: _Sieve, allowed: Filter | None) -> None:
-    """By code, up to as many as are searched for."""
-    wanted = ALTERNATIVES if context.settings.research.enable_multi_query else 0
-    missing = 1 + wanted - len(sieve.chosen)
-    if missing <= 0:
-        return
-    passages = await _found(context, sieve, allowed)
-    language = context.settings.library.language
-    sieve.chosen += expansions(
-        without_filler(question), passages, sieve.chosen, most=missing, language=language
-    )
-
-
-async def _found(context: Context, sieve: _Sieve, allowed: Filter | None) -> list[Passage]:
+async def _found(
+    context: Context, query: str, allowed: Filter | None, warnings: list[dict[str, Any]]
+) -> list[Passage]:
     if allowed is None:
         return []
-    settings = context.settings
-    options = search_options(settings.search, k=settings.answer.k)
+    options = search_options(context.settings.search, k=context.settings.answer.k)
     try:
-        hits = await asyncio.to_thread(context.shelf.find, sieve.chosen[0], options, allowed)
+        hits = await asyncio.to_thread(context.shelf.find, query, options, allowed)
     except Exception as error:  # noqa: BLE001 - the search that follows will tell
         consequence = "alternative queries were made of the question's words alone"
-        sieve.warnings.append(trouble(QUERIES, error, consequence))
+        warnings.append(trouble(QUERIES, error, consequence))
         return []
     return [hit.passage for hit in hits[:_DEPTH]]

@@ -76,7 +76,7 @@ class ResearchSettings(Section):
         True, "Remember research, and use it where the question is the same."
     )
     enable_recall: bool = setting(
-        True, "Look for earlier research; off = ask afresh, and remember that."
+        True, "Look for earlier research; off = always research, and remember that."
     )
     memory_similarity: float = setting(
         0.92, "How alike two questions must be to be the same.", ge=0, le=1
