@@ -39,7 +39,7 @@ SHAPING = (
     "research.enable_choosing",
 )
 """Flags that change the graph; the others change what a node does."""
-SEES_CHOICES = {"screen", "recall", "classify", "choose", "remember", "finish"}
+SEES_CHOICES = {"screen", "classify", "choose", "finish"}
 
 
 def with_flags(values: dict[str, bool], **limits: int) -> Settings:

@@ -44,7 +44,9 @@ def thorough() -> Settings:
         research={
             "enable_screen_model": True,
             "classifier": "llm",
-            "as_published": True,
+            "calls": "separate",
+            "enable_synthesis_of_failed": True,
+            "enable_escalation": False,
             "enable_stagnation": False,
             "max_steps": 10,
         },
@@ -131,7 +133,7 @@ def test_the_stream_of_tokens_holds_findings_and_nothing_else(
 
 
 def test_nothing_of_failed_steps_is_streamed() -> None:
-    settings = settings_of(runs={"keep": 0}, research={"as_published": True})
+    settings = settings_of(runs={"keep": 0}, research={"enable_synthesis_of_failed": True})
     model = Clerk(synthesise=_first_sentence)
     events = watched(settings, MISLED, model)
     assert "synthesise" in model.asked

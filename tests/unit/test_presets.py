@@ -55,7 +55,7 @@ _SHAPE: dict[str, dict[str, Any]] = {
 }
 
 _PROFILES: dict[str, dict[str, Any]] = {
-    "general": {"research.evaluator": "calibrated", "research.as_published": False},
+    "general": {"research.evaluator": "calibrated", "research.calls": "merged"},
     "law": {
         "research.structure": ("Rule", "Elements", "Exceptions and defences", "Application"),
         "research.memory_similarity": 0.95,
@@ -63,7 +63,10 @@ _PROFILES: dict[str, dict[str, Any]] = {
     "seed-001": {
         "models.servers.classify": "llm",
         "research.evaluator": "cosine",
-        "research.as_published": True,
+        "research.calls": "separate",
+        "research.rerank_against": "query",
+        "research.enable_synthesis_of_failed": True,
+        "research.enable_escalation": False,
         "answer.enable_grounded_check": False,
         "research.enable_screen": False,
         "answer.enable_quarantine": False,

@@ -18,7 +18,6 @@ from secondlook.errors import BudgetExceeded, SecondlookError
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.research import Scale, standing
 from secondlook.nodes.state import (
-    Choices,
     Chosen,
     Draft,
     DraftData,
@@ -205,7 +204,7 @@ _CUT_SHORT = frozenset({BudgetExceeded.__name__, "ModelTimeout", "ModelUnavailab
 """Troubles after which a research is not what it would have been."""
 
 
-class ToRemember(Researched, Choices, Draft, Recall, Chosen, Screened, Trace):
+class ToRemember(Researched, Draft, Recall, Chosen, Screened, Trace):
     """A finished research, and what is known against it."""
 
 
