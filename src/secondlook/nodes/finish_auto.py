@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -13,9 +13,9 @@ from secondlook.nodes.finish import WHY, Finished, finished, grounded, marked, o
 from secondlook.nodes.state import Calls, Question, Trace
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
-    from secondlook.answer import Claim, EvidenceKind, Research, Status, StopReason
+    from secondlook.answer import Claim, Status, StopReason
     from secondlook.nodes.state import CallData
 
 
@@ -48,17 +48,13 @@ def put_together(
         return first
     second = more[0]
     if second.claims:
-        attempts = first.attempts + second.attempts
-        return second.model_copy(update={"attempts": attempts})
-    return first if calls[0]["kind"] == calls[1]["kind"] else _neither(calls, first, second)
-
-
-def _neither(calls: Sequence[CallData], first: Answer, second: Answer) -> Answer:
-    """The first try's own words, and that another kind of evidence was looked at too."""
-    tried = "tables" if calls[1]["kind"] == "tables" else "documents"
+        return second.model_copy(update={"attempts": first.attempts + second.attempts})
+    if calls[0]["kind"] == calls[1]["kind"]:
+        return first
+    # The first try's own words, and that another kind of evidence was looked at too.
     return first.model_copy(
         update={
-            "text": f"{first.text}\n\nThe {tried} were tried too. {second.text}",
+            "text": f"{first.text}\n\nThe {calls[1]['kind']} were tried too. {second.text}",
             "analysis": first.analysis or second.analysis,
             "passages": first.passages or second.passages,
             "queries": tuple(dict.fromkeys([*first.queries, *second.queries])),
@@ -72,7 +68,6 @@ def _neither(calls: Sequence[CallData], first: Answer, second: Answer) -> Answer
 # evidence. Numbers are set anew by code.
 
 _MARK = re.compile(r"\[(\d{1,6})\]")
-_WHERE: Final[dict[EvidenceKind, str]] = {"documents": "the documents", "tables": "the tables"}
 
 
 def together(
@@ -82,26 +77,50 @@ def together(
     such; a part that was refused refuses all of it."""
     if (refused := next((one for one in answers if one.status == "refused"), None)) is not None:
         return refused.model_copy(update={"workflow": workflow, "asked": question})
-    placed = _placed(answers)
-    parts = _parts(calls, placed)
+    placed: list[Answer] = []
+    parts: list[AnswerPart] = []
+    citations = claimed = 0
+    for call, one in zip(calls, answers, strict=True):
+        moved = shifted(one, citations=citations, claims=claimed)
+        placed.append(moved)
+        parts.append(
+            AnswerPart(
+                question=call["question"],
+                short=one.short,
+                citations=tuple(cited.number for cited in moved.citations),
+                kind=call["kind"],
+                claims=tuple(range(claimed + 1, claimed + 1 + len(one.claims))),
+                status=one.status,
+                stop_reason=one.stop_reason,
+            )
+        )
+        citations, claimed = citations + len(one.citations), claimed + len(one.claims)
+    told = [(part, one) for part, one in zip(parts, placed, strict=True) if one.claims]
+    lacking = [unanswered(part) for part in parts if not part.claims]
+    text = [f"{part.question} {one.text}" for part, one in zip(parts, placed, strict=True)]
+    if told:
+        text = [*(one.text for _, one in told), *lacking]
     claims = tuple(claim for one in placed for claim in one.claims)
+    shorts = [one.short for one in placed]
     analysed = next((one for one in placed if one.analysis is not None), None)
-    first = _leading(calls, placed)
+    # The method of the whole is that of the documents, where they say something.
+    from_documents = (one for part, one in told if part.kind == "documents")
+    leading = next(from_documents, told[0][1] if told else placed[0])
     status, stop = _end(placed)
-    return first.model_copy(
+    return leading.model_copy(
         update={
             "workflow": workflow,
             "asked": question,
-            "text": _text(parts, placed),
-            "short": _short(placed),
+            "text": "\n\n".join(text),
+            "short": "; ".join(filter(None, shorts)) if all(shorts) else None,
             "status": status,
             "stop_reason": stop,
             "model": next((one.model for one in placed if one.model), None),
             "claims": claims,
             "citations": tuple(cited for one in placed for cited in one.citations),
-            "confidence": _lower(calls, placed),
+            "confidence": _lower(told),
             "grounded": grounded(claims),
-            "parts": parts,
+            "parts": tuple(parts),
             "asks_back": next((one.asks_back for one in placed if one.asks_back), None),
             "research": next((one.research for one in placed if one.research), None),
             "analysis": analysed.analysis if analysed else None,
@@ -116,107 +135,47 @@ def together(
     )
 
 
-def _leading(calls: Sequence[CallData], answers: Sequence[Answer]) -> Answer:
-    """Whose method the whole is told by: the documents', where they say something."""
-    said = [(call, one) for call, one in zip(calls, answers, strict=True) if one.claims]
-    cited = (one for call, one in said if call["kind"] == "documents")
-    return next(cited, said[0][1] if said else answers[0])
-
-
-def _placed(answers: Sequence[Answer]) -> list[Answer]:
-    """Each numbered on from those before it."""
-    placed: list[Answer] = []
-    citations = claims = 0
-    for one in answers:
-        placed.append(shifted(one, citations=citations, claims=claims))
-        citations, claims = citations + len(one.citations), claims + len(one.claims)
-    return placed
-
-
 def shifted(answer: Answer, *, citations: int, claims: int) -> Answer:
     """The answer with other numbers, in its text too."""
     moved = tuple(_claim(claim, citations) for claim in answer.claims)
-    return answer.model_copy(
-        update={
-            "text": _renumbered(answer, moved, citations),
-            "claims": moved,
-            "citations": tuple(
-                cited.model_copy(update={"number": cited.number + citations})
-                for cited in answer.citations
-            ),
-            "research": _research(answer.research, claims),
-        }
-    )
+    cited = [one.model_copy(update={"number": one.number + citations}) for one in answer.citations]
+    research = answer.research
+    if research is not None:
+        steps = [
+            one.model_copy(update={"claims": tuple(number + claims for number in one.claims)})
+            for one in research.steps
+        ]
+        research = research.model_copy(update={"steps": tuple(steps)})
+    text = _renumbered(answer, moved, citations)
+    update = {"text": text, "claims": moved, "citations": tuple(cited), "research": research}
+    return answer.model_copy(update=update)
 
 
 def _claim(claim: Claim, by: int) -> Claim:
-    computation = claim.computation and claim.computation.model_copy(
-        update={
-            "operands": tuple(
-                one.model_copy(update={"citation": one.citation + by})
-                for one in claim.computation.operands
-            )
-        }
-    )
+    computation = claim.computation
+    if computation is not None:
+        operands = [
+            one.model_copy(update={"citation": one.citation + by}) for one in computation.operands
+        ]
+        computation = computation.model_copy(update={"operands": tuple(operands)})
     numbers = tuple(number + by for number in claim.citations)
     return claim.model_copy(update={"citations": numbers, "computation": computation})
-
-
-def _research(research: Research | None, by: int) -> Research | None:
-    if research is None:
-        return None
-    steps = tuple(
-        one.model_copy(update={"claims": tuple(number + by for number in one.claims)})
-        for one in research.steps
-    )
-    return research.model_copy(update={"steps": steps})
 
 
 def _renumbered(answer: Answer, moved: Sequence[Claim], by: int) -> str:
     """Marks that follow a claim; what a document itself wrote in brackets stays."""
     text, at, made = answer.text, 0, []
+    given = {cited.number for cited in answer.citations}
     for claim, other in zip(answer.claims, moved, strict=True):
         old = marked(claim)
         found = text.find(old, at)
         if found < 0:  # a text of another form: every number that is a citation
-            return _all_renumbered(text, {cited.number for cited in answer.citations}, by)
+            return _MARK.sub(
+                lambda one: f"[{int(one[1]) + by}]" if int(one[1]) in given else one[0], text
+            )
         made += [text[at:found], marked(other)]
         at = found + len(old)
     return "".join([*made, text[at:]])
-
-
-def _all_renumbered(text: str, given: Collection[int], by: int) -> str:
-    return _MARK.sub(
-        lambda found: f"[{int(found[1]) + by}]" if int(found[1]) in given else found[0], text
-    )
-
-
-def _parts(calls: Sequence[CallData], answers: Sequence[Answer]) -> tuple[AnswerPart, ...]:
-    parts, first = [], 1
-    for call, one in zip(calls, answers, strict=True):
-        parts.append(
-            AnswerPart(
-                question=call["question"],
-                short=one.short,
-                citations=tuple(cited.number for cited in one.citations),
-                kind=call["kind"],
-                claims=tuple(range(first, first + len(one.claims))),
-                status=one.status,
-                stop_reason=one.stop_reason,
-            )
-        )
-        first += len(one.claims)
-    return tuple(parts)
-
-
-def _text(parts: Sequence[AnswerPart], answers: Sequence[Answer]) -> str:
-    told = [one.text for one in answers if one.claims]
-    if not told:
-        return "\n\n".join(
-            f"{part.question} {one.text}" for part, one in zip(parts, answers, strict=True)
-        )
-    lacking = [unanswered(part) for part, one in zip(parts, answers, strict=True) if not one.claims]
-    return "\n\n".join([*told, *lacking])
 
 
 def unanswered(part: AnswerPart) -> str:
@@ -224,12 +183,7 @@ def unanswered(part: AnswerPart) -> str:
     why = WHY.get(part.stop_reason or "error", "something went wrong")
     if part.kind == "tables" and part.status == "abstained":
         why = "it could not be computed from them"
-    return f'Not answered from {_WHERE[part.kind]}: "{part.question}" ({why}).'
-
-
-def _short(answers: Sequence[Answer]) -> str | None:
-    shorts = [one.short for one in answers]
-    return "; ".join(filter(None, shorts)) if all(shorts) else None
+    return f'Not answered from the {part.kind}: "{part.question}" ({why}).'
 
 
 def _end(answers: Sequence[Answer]) -> tuple[Status, StopReason]:
@@ -242,14 +196,11 @@ def _end(answers: Sequence[Answer]) -> tuple[Status, StopReason]:
     return ("failed", failed.stop_reason) if failed else ("abstained", stop)
 
 
-def _lower(calls: Sequence[CallData], answers: Sequence[Answer]) -> Confidence:
+def _lower(told: Sequence[tuple[AnswerPart, Answer]]) -> Confidence:
     """All of it is right only where each part is; it is no surer than the part that is least so."""
-    claimed = [(call, one) for call, one in zip(calls, answers, strict=True) if one.claims]
-    each = [one.confidence for _, one in claimed]
+    each = [one.confidence for _, one in told]
     values = [one.value for one in each if one.value is not None]
-    reasons = [
-        f"{call['kind']}: {reason}" for call, one in claimed for reason in one.confidence.reasons
-    ]
+    reasons = [f"{part.kind}: {why}" for part, one in told for why in one.confidence.reasons]
     if not values or len(values) < len(each):
         unknown = ["how sure a part is cannot be told"] if each else []
         return Confidence(reasons=(*unknown, *reasons))

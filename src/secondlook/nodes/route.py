@@ -1,10 +1,12 @@
-"""Looks at the question and at what the library holds, and decides who answers. Asks no model."""
+"""Puts a question to the workflow that suits it: looks at the question and at what the library
+holds, calls the workflow, and looks at what came back. Asks no model."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from langgraph.runtime import Runtime  # noqa: TC002
@@ -36,59 +38,66 @@ from secondlook.tables.understand.interpreter import understand
 from secondlook.tables.understand.readings import reading_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from secondlook.answer import EvidenceKind, StopReason
+    from secondlook.answer import EvidenceKind, Status, StopReason
     from secondlook.nodes.context import Titled
-    from secondlook.nodes.state import Scope
+    from secondlook.nodes.state import Query, Scope
     from secondlook.tables.resolver import AskedTable
     from secondlook.tables.table import Table
     from secondlook.tables.understand.readings import Reading
+
+ANALYST: Final = "analyst"
+SUMMARY: Final = "summary"
+CHOOSING: Final = "research"
+PLAIN: Final = "linear"
+"""The workflow that grades nothing."""
+MOST_CALLS: Final = 2
+_NOT_THERE: Final[frozenset[StopReason]] = frozenset(
+    {"no_evidence", "low_confidence", "attempts_exhausted", "no_progress", "cannot_proceed"}
+)
+"""Ends that say something about the evidence. What was unclear or ran out of time stays so."""
+_SAID: Final[dict[Status, str]] = {
+    "answered": "It gave an answer.",
+    "partial": "It gave part of an answer.",
+    "abstained": "It found no answer.",
+    "refused": "It refused.",
+    "failed": "It could not go on.",
+}
 
 
 class Considered(Calls, Trace):
     pass
 
 
+@dataclass(frozen=True, slots=True)
+class Decision:
+    calls: tuple[CallData, ...]
+    both: bool = False
+    likely: Mapping[str, float] = field(default_factory=dict)
+    """Where it was a close call: how likely tables and documents answer."""
+
+
 async def consider(state: Question, runtime: Runtime[Context]) -> Considered:
-    decision = await decided(state, runtime)
+    decision = await _decided(state, runtime)
+    first = decision.calls[0]
+    why = f"{first['why']}."
+    if decision.both:
+        why = "It needs documents and a table: each was asked for its part."
+    numbers = dict(decision.likely)
+    told = step("consider", why, numbers, calls=len(decision.calls), route=(first["workflow"], why))
+    risky = runtime.context.settings.answer.max_risk is not None and first["workflow"] == SUMMARY
     return {
         "calls": list(decision.calls),
         "answers": [],
         "both": decision.both,
-        "steps": [_told(decision)],
-        "warnings": _about_risk(runtime.context, decision),
+        "steps": [told],
+        "warnings": [summed_up_without_risk()] if risky else [],
     }
-
-
-def _told(decision: Decision) -> dict[str, Any]:
-    first = decision.calls[0]
-    numbers = {
-        name: value
-        for name, value in (
-            ("likely_documents", decision.likely_documents),
-            ("likely_tables", decision.likely_tables),
-        )
-        if value is not None
-    }
-    why = _why(decision)
-    return step("consider", why, numbers, calls=len(decision.calls), route=(first["workflow"], why))
-
-
-def _why(decision: Decision) -> str:
-    if decision.both:
-        return "It needs documents and a table: each was asked for its part."
-    return f"{decision.calls[0]['why']}."
-
-
-def _about_risk(context: Context, decision: Decision) -> list[dict[str, Any]]:
-    """A summary is no answer that is right or wrong: what was asked for does not apply to it."""
-    if context.settings.answer.max_risk is None or decision.calls[0]["workflow"] != SUMMARY:
-        return []
-    return [summed_up_without_risk()]
 
 
 def summed_up_without_risk() -> dict[str, Any]:
+    """A summary is no answer that is right or wrong: a bound on risk does not apply to it."""
     return trouble(
         "summarise",
         UsageError("max_risk is about answers to questions"),
@@ -96,7 +105,61 @@ def summed_up_without_risk() -> dict[str, Any]:
     )
 
 
-# Puts a question, or a part of it, to another workflow.
+async def _decided(state: Question, runtime: Runtime[Context]) -> Decision:
+    context, question, scope = runtime.context, state["question"], state["scope"]
+    summed: Scope | None = None
+    likely: dict[str, float] = {}
+    if parsed(question).choices:
+        workflow, why = CHOOSING, "The question has choices"
+    elif context.titles is not None and (
+        summed := await asyncio.to_thread(summary_scope, question, scope, context.titles)
+    ):
+        workflow, why = SUMMARY, "It asks for a summary"
+    elif context.desk is not None and (parts := await _parts(context, question, scope)):
+        return Decision(parts, both=True)
+    elif context.tables_given:
+        workflow, why = ANALYST, "Tables came with the question"
+    else:
+        signs = await signs_of(context, question)
+        over_tables = signs.certain
+        if signs.likely and not signs.certain:  # a close call: whoever is more likely right
+            documents, document = await _looked(runtime, question, scope)
+            likely = {"likely_documents": documents, "likely_tables": signs.likely}
+            # What a passage of a table tells, the table tells better. A document's id is the
+            # start of its SHA-256.
+            tables = () if context.desk is None else context.desk.tables()
+            over_tables = signs.likely >= documents or any(
+                document is not None and table.sha256.startswith(document) for table in tables
+            )
+        workflow, why = ANALYST, signs.why
+        if not over_tables:
+            workflow, why = from_documents(question, context.settings.auto)
+    return Decision((_call(workflow, question, summed or scope, why),), likely=likely)
+
+
+async def _parts(context: Context, question: str, scope: Scope) -> tuple[CallData, ...]:
+    """Of a question that needs a document and a table, a call for each kind in its order."""
+    for parts in (apart(question), shared_head(question)):
+        over = [(await signs_of(context, part)).named for part in parts] if len(parts) > 1 else []
+        if len(set(over)) < 2:  # noqa: PLR2004 - all of one kind
+            continue
+        calls = []
+        for tables in dict.fromkeys(over):
+            first, *rest = [part for part, of in zip(parts, over, strict=True) if of == tables]
+            asked = [first, *(f"{part[:1].lower()}{part[1:]}" for part in rest)]
+            joined = f"{', and '.join(part.rstrip('?') for part in asked)}?"
+            workflow, why = ANALYST, "this part is about a table"
+            if not tables:
+                workflow, _ = from_documents(joined, context.settings.auto)
+                why = "this part is about documents"
+            calls.append(_call(workflow, joined, scope, why))
+        return tuple(calls)
+    return ()
+
+
+def _call(workflow: str, question: str, scope: Scope, why: str) -> CallData:
+    kind: EvidenceKind = "tables" if workflow == ANALYST else "documents"
+    return CallData(workflow=workflow, question=question, scope=scope, kind=kind, why=why)
 
 
 class ToCall(Asked, Calls, Trace):
@@ -118,14 +181,22 @@ async def call(state: ToCall, runtime: Runtime[Context]) -> Returned:
         runtime.stream_writer({"token": "\n\n"})
     elif state["answers"]:
         runtime.stream_writer({"redraft": "the first try brought no answer"})
-    ended = await context.workflows[name].ainvoke(_first_state(asked), context=context)
+    first = {
+        "question": asked["question"],
+        "scope": asked["scope"],
+        "queries": [asked["question"]],
+        "found": [],
+        "steps": [],
+        "warnings": [],
+    }
+    ended = await context.workflows[name].ainvoke(first, context=context)
     answer = Answer.model_validate(ended["answer"])
     inner = [{**told, "workflow": name} for told in ended["steps"]]
-    told = step(name, _said(answer), {"status": answer.status, "sure": answer.confidence.value})
+    numbers = {"status": answer.status, "sure": answer.confidence.value}
     return {
         "answers": [*state["answers"], ended["answer"]],
         "found": ended["found"],
-        "steps": [*inner, told],
+        "steps": [*inner, step(name, _SAID[answer.status], numbers)],
         "warnings": ended["warnings"],
     }
 
@@ -135,38 +206,8 @@ def within(context: Context, workflow: str) -> Context:
     return replace(context, workflow=workflow, models=replace(context.models, workflow=workflow))
 
 
-def _first_state(asked: CallData) -> dict[str, Any]:
-    return {
-        "question": asked["question"],
-        "scope": asked["scope"],
-        "queries": [asked["question"]],
-        "found": [],
-        "steps": [],
-        "warnings": [],
-    }
-
-
-def _said(answer: Answer) -> str:
-    said = {
-        "answered": "It gave an answer.",
-        "partial": "It gave part of an answer.",
-        "abstained": "It found no answer.",
-        "refused": "It refused.",
-        "failed": "It could not go on.",
-    }
-    return said[answer.status]
-
-
 # Looks at what came back. Where one kind of evidence holds no answer and the other may, that
 # one is tried, once.
-
-MOST_CALLS: Final = 2
-PLAIN: Final = "linear"
-"""The workflow that grades nothing."""
-_NOT_THERE: Final[frozenset[StopReason]] = frozenset(
-    {"no_evidence", "low_confidence", "attempts_exhausted", "no_progress", "cannot_proceed"}
-)
-"""Ends that say something about the evidence. What was unclear or ran out of time stays so."""
 
 
 class ToLookAgain(Question, Calls):
@@ -186,198 +227,60 @@ def after_call(state: Calls) -> Literal["look_again", "finish"]:
 
 
 async def look_again(state: ToLookAgain, runtime: Runtime[Context]) -> LookedAgain:
-    if (pending := next_call(state)) is not None:
-        return _to(state, pending, "On to the other part.", "a part is left")
-    if not _worth_another(state, runtime.context):
-        return _done(state)
-    first = state["calls"][0]
-    why = "no document answers" if first["kind"] == "documents" else "no table answers"
-    if first["kind"] == "documents" and (language := await _other_language(runtime.context, state)):
-        # Whoever grades passages was not trained for it; one pass takes them as they are.
-        other: CallData | None = _call(first, PLAIN)
-        why = f"no grader here knows {language}"
-    else:
-        other = await _other(runtime.context, state, first)
-    if other is None:
-        return _done(state)
-    said = f"{why[:1].upper()}{why[1:]}, so Secondlook tried {other['workflow']}."
-    return _to({**state, "calls": [*state["calls"], other]}, other, said, why)
+    context, calls = runtime.context, state["calls"]
+    first, pending = calls[0], next_call(state)
+    said, why, way = "There is nothing else to try.", "nothing is left to try", "finish"
+    worth = len(calls) < MOST_CALLS and first["workflow"] != SUMMARY and not context.tables_given
+    if pending is not None:
+        said, why, way = "On to the other part.", "a part is left", pending["workflow"]
+    elif (
+        worth
+        and not parsed(state["question"]).choices
+        and not context.ledger.must_end("look_again")
+    ):
+        other, reason = await _other(context, state)
+        if other is not None:
+            again = _call(other, first["question"], first["scope"], "the first try found no answer")
+            calls, why, way = [*calls, again], reason, other
+            said = f"{why[:1].upper()}{why[1:]}, so Secondlook tried {other}."
+    told = step("look_again", said, route=(way, why))
+    return {"calls": calls, "steps": [told], "warnings": []}
 
 
-def _worth_another(state: ToLookAgain, context: Context) -> bool:
-    first = state["calls"][0]
-    if len(state["calls"]) >= MOST_CALLS or first["workflow"] == SUMMARY or context.tables_given:
-        return False
-    return not parsed(state["question"]).choices and not context.ledger.must_end("look_again")
-
-
-async def _other(context: Context, state: ToLookAgain, first: CallData) -> CallData | None:
-    """The call of the other kind; None where there is nothing of that kind to ask."""
-    question = state["question"]
-    if first["kind"] == "documents":
-        return (
-            _call(first, ANALYST)
-            if (await signs_of(context, question, thorough=True)).named
-            else None
-        )
-    if not context.shelf.size()[1]:
-        return None
-    return _call(first, from_documents(question, context.settings.auto)[0])
-
-
-async def _other_language(context: Context, state: ToLookAgain) -> str | None:
-    """The language of question or best passage, where the reader was not trained for it."""
+async def _other(context: Context, state: ToLookAgain) -> tuple[str | None, str]:
+    """The workflow to try after one that found no answer, and why; None where nothing is left."""
+    question, first = state["question"], state["calls"][0]
+    if first["kind"] == "tables":
+        documents = context.shelf.size()[1]
+        name = from_documents(question, context.settings.auto)[0] if documents else None
+        return name, "no table answers"
     seen = [one["id"] for one in state["answers"][-1]["passages"] if one["origin"] == "library"]
-    if state["calls"][0]["workflow"] == PLAIN or not seen:
-        return None
-    try:
-        held = await texts(context, seen[:1])
-    except Exception:  # noqa: BLE001 - the answer that is there matters more than another try
-        return None
-    languages = context.shelf.reader_languages
-    found = [foreign(state["question"], one.text, languages) for one in held.values()]
-    return next((one.language for one in found if one is not None), None)
+    if first["workflow"] != PLAIN and seen:
+        with suppress(Exception):  # the answer that is there matters more than another try
+            held = await texts(context, seen[:1])
+            languages = context.shelf.reader_languages
+            for one in held.values():
+                # Who grades passages was not trained for another language; one pass takes them
+                # as they are.
+                if (other := foreign(question, one.text, languages)) is not None:
+                    return PLAIN, f"no grader here knows {other.language}"
+    signs = await signs_of(context, question, thorough=True)
+    return (ANALYST if signs.named else None), "no document answers"
 
 
-def _call(first: CallData, workflow: str) -> CallData:
-    why = "the first try found no answer"
-    return {**first, "workflow": workflow, "kind": kind_of(workflow), "why": why}
+# What speaks for the tables, and how likely the documents answer.
 
-
-def _to(state: ToLookAgain, following: CallData, said: str, why: str) -> LookedAgain:
-    told = step("look_again", said, route=(following["workflow"], why))
-    return {"calls": state["calls"], "steps": [told], "warnings": []}
-
-
-def _done(state: ToLookAgain) -> LookedAgain:
-    told = step(
-        "look_again", "There is nothing else to try.", route=("finish", "nothing is left to try")
-    )
-    return {"calls": state["calls"], "steps": [told], "warnings": []}
-
-
-# Decides which workflows a question is put to, and says why in a sentence.
-
-ANALYST: Final = "analyst"
-SUMMARY: Final = "summary"
-CHOOSING: Final = "research"
-
-
-@dataclass(frozen=True, slots=True)
-class Decision:
-    calls: tuple[CallData, ...]
-    both: bool = False
-    likely_tables: float | None = None
-    likely_documents: float | None = None
-    """Where it was a close call: how likely each of them answers."""
-
-
-async def decided(state: Question, runtime: Runtime[Context]) -> Decision:
-    context, question, scope = runtime.context, state["question"], state["scope"]
-    if parsed(question).choices:
-        return _one(CHOOSING, question, scope, "The question has choices")
-    if (summed := await _summed(context, question, scope)) is not None:
-        return _one(SUMMARY, question, summed, "It asks for a summary")
-    if context.desk is not None:
-        parts = await _of_both_kinds(runtime, question, scope)
-        if parts is not None:
-            return parts
-    if context.tables_given:
-        return _one(ANALYST, question, scope, "Tables came with the question")
-    return await _decided_as_a_whole(runtime, question, scope)
-
-
-async def _summed(context: Context, question: str, scope: Scope) -> Scope | None:
-    if context.titles is None:
-        return None
-    return await asyncio.to_thread(summary_scope, question, scope, context.titles)
-
-
-async def _decided_as_a_whole(runtime: Runtime[Context], question: str, scope: Scope) -> Decision:
-    signs = await signs_of(runtime.context, question)
-    if signs.certain:
-        return _one(ANALYST, question, scope, signs.why)
-    if not signs.likely:
-        return _from_documents(runtime.context, question, scope)
-    # A close call: whoever is more likely right.
-    context = runtime.context
-    look = await looked(runtime, question, scope)
-    if signs.likely >= look.likely or _is_of_a_table(context, look.document):
-        chosen = _one(ANALYST, question, scope, signs.why)
-    else:
-        chosen = _from_documents(context, question, scope)
-    return Decision(chosen.calls, likely_tables=signs.likely, likely_documents=look.likely)
-
-
-def _is_of_a_table(context: Context, document: str | None) -> bool:
-    """What a passage of such a document tells, its table tells better. A document's id is the
-    start of its SHA-256."""
-    tables = () if context.desk is None else context.desk.tables()
-    return document is not None and any(table.sha256.startswith(document) for table in tables)
-
-
-async def _of_both_kinds(runtime: Runtime[Context], question: str, scope: Scope) -> Decision | None:
-    """The parts of a question that needs a document and a table; None where it does not."""
-    context = runtime.context
-    for parts in (apart(question), shared_head(question)):
-        if len(parts) == 1:
-            continue
-        over = [(await signs_of(context, part)).named for part in parts]
-        if any(over) and not all(over):
-            return Decision(_by_kind(context, parts, over, scope), both=True)
-    return None
-
-
-def _by_kind(
-    context: Context, parts: Sequence[str], over: Sequence[bool], scope: Scope
-) -> tuple[CallData, ...]:
-    """One call for each kind, in the order of the question."""
-    calls = []
-    for tables in dict.fromkeys(over):
-        question = _joined(
-            [part for part, is_table in zip(parts, over, strict=True) if is_table == tables]
-        )
-        if tables:
-            calls.append(_deciding_call(ANALYST, question, scope, "this part is about a table"))
-        else:
-            name, _ = from_documents(question, context.settings.auto)
-            calls.append(_deciding_call(name, question, scope, "this part is about documents"))
-    return tuple(calls)
-
-
-def _joined(parts: Sequence[str]) -> str:
-    first, *rest = parts
-    asked = [first.rstrip("?"), *(f"{part[:1].lower()}{part[1:]}".rstrip("?") for part in rest)]
-    return f"{', and '.join(asked)}?"
-
-
-def _from_documents(context: Context, question: str, scope: Scope) -> Decision:
-    name, why = from_documents(question, context.settings.auto)
-    return _one(name, question, scope, why)
-
-
-def _one(workflow: str, question: str, scope: Scope, why: str) -> Decision:
-    return Decision((_deciding_call(workflow, question, scope, why),))
-
-
-def _deciding_call(workflow: str, question: str, scope: Scope, why: str) -> CallData:
-    return CallData(
-        workflow=workflow, question=question, scope=scope, kind=kind_of(workflow), why=why
-    )
-
-
-def kind_of(workflow: str) -> EvidenceKind:
-    """What the answers of a workflow rest on."""
-    return "tables" if workflow == ANALYST else "documents"
-
-
-# What speaks for the tables: data only.
+_SHORTEST = 3
+"""Letters of a word that can name a column by itself."""
+SURE_DOUBT = 0.05
+"""A reading that leaves out less of the question needs no second opinion."""
+BY_CODE = 0.5
+"""How likely code of a model is right about a question that our own grammar does not read: the
+half that nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    """What speaks for the tables."""
-
     likely: float = 0.0
     """How likely the tables give the right answer; 0 where they give none."""
     certain: bool = False
@@ -388,53 +291,38 @@ class Signs:
 
 
 async def signs_of(context: Context, question: str, *, thorough: bool = False) -> Signs:
-    """Where there are no tables nothing speaks for them, and no grammar need be loaded."""
+    """`thorough` also reads a question that shares no word with any table: what it names may stand
+    in the cells."""
     if context.desk is None or not context.desk.tables():
         return Signs()
-
-    # `thorough` also reads a question that shares no word with any table: what it names may
-    # stand in the cells.
     tables = tables_of(context)
     if asks_for_concept(question) and entry_for(term_of(question)) is not None:
         return Signs(1.0, certain=True, why="It asks what a term of statistics means")
-    named = named_column(question, tables)
-    measured = asks_for_data(question)
-    if not (thorough or named or measured or _shares_words(question, tables)):
+    named, measured = named_column(question, tables), asks_for_data(question)
+    said = {word for word in _words(question) if len(word) >= _SHORTEST}
+    if not (thorough or named or measured or any(said & _words(_heads(one)) for one in tables)):
         return Signs()
-    reading, values = await _read(context, question)
-    if reading is not None:
-        certain = measured and named is not None and reading.doubt <= SURE_DOUBT
-        why = f"It names {named}" if named else f"The tables tell it ({reading.said})"
-        if measured and named:
-            why = f"It asks for a measure and names {named}"
-        # That the reading is right, as fitted on questions over tables whose answers are
-        # known.
-        kind, seen = signals(
-            query=reading_data(reading),
-            scores=[one.score for one in reading.resolved],
-        )
-        fitted = shipped().get(kind)
-        return Signs(
-            (1.0 - reading.doubt if fitted is None else fitted.probability(seen)),
-            certain=certain,
-            named=True,
-            why=why,
-        )
-    if named is None or not (measured or values):
-        return Signs()
-    likely = BY_CODE if (context.models.serves("code") and context.sandbox is not None) else 0.0
-    return Signs(likely, named=True, why=f"It asks for a measure and names {named}")
-
-
-# Signs that a question is meant for the tables at hand.
-
-_SHORTEST = 3
-"""Letters of a word that can name a column by itself."""
-SURE_DOUBT = 0.05
-"""A reading that leaves out less of the question needs no second opinion."""
-BY_CODE = 0.5
-"""How likely code of a model is right about a question that our own grammar does not read: the
-half that nobody knows."""
+    reading, values = None, False
+    with suppress(TableError):  # the workflow that computes tells what is wrong with it
+        asked = await asked_tables(context, question)
+        reading, values = await asyncio.to_thread(_understood, context, question, asked)
+    both = f"It asks for a measure and names {named}"
+    if reading is None:
+        if named is None or not (measured or values):
+            return Signs()
+        by_code = context.models.serves("code") and context.sandbox is not None
+        return Signs(BY_CODE if by_code else 0.0, named=True, why=both)
+    why = f"It names {named}" if named else f"The tables tell it ({reading.said})"
+    # That the reading is right, as fitted on questions over tables whose answers are known.
+    scores = [one.score for one in reading.resolved]
+    kind, seen = signals(query=reading_data(reading), scores=scores)
+    fitted = shipped().get(kind)
+    return Signs(
+        1.0 - reading.doubt if fitted is None else fitted.probability(seen),
+        certain=measured and named is not None and reading.doubt <= SURE_DOUBT,
+        named=True,
+        why=both if measured and named else why,
+    )
 
 
 def named_column(question: str, tables: Sequence[Table]) -> str | None:
@@ -448,19 +336,10 @@ def named_column(question: str, tables: Sequence[Table]) -> str | None:
     return None
 
 
-async def _read(context: Context, question: str) -> tuple[Reading | None, bool]:
-    """Our own reading of the question, and whether it names what stands in a cell; none where a
-    table cannot be read: the workflow that computes tells what is wrong with it."""
-    try:
-        tables = await asked_tables(context, question)
-        return await asyncio.to_thread(_understood, context, question, tables)
-    except TableError:
-        return None, False
-
-
 def _understood(
     context: Context, question: str, tables: Sequence[AskedTable]
 ) -> tuple[Reading | None, bool]:
+    """Our own reading of the question, and whether it names what stands in a cell."""
     found = resolver(context, tables)
     values = bool(found.values(question))
     if not values and not found.mentions(question):
@@ -470,13 +349,8 @@ def _understood(
     return understand(question, tables).best, values
 
 
-def _shares_words(question: str, tables: Sequence[Table]) -> bool:
-    said = {word for word in _words(question) if len(word) >= _SHORTEST}
-    return any(said & _words(f"{one.name} {one.title} {_columns(one)}") for one in tables)
-
-
-def _columns(table: Table) -> str:
-    return " ".join(column.name for column in table.columns)
+def _heads(table: Table) -> str:
+    return " ".join([table.name, table.title, *(column.name for column in table.columns)])
 
 
 def _words(text: str) -> frozenset[str]:
@@ -486,32 +360,19 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(word.casefold().rstrip("s") for word in re.findall(r"\w+", apart))
 
 
-# How likely the documents answer a question: one search, and the reader's own answer to it.
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What a first look at the documents came to."""
-
-    likely: float
-    document: str | None = None
-    """That the best passage is of."""
-
-
-async def looked(runtime: Runtime[Context], question: str, scope: Scope) -> Look:
-    """Nothing is likely where nothing can be searched: the workflow that searches tells why."""
+async def _looked(
+    runtime: Runtime[Context], question: str, scope: Scope
+) -> tuple[float, str | None]:
+    """How likely the documents answer, by one search and the reader's own answer, and the document
+    of the best passage. Where nothing can be searched, the workflow that searches tells why."""
+    asked: Query = {"question": question, "scope": scope, "queries": [question]}
     try:
-        found = (
-            await retrieve({"question": question, "scope": scope, "queries": [question]}, runtime)
-        )["found"]
-        read = await rerank(
-            {"question": question, "scope": scope, "queries": [question], "found": found}, runtime
-        )
-        draft = await extract(runtime.context, question, read["found"])
+        found = (await retrieve(asked, runtime))["found"]
+        read = (await rerank({**asked, "found": found}, runtime))["found"]
+        draft = await extract(runtime.context, question, read)
     except (SecondlookError, OSError, RuntimeError):
-        return Look(0.0)
-    best = read["found"][0]["document"] if read["found"] else None
-    return Look(draft["confidence"] or 0.0, best)
+        return 0.0, None
+    return draft["confidence"] or 0.0, read[0]["document"] if read else None
 
 
 # Where to look for what is to be summarised.
