@@ -81,8 +81,8 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     command = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps"]
     command += ["--no-build-isolation", "--disable-pip-version-check", "--wheel-dir", str(built)]
     subprocess.run([*command, str(ROOT), str(ROOT / "weights")], check=True, timeout=300)
-    main = next(built.glob("secondlook-*.whl"))
-    return {"main": main, "weights": next(built.glob("secondlook_weights-*.whl"))}
+    main = next(built.glob("secondlook_qa-0*.whl"))
+    return {"main": main, "weights": next(built.glob("secondlook_qa_weights-*.whl"))}
 
 
 @pytest.fixture(scope="module")
@@ -117,7 +117,7 @@ def _names(wheel: Path) -> list[str]:
 def test_main_wheel_holds_the_package_and_nothing_else(wheels: dict[str, Path]) -> None:
     names = _names(wheels["main"])
     tops = {name.split("/")[0] for name in names}
-    assert tops == {"secondlook", "secondlook-0.1.0.dist-info"}
+    assert tops == {"secondlook", "secondlook_qa-0.1.0.dist-info"}
     for wanted in ("py.typed", "samples/harbour-survey-2024.pdf"):
         assert f"secondlook/{wanted}" in names
     assert any(name.endswith("licenses/LICENSE") for name in names)

@@ -78,7 +78,7 @@ def test_missing_packages_come_with_their_command(
 def test_weights_that_are_damaged_or_missing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged(weights: Any) -> None:
         if weights.name == "gte-small":
-            raise ModelError("its hash is another", hint="pip install secondlook-weights")
+            raise ModelError("its hash is another", hint="pip install secondlook-qa-weights")
         raise OSError("no such file")
 
     monkeypatch.setattr("secondlook.reading.weights.verify_weights", damaged)

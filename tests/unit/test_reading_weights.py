@@ -102,7 +102,7 @@ def test_a_broken_manifest_says_how_to_reinstall(folder: Path, text: str) -> Non
     (folder / "manifest.json").write_text(text)
     with pytest.raises(ModelUnavailable, match="no usable manifest") as raised:
         read_weights(folder)
-    assert "secondlook-weights" in (raised.value.hint or "")
+    assert "secondlook-qa-weights" in (raised.value.hint or "")
 
 
 def test_a_missing_file_is_named(folder: Path) -> None:
@@ -119,7 +119,7 @@ def test_without_the_distribution_the_error_says_what_to_install(
         find_weights("embedder")
     assert (
         raised.value.hint
-        == "install the distribution secondlook-weights: pip install ./weights in a clone"
+        == "install the distribution secondlook-qa-weights: pip install ./weights in a clone"
     )
     assert raised.value.retryable
 

@@ -1,4 +1,4 @@
-"""Build the model folders of `secondlook-weights` from int8 files.
+"""Build the model folders of `secondlook-qa-weights` from int8 files.
 
     python -m training.export.build embedder --weights gte-small/model.int8.onnx \\
         --tokenizer gte-small/tokenizer.json --name gte-small

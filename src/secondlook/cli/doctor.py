@@ -286,7 +286,7 @@ def _print(found: list[Finding]) -> None:
 
 # `secondlook config` and `version`: what is in effect here, and where it came from.
 
-_PARTS_THAT_MATTER = ("secondlook-weights", "pylance", "onnxruntime", "pypdfium2")
+_PARTS_THAT_MATTER = ("secondlook-qa-weights", "pylance", "onnxruntime", "pypdfium2")
 
 
 @command(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, Literal
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
+from secondlook import __version__
 from secondlook.answer import (
     Answer,
     Check,
@@ -121,7 +121,7 @@ async def assembled(state: Finishing, context: Context) -> Answer:
             [*state["warnings"], *_of_the_question(context), *_of_passages(context, found)]
         ),
         created=context.created,
-        version=version("secondlook"),
+        version=__version__,
     )
 
 

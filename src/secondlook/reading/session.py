@@ -95,7 +95,7 @@ def _open(file: Path) -> Any:
     except Exception as failure:
         raise ModelUnavailable(
             f"{file.name!r} does not load: {failure}",
-            hint="pip install --force-reinstall secondlook-weights onnxruntime",
+            hint="pip install --force-reinstall onnxruntime, and ./weights in a clone",
         ) from failure
 
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ModelName: TypeAlias = Literal["embedder", "reader"]
-INSTALL_HINT = "install the distribution secondlook-weights: pip install ./weights in a clone"
+INSTALL_HINT = "install the distribution secondlook-qa-weights: pip install ./weights in a clone"
 _SHORT_HASH = 12
 _WHOLE = "model.onnx"
 _PARTED = ("glance.onnx", "look.onnx")
@@ -68,7 +68,7 @@ class Weights:
 
 
 def find_weights(model: ModelName) -> Weights:
-    """The embedded model that comes with the distribution `secondlook-weights`."""
+    """The embedded model that comes with the distribution `secondlook-qa-weights`."""
     try:
         import secondlook_weights
     except ImportError as missing:
