@@ -543,7 +543,7 @@ def check_picture(file: Path) -> None:
 
 def draw(report: CalibrationReport, file: Path) -> None:
     from secondlook.evaluation.records import Results, Summary
-    from secondlook.evaluation.report import canvas, plots
+    from secondlook.evaluation.report import plots
 
     check_picture(file)
     judged = {"before": report.fitted.before, "after": report.fitted.after}
@@ -552,10 +552,10 @@ def draw(report: CalibrationReport, file: Path) -> None:
         for name, one in judged.items()
         if one is not None
     }
-    with canvas.plain_style():
-        figure = plots.reliability_plot(Results(summaries=curves)).figure
+    with plots.plain_style():
+        figure, _ = plots.reliability_plot(Results(summaries=curves))
         svg = file.suffix.lower() == ".svg"
-        content = canvas.as_svg(figure) if svg else canvas.as_png(figure)
+        content = plots.as_svg(figure) if svg else plots.as_png(figure)
     try:
         file.write_bytes(content)
     except OSError as error:

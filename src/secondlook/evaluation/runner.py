@@ -210,8 +210,12 @@ class _Work:
 
     def _keys(self, planned: Planned, repeat: int) -> dict[str, str]:
         """Of each question, the name of its row."""
-        name = configuration_key(self.plan.data, planned)
-        return {case.id: row_key(name, case, repeat) for case in self.plan.cases}
+        # All that shapes the rows of a configuration, but for the question.
+        settings = planned.settings.model_dump(mode="json", exclude={"library", "runs", "ingest"})
+        one = planned.configuration
+        key = library_key(self.plan.data, planned.settings)
+        name = _digest([one.name, __version__, _FORM, key, one.workflow, settings])
+        return {case.id: _digest([name, asdict(case), repeat]) for case in self.plan.cases}
 
     def _missing(self, planned: Planned, repeat: int) -> list[Case]:
         keys = self._keys(planned, repeat)
@@ -233,7 +237,23 @@ class _Work:
         if data.form == "tables":
             tables = GivenTables(data.read_table, cache_folder() / "tables", library.worker)
         try:
-            desk = _Desk(engine, self._maker(planned, library), planned, repeat, tables)
+            from secondlook.library.stores import load_embedder_for
+
+            embedder = load_embedder_for(planned.settings, planned.settings.embedding.model)
+            shelf = library.shelf()
+            desk = _Desk(
+                engine,
+                RowMaker(
+                    configuration=planned.configuration.name,
+                    names=names_by_document(library, self.plan.data),
+                    shelf=shelf,
+                    truth=Truth(RememberingEmbedder(embedder, self.memory, passages=True)),
+                    min_about=load_calibration(shelf.reader_name).min_about,
+                ),
+                planned,
+                repeat,
+                tables,
+            )
             await self._answer(desk, missing, keys)
         finally:
             await engine.adetach()
@@ -266,19 +286,6 @@ class _Work:
             )
             self.indexing += time.perf_counter() - began
         return self._libraries[key]
-
-    def _maker(self, planned: Planned, library: EvaluatedLibrary) -> RowMaker:
-        from secondlook.library.stores import load_embedder_for
-
-        embedder = load_embedder_for(planned.settings, planned.settings.embedding.model)
-        shelf = library.shelf()
-        return RowMaker(
-            configuration=planned.configuration.name,
-            names=names_by_document(library, self.plan.data),
-            shelf=shelf,
-            truth=Truth(RememberingEmbedder(embedder, self.memory, passages=True)),
-            min_about=load_calibration(shelf.reader_name).min_about,
-        )
 
     def _advance(
         self, rows: Sequence[Row], *, reused: int = 0, configuration: str | None = None
@@ -316,7 +323,14 @@ class _Desk:
                 desk = await asyncio.to_thread(self.tables.desk, case.table)
             began = time.perf_counter()  # reading a table is paid once, by no configuration
             with given(desk):
-                await self._ask(case, seen)
+                workflow = self.planned.configuration.workflow
+                async with aclosing(
+                    self.engine.astream(
+                        asked(case, workflow), workflow=workflow, run=run_name(case, self.repeat)
+                    )
+                ) as events:
+                    async for event in events:
+                        seen.take(event)
         except (UsageError, SettingsError):
             raise
         except Exception as error:  # noqa: BLE001 - one question must not end an evaluation
@@ -326,16 +340,6 @@ class _Desk:
             SAVED.reset(token)
         seconds = time.perf_counter() - began
         return self.maker.row(case, seen, repeat=self.repeat, seconds=seconds, saved=saved)
-
-    async def _ask(self, case: Case, seen: Seen) -> None:
-        workflow = self.planned.configuration.workflow
-        async with aclosing(
-            self.engine.astream(
-                asked(case, workflow), workflow=workflow, run=run_name(case, self.repeat)
-            )
-        ) as events:
-            async for event in events:
-                seen.take(event)
 
 
 def first_of(errors: BaseExceptionGroup[SecondlookError]) -> SecondlookError:
@@ -378,18 +382,6 @@ def run_name(case: Case, repeat: int) -> str:
     prompts must be equal to the letter."""
     digest = hashlib.sha256(f"{case.id}\0{case.question}\0{repeat}".encode()).hexdigest()
     return f"eval-{digest[:12]}"
-
-
-def configuration_key(data: EvalSet, planned: Planned) -> str:
-    """All that shapes the rows of a configuration, but for the question."""
-    settings = planned.settings.model_dump(mode="json", exclude={"library", "runs", "ingest"})
-    one = planned.configuration
-    key = library_key(data, planned.settings)
-    return _digest([one.name, __version__, _FORM, key, one.workflow, settings])
-
-
-def row_key(configuration: str, case: Case, repeat: int) -> str:
-    return _digest([configuration, asdict(case), repeat])
 
 
 def _digest(shaping: list[Any]) -> str:

@@ -52,6 +52,8 @@ def to_markdown(answer: Answer) -> str:
     short = flat(answer.short or "")
     chose = answer.choice is not None and answer.choice.letter == answer.short
     done = [claim.computation for claim in answer.claims if claim.computation]
+    made = f"Run {code(answer.run)}, {flat(answer.workflow)}, {answer.method}"
+    model = f", {code(answer.model)}" if answer.model else ""
     parts = [
         f"# {flat(answer.question)}",
         recalled(answer),
@@ -68,7 +70,7 @@ def to_markdown(answer: Answer) -> str:
         analysed(answer),
         _warnings(answer),
         _references(answer),
-        _footer(answer),
+        f"---\n\n{made}{model}, {flat(answer.created)}, Secondlook {flat(answer.version)}.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -193,9 +195,3 @@ def _references(answer: Answer) -> str:
             source = f", {code(one.path)}" if one.path else f", document {code(one.document)}"
         listed.append(f"{head}{named}{page}{source}\n\n{quoted(one.quote)}")
     return "\n\n".join(listed)
-
-
-def _footer(answer: Answer) -> str:
-    made = f"Run {code(answer.run)}, {flat(answer.workflow)}, {answer.method}"
-    model = f", {code(answer.model)}" if answer.model else ""
-    return f"---\n\n{made}{model}, {flat(answer.created)}, Secondlook {flat(answer.version)}."

@@ -110,10 +110,6 @@ def read_answer(stream: BinaryIO, *, name: str) -> Answer:
         raise UsageError(
             f"{name!r} is larger than {LARGEST >> 20} MB, which no answer is", hint=_HINT
         )
-    return parse_answer(data, name=name)
-
-
-def parse_answer(data: bytes, *, name: str) -> Answer:
     encoding = next((known for mark, known in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
         text = data.decode(encoding)

@@ -68,7 +68,13 @@ def _read(place: Path, leave_out: Sequence[Path]) -> EvalSet:
         return read_own(place, questions=sheet, leave_out=leave_out)
     if queries and first_object(queries).get("choices"):
         return read_lines(place, corpus=None, queries=queries)
-    _refuse_half(place, corpus, queries)
+    there = queries or corpus
+    if there:
+        raise UsageError(
+            f"{str(place)!r} holds {there.name}, but no {'corpus' if queries else 'questions'}",
+            hint="corpus.jsonl and queries.jsonl belong together; only questions of multiple "
+            "choice can do without a corpus",
+        )
     return _read_tables(place, files, one("questions.jsonl"), one("tables.jsonl"))
 
 
@@ -83,16 +89,6 @@ def _read_tables(
             return read_wikitables(place, questions=questions, tables=lines)
     what = "holds none of the forms that are known here" if files else "is empty"
     raise UsageError(f"{str(place)!r} {what}", hint=FORMS)
-
-
-def _refuse_half(place: Path, corpus: Path | None, queries: Path | None) -> None:
-    there = queries or corpus
-    if there:
-        raise UsageError(
-            f"{str(place)!r} holds {there.name}, but no {'corpus' if queries else 'questions'}",
-            hint="corpus.jsonl and queries.jsonl belong together; only questions of multiple "
-            "choice can do without a corpus",
-        )
 
 
 def has_tables(path: Path) -> bool:

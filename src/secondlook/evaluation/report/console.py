@@ -19,11 +19,8 @@ if TYPE_CHECKING:
     from secondlook.evaluation.records import Comparison, Results
 
 _SIDE_BY_SIDE = 3
-"""Configurations that fit beside each other, each figure with its interval."""
-_WITH_INTERVALS = 6
-"""Of more than these the terminal gives an overview; the page has all."""
-_IN_FULL = 3
-"""Pairs of configurations whose every difference is shown."""
+"""Configurations that fit beside each other, each figure with its interval; of more the terminal
+gives an overview, and the page has all. Likewise pairs of which every difference is shown."""
 _FIGURE = 17
 """Characters of a figure with its interval, so that three stand in 80 columns."""
 _SHORT = 14
@@ -33,29 +30,35 @@ _OVERVIEW = (
     *("llm_calls", "latency_p50"),
 )
 """Beside the metric that decides."""
-_SILENT_AT_ZERO = frozenset({"behaviour", "cost", "graders"})
-"""Groups whose metrics are left out where nothing of the kind happened."""
 
 
 def render(results: Results) -> list[RenderableType]:
     """Everything, the most important last: that is what stays on the screen."""
-    few = len(results.summaries) <= _SIDE_BY_SIDE
+    failed = tables.failed(results)
+    more = len(failed.rows) - _FAILED
     parts = [
-        *_summary(results),
-        *(tables.by_type(results) if few else []),
+        _summary(results),
+        *(tables.by_type(results) if len(results.summaries) <= _SIDE_BY_SIDE else []),
         *([] if results.ablation else comparisons(results.comparisons)),
         tables.sweep(results),
         tables.hypotheses(results),
         tables.criteria(results),
-        _failed(results),
-        _ablation(results),
+        replace(
+            failed,
+            rows=tuple(
+                (*rest, shorten(one_line(why), 60, placeholder=" ..."))
+                for *rest, why in failed.rows[:_FAILED]
+            ),
+            note=f"{failed.note} {more:,} more are in report.html." if more > 0 else failed.note,
+        ),
+        tables.verdicts(results),
     ]
     return [item for part in parts if part.rows for item in drawn(part)]
 
 
 def comparisons(pairs: Sequence[Comparison]) -> list[Table]:
     """Few pairs with all their differences, of many the one that decides."""
-    return tables.comparisons(pairs) if len(pairs) <= _IN_FULL else [tables.overview(pairs)]
+    return tables.comparisons(pairs) if len(pairs) <= _SIDE_BY_SIDE else [tables.overview(pairs)]
 
 
 def drawn(table: Table) -> list[RenderableType]:
@@ -63,12 +66,13 @@ def drawn(table: Table) -> list[RenderableType]:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    table = table.narrowed()
     # No lines around cells: they cost columns and are of no use in a log.
     shown = RichTable(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for at, name in enumerate(table.columns):
+    places = table.narrow or range(len(table.columns))
+    for at in places:
         short = all(len(row[at]) <= _SHORT for row in table.rows)
-        head = [part for line in name.splitlines() for part in wrap(one_line(line), _FIGURE)]
+        lines = table.columns[at].splitlines()
+        head = [part for line in lines for part in wrap(one_line(line), _FIGURE)]
         shown.add_column(
             Text("\n".join(head)),
             justify="left" if table.is_text(at) else "right",
@@ -76,108 +80,49 @@ def drawn(table: Table) -> list[RenderableType]:
             no_wrap=short or not table.is_text(at),
         )
     for row in table.rows:
-        shown.add_row(*(Text(one_line(cell)) for cell in row))
+        shown.add_row(*(Text(one_line(row[at])) for at in places))
     note = [Text(line, style="dim") for line in table.note.splitlines()]
     return [Text(one_line(table.title), style="bold"), shown, *note, Text("")]
 
 
-def _summary(results: Results) -> list[Table]:
-    """Metrics as lines; a few configurations side by side, or an overview of many."""
-    names = list(results.summaries)
-    silent = _all_zero(results)
-    there = [name for name in numbers.metric_names(results) if name not in silent]
-    zero = [f"All 0: {', '.join(silent)}."] if silent else []
-    # A study has a table of its own; beside it every metric of all that was tried is too much.
-    studied = results.ablation is not None or results.sweep is not None
-    if len(names) > (_SIDE_BY_SIDE if studied else _WITH_INTERVALS):
-        wanted = dict.fromkeys((tables.deciding(results), *_OVERVIEW))
-        shown = [name for name in wanted if name in there]
-        figures = results.summaries
-        rows = []
-        for name in names:
-            items = [figures[name].metrics.get(metric) for metric in shown]
-            cells = [numbers.figure(i.value if i else None, m) for i, m in zip(items, shown)]  # noqa: B905
-            rows.append((name, *cells))
-        heads = [name.replace("_", "\n") for name in shown]
-        note = "\n".join(["report.html has all metrics.", *zero])
-        return [Table(_title(results), ("configuration", *heads), tuple(rows), note=note)]
-    lower = ", ".join(name for name in there if numbers.arrow(name) == "↓")
-    notes = [f"Mean and 95 % interval. Lower is better: {lower}."] if lower else []
-    found = []
-    for start in range(0, len(names), _SIDE_BY_SIDE):
-        part = names[start : start + _SIDE_BY_SIDE]
-        alone = len(part) == 1  # room to say what each metric is
-        about = {name: METRICS[name].about if name in METRICS else "" for name in there}
-        rows = [
-            (
-                metric,
-                *(_narrow(results, name, metric) for name in part),
-                *([about[metric]] if alone else []),
-            )
-            for metric in there
-        ]
-        head = ("metric", *part, *(["what it is"] if alone else []))
-        words = frozenset({2}) if alone else frozenset()
-        note = "\n".join([*notes, *zero])
-        found.append(Table(_title(results), head, tuple(rows), note=note, words=words))
-    return found
-
-
-def _narrow(results: Results, name: str, metric: str) -> str:
-    """With its interval where that fits."""
-    item = results.summaries[name].metrics.get(metric)
-    written = numbers.estimate(item, metric)
-    fits = item is None or len(written) <= _FIGURE
-    return written if fits else numbers.figure(item.value if item else None, metric)
-
-
-def _title(results: Results) -> str:
-    """How much the figures rest on, where that is known."""
-    asked, documents = results.data.get("asked"), results.data.get("documents")
-    if not asked:
-        return "Summary"
-    said = f"Summary: {counted(asked, 'question')}"
-    if over := results.data.get("tables"):
-        return f"{said} over {counted(over, 'table')}"
-    if documents == 0:
-        return f"{said} without documents"
-    return f"{said} about {counted(documents, 'document')}" if documents else "Summary"
-
-
-def _all_zero(results: Results) -> list[str]:
-    """What never happened in any configuration: one line is enough for all of it."""
-    return [
+def _summary(results: Results) -> Table:
+    """Metrics as lines with a few configurations side by side, or an overview of many."""
+    summaries, title = results.summaries, "Summary"
+    if asked := results.data.get("asked"):
+        title = f"Summary: {counted(asked, 'question')}"
+    # What never happened in any configuration needs no line; no success at all does.
+    silent = {
         name
         for name in numbers.metric_names(results)
         if name in METRICS
-        and METRICS[name].group in _SILENT_AT_ZERO
-        and METRICS[name].better != "higher"  # no success at all is worth its line
-        and not any(
-            item.metrics[name].value for item in results.summaries.values() if name in item.metrics
-        )
-    ]
+        and METRICS[name].group in {"behaviour", "cost", "graders"}
+        and METRICS[name].better != "higher"
+        and not any(one.metrics[name].value for one in summaries.values() if name in one.metrics)
+    }
+    there = [name for name in numbers.metric_names(results) if name not in silent]
+    if len(summaries) > _SIDE_BY_SIDE:
+        wanted = dict.fromkeys((tables.deciding(results), *_OVERVIEW))
+        names = [name for name in wanted if name in there]
+        rows = []
+        for name, one in summaries.items():
+            items = [(metric, one.metrics.get(metric)) for metric in names]
+            cells = (numbers.figure(item.value if item else None, of) for of, item in items)
+            rows.append((name, *cells))
+        heads = [name.replace("_", "\n") for name in names]
+        note = "report.html has all metrics."
+        return Table(title, ("configuration", *heads), tuple(rows), note=note)
 
+    def cell(name: str, metric: str) -> str:
+        """With its interval where that fits."""
+        item = summaries[name].metrics.get(metric)
+        written = numbers.estimate(item, metric)
+        fits = item is None or len(written) <= _FIGURE
+        return written if fits else numbers.figure(item.value if item else None, metric)
 
-def _failed(results: Results) -> Table:
-    """The first few, each in a line: the page has all of them."""
-    found = tables.failed(results)
-    more = len(found.rows) - _FAILED
-    rows = tuple(
-        (*rest, shorten(one_line(why), 60, placeholder=" ..."))
-        for *rest, why in found.rows[:_FAILED]
+    lower = ", ".join(name for name in there if numbers.arrow(name) == "↓")
+    return Table(
+        title,
+        ("metric", *summaries),
+        tuple((metric, *(cell(name, metric) for name in summaries)) for metric in there),
+        note=f"Mean and 95 % interval. Lower is better: {lower}." if lower else "",
     )
-    note = f"{found.note} {more:,} more are in report.html." if more > 0 else found.note
-    return replace(found, rows=rows, note=note)
-
-
-def _ablation(results: Results) -> Table:
-    found = tables.verdicts(results)
-    verdicts = results.ablation.verdicts if results.ablation else ()
-    notes = [
-        f"{item.configuration}: undecided, about {counted(item.more_questions, 'more question')} "
-        "needed."
-        for item in verdicts
-        if item.verdict == "undecided" and item.more_questions is not None
-    ]
-    elsewhere = ["report.html compares every pair."] if results.comparisons else []
-    return replace(found, note="\n".join([*notes, *elsewhere, found.note]))

@@ -16,13 +16,6 @@ if TYPE_CHECKING:
 
 DASH = "\N{EN DASH}"
 _SECONDS = frozenset({"latency_p50", "latency_p95", "seconds_per_10_graded"})
-HEADLINES = (
-    *("recall@5", "mrr", "ndcg@10", "em", "f1", "rouge_l", "contains", "accuracy"),
-    *("values_accuracy", "values_proportional", "values_by_part", "faithfulness", "support"),
-    *("citation_precision", "citation_recall", "answered", "refused_unanswerable"),
-    *("wrong_among_answered", "auroc", "success"),
-)
-"""Shares and scores from 0 to 1 that a reader looks for first."""
 
 
 def number(value: float | None, *, signed: bool = False) -> str:
@@ -44,10 +37,6 @@ def count(value: int | None) -> str:
 
 def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
-
-
-def percent(value: float | None) -> str:
-    return f"{100 * value:.1f} %" if value is not None and math.isfinite(value) else DASH
 
 
 def seconds(value: float | None, *, signed: bool = False) -> str:
@@ -89,27 +78,21 @@ def figure(value: float | None, metric: str, *, signed: bool = False) -> str:
 
 
 def between(low: float | None, high: float | None, metric: str, *, signed: bool = False) -> str:
-    """An interval, with its unit once. A word keeps signed bounds apart."""
+    """An interval. A word keeps signed bounds apart."""
     if low is None or high is None or not math.isfinite(low) or not math.isfinite(high):
         return ""
     first, last = figure(low, metric, signed=signed), figure(high, metric, signed=signed)
-    if signed or first.startswith("-"):
-        return f"{first} to {last}"
-    unit = last.partition(" ")[2]
-    first = first.removesuffix(f" {unit}") if unit else first
-    return f"{first}{DASH}{last.removeprefix('$')}"
+    return f"{first}{' to ' if signed or first.startswith('-') else DASH}{last}"
 
 
 def estimate(item: Estimate | None, metric: str, *, form: str = "{} {}") -> str:
-    """The figure and its interval, with the unit once; without an interval that adds nothing."""
+    """The figure and its interval, where that adds something."""
     if item is None:
         return DASH
-    value = figure(item.value, metric)
-    interval = between(item.low, item.high, metric).removeprefix("$")
+    value, interval = figure(item.value, metric), between(item.low, item.high, metric)
     if value == DASH or not interval or figure(item.low, metric) == figure(item.high, metric):
         return value
-    unit = value.partition(" ")[2]
-    return form.format(value, interval.removesuffix(f" {unit}") if unit else interval)
+    return form.format(value, interval)
 
 
 def one_line(text: str) -> str:

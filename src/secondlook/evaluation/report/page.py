@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING
 
 from secondlook.evaluation.report import tables
-from secondlook.evaluation.report.canvas import inline
 from secondlook.evaluation.report.numbers import counted, one_line
 from secondlook.evaluation.report.plots import INSTALL
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from secondlook.evaluation.records import Results
-    from secondlook.evaluation.report.canvas import Plot
+    from secondlook.evaluation.report.plots import Plot
     from secondlook.evaluation.report.tables import Table
 
 # Nothing of the page may load or run anything, whatever a question or an answer holds.
@@ -28,7 +28,8 @@ _LONGEST = 400
 
 def as_html(results: Results, plots: Sequence[Plot]) -> bytes:
     """`plots` is empty where they cannot be drawn; the page then says how to get them."""
-    sections = {title: "\n".join(filter(None, parts)) for title, parts in _sections(results, plots)}
+    parts = _sections(results, plots)
+    sections = {title: "\n".join(filter(None, inside)) for title, inside in parts.items()}
     names = {title: title.lower().replace(" ", "-") for title, inside in sections.items() if inside}
     links = " ".join(f'<a href="#{name}">{title}</a>' for title, name in names.items())
     body = "\n".join(
@@ -66,8 +67,8 @@ def as_html(results: Results, plots: Sequence[Plot]) -> bytes:
     return page.encode("utf-8", "replace")
 
 
-def _sections(results: Results, plots: Sequence[Plot]) -> list[tuple[str, Iterable[str]]]:
-    """Title and parts of each; one without parts is left out."""
+def _sections(results: Results, plots: Sequence[Plot]) -> dict[str, list[str]]:
+    """The parts of each by its title; one without parts is left out."""
     drawn = {plot.name: _figure(plot) for plot in plots if plot.svg}
 
     def plot(name: str) -> str:
@@ -80,55 +81,36 @@ def _sections(results: Results, plots: Sequence[Plot]) -> list[tuple[str, Iterab
     more = len(failed.rows) - _MOST_FAILED
     note = f"{failed.note} {more:,} more are in results.csv." if more > 0 else failed.note
     failed = replace(failed, rows=failed.rows[:_MOST_FAILED], note=note)
-    settings = _table(tables.shared_settings(results))
-    return [
-        ("In short", [_list(tables.findings(results))]),
-        (
-            "Figures by configuration",
-            [
-                *shown(tables.summary(results)),
-                plot("metrics"),
-                *shown(*tables.by_type(results)),
-            ],
+    return {
+        "In short": [_list(tables.findings(results))],
+        "Figures by configuration": [
+            *shown(tables.summary(results)),
+            plot("metrics"),
+            *shown(*tables.by_type(results)),
+        ],
+        "Comparisons": shown(*tables.comparisons(results.comparisons), tables.prices(results)),
+        "The second search": [
+            *shown(tables.splits(results)),
+            plot("f1_changes"),
+            plot("fallback_impact"),
+            *shown(tables.rerank_scores(results)),
+            plot("rerank_scores"),
+        ],
+        "Ablation": shown(tables.verdicts(results), tables.left_out(results)),
+        "Sweep": shown(tables.sweep(results)),
+        "Hypotheses": shown(tables.hypotheses(results), tables.criteria(results)),
+        "Confidence": [plot("reliability")],
+        "Time and behaviour": [
+            plot("latency"),
+            plot("success_by_retry"),
+            *shown(*tables.steps(results)),
+        ],
+        "Questions": shown(failed, tables.most_changed(results)),
+        "Data and settings": shown(
+            tables.settings(results), tables.data(results), tables.problems(results)
         ),
-        (
-            "Comparisons",
-            shown(*tables.comparisons(results.comparisons), tables.prices(results)),
-        ),
-        (
-            "The second search",
-            [
-                *shown(tables.splits(results)),
-                plot("f1_changes"),
-                plot("fallback_impact"),
-                *shown(tables.rerank_scores(results)),
-                plot("rerank_scores"),
-            ],
-        ),
-        ("Ablation", shown(tables.verdicts(results), tables.left_out(results))),
-        ("Sweep", shown(tables.sweep(results))),
-        ("Hypotheses", shown(tables.hypotheses(results), tables.criteria(results))),
-        ("Confidence", [plot("reliability")]),
-        (
-            "Time and behaviour",
-            [
-                plot("latency"),
-                plot("success_by_retry"),
-                *shown(*tables.steps(results), tables.passes(results)),
-            ],
-        ),
-        ("Questions", shown(failed, tables.most_changed(results))),
-        (
-            "Data and settings",
-            [
-                *shown(tables.settings(results), tables.data(results), tables.problems(results)),
-                f"<details>\n<summary>All settings</summary>\n{settings}\n</details>"
-                if settings
-                else "",
-            ],
-        ),
-        ("Plots that are not here", [_missing(plots)]),
-    ]
+        "Plots that are not here": [_missing(plots)],
+    }
 
 
 def _missing(plots: Sequence[Plot]) -> str:
@@ -178,10 +160,16 @@ def _list(lines: Iterable[str]) -> str:
 
 
 def _figure(plot: Plot) -> str:
-    """A plot on a white card, so that it reads the same on a dark page."""
+    """A plot on a white card, so that it reads the same on a dark page: no prolog, no fixed size,
+    and ids that no other plot has."""
+    text = plot.svg.decode()
+    text = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    for side in ("width", "height"):
+        text = re.sub(rf'(<svg[^>]*?) {side}="[^"]*"', r"\1", text, count=1)
+    text = re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{plot.name}-", text)
     labelled = f'<svg role="img" aria-label="{_text(plot.title)}" '
     return (
-        f'<figure>\n<div class="card">{inline(plot.svg, name=plot.name, start=labelled)}</div>\n'
+        f'<figure>\n<div class="card">{text.replace("<svg ", labelled, 1).strip()}</div>\n'
         f"<figcaption>{_text(plot.title)}. {_text(plot.caption)}</figcaption>\n</figure>"
     )
 

@@ -4,7 +4,7 @@ columns that fit 80 characters."""
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secondlook.evaluation.metrics import METRICS
@@ -13,22 +13,22 @@ from secondlook.evaluation.report import numbers
 from secondlook.evaluation.report.numbers import DASH, count, counted, figure, number, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from secondlook.evaluation.records import Comparison, Difference, Estimate, Results, Row
 
 _MOST_CHANGED = 50
 _MOST_SENTENCES = 3
 _CLEAR = 0.05
-_PARTS = {"all": "all", "fallback": "fallback", "no_fallback": "no fallback"}
 _MET = {True: "met", False: "not met", None: "not measured"}
+_DIFFERENCE = ("change", "95 % interval", "p", "p (Holm)")
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
     texts: int = 1
     """How many columns at the left are words; the others are figures and stand at the right."""
     note: str = ""
@@ -39,19 +39,6 @@ class Table:
 
     def is_text(self, column: int) -> bool:
         return column < self.texts or column in self.words
-
-    def narrowed(self) -> Table:
-        at = self.narrow
-        if not at:
-            return self
-        return replace(
-            self,
-            columns=tuple(self.columns[one] for one in at),
-            rows=tuple(tuple(row[one] for one in at) for row in self.rows),
-            texts=0,
-            words=frozenset(new for new, one in enumerate(at) if self.is_text(one)),
-            narrow=(),
-        )
 
 
 def differences(item: Difference | None) -> tuple[str, str, str, str]:
@@ -87,7 +74,15 @@ def findings(results: Results) -> list[str]:
         parts = ", ".join(f"{many:,} {verdict}" for verdict, many in sorted(found.items()))
         changes = counted(found.total(), "change")
         said += [cheapest(results), f"{changes} against {ablation.reference}: {parts or 'none'}."]
-    said += [_compared(item) for item in results.comparisons[:_MOST_SENTENCES]]
+    for item in results.comparisons[:_MOST_SENTENCES]:
+        one = item.deciding
+        p = one.p if one.p_holm is None else one.p_holm
+        change, interval, *_ = differences(one)
+        sure = "" if p < _CLEAR else "no clear difference: "
+        said.append(
+            f"{item.other} against {item.base}: {sure}{one.metric} {change} "
+            f"(95 % interval {interval}, p {numbers.p_value(p)}, n = {one.n:,})."
+        )
     if (more := len(results.comparisons) - _MOST_SENTENCES) > 0:
         said.append(f"{counted(more, 'more comparison')} below.")
     said += [f"{item.name}: {item.claim}: {item.verdict}." for item in results.hypotheses]
@@ -99,17 +94,6 @@ def findings(results: Results) -> list[str]:
     if problems_ := results.data.get("problem_count"):
         said.append(f"{counted(problems_, 'row')} of the data could not be used.")
     return said
-
-
-def _compared(item: Comparison) -> str:
-    found = item.deciding
-    p = found.p if found.p_holm is None else found.p_holm
-    change, interval, *_ = differences(found)
-    sure = "" if p < _CLEAR else "no clear difference: "
-    return (
-        f"{item.other} against {item.base}: {sure}{found.metric} {change} "
-        f"(95 % interval {interval}, p {numbers.p_value(p)}, n = {found.n:,})."
-    )
 
 
 # What each configuration amounts to.
@@ -132,13 +116,9 @@ def summary(results: Results) -> Table:
         )
         for metric in numbers.metric_names(results)
     )
-    return Table(
-        "Summary",
-        ("metric", "what it is", "n", *results.summaries),
-        rows,
-        texts=2,
-        note="Mean and 95 % interval over n questions. ↑ higher is better, ↓ lower is better.",
-    )
+    note = "Mean and 95 % interval over n questions. ↑ higher is better, ↓ lower is better."
+    head = ("metric", "what it is", "n", *results.summaries)
+    return Table("Summary", head, rows, texts=2, note=note)
 
 
 def by_type(results: Results) -> list[Table]:
@@ -148,15 +128,13 @@ def by_type(results: Results) -> list[Table]:
     found = []
     for by in ("type", "subject"):
         groups = {name: getattr(item, f"by_{by}") for name, item in results.summaries.items()}
-        kinds = sorted({kind for of in groups.values() for kind in of})
         rows = []
-        for kind in kinds:
+        for kind in sorted({kind for of in groups.values() for kind in of}):
             items = [of.get(kind, {}).get(metric) for of in groups.values()]
             if any(items):
                 most = max(item.n for item in items if item)
-                rows.append(
-                    (kind, count(most), *(numbers.estimate(item, metric) for item in items))
-                )
+                cells = (numbers.estimate(item, metric) for item in items)
+                rows.append((kind, count(most), *cells))
         found.append(Table(f"{metric} by {by}", (by, "n", *groups), tuple(rows)))
     return [table for table in found if table.rows]
 
@@ -165,7 +143,7 @@ def rerank_scores(results: Results) -> Table:
     rows = tuple(
         (
             name,
-            _PARTS.get(part, part),
+            part.replace("_", " "),
             count(one.n),
             *map(number, (one.mean, one.median, one.std, one.min, one.max)),
         )
@@ -173,13 +151,9 @@ def rerank_scores(results: Results) -> Table:
         for part, one in item.rerank_scores.items()
         if one.n
     )
-    return Table(
-        "Reranker's scores",
-        ("configuration", "questions", "n", "mean", "median", "std", "lowest", "highest"),
-        rows,
-        texts=2,
-        note="Of each question: the lowest score among the best five passages.",
-    )
+    head = ("configuration", "questions", "n", "mean", "median", "std", "lowest", "highest")
+    note = "Of each question: the lowest score among the best five passages."
+    return Table("Reranker's scores", head, rows, texts=2, note=note)
 
 
 # What was run: data, settings, time, and what failed.
@@ -198,32 +172,16 @@ def problems(results: Results) -> Table:
         for item in results.data.get("problems", ())
     )
     note = "These rows were left out. Everything else was used."
-    head = ("file", "line", "reason")
-    return Table("Problems in the data", head, rows, words=frozenset({2}), note=note)
+    return Table("Problems in the data", ("file", "line", "reason"), rows, texts=3, note=note)
 
 
 def settings(results: Results) -> Table:
     rows = tuple(
-        (
-            name,
-            item.workflow,
-            ", ".join(f"{key} = {numbers.scalar(to)}" for key, to in sorted(item.changes.items()))
-            or DASH,
-            item.about or DASH,
-        )
+        (name, item.workflow, _plain(dict(sorted(item.changes.items()))), item.about or DASH)
         for name, item in results.summaries.items()
     )
     head = ("configuration", "workflow", "what is set differently", "about")
     return Table("Configurations", head, rows, texts=4)
-
-
-def shared_settings(results: Results) -> Table:
-    rows = tuple(
-        (f"{section}.{key}", _plain(value))
-        for section, values in results.settings.items()
-        for key, value in (values.items() if isinstance(values, dict) else [("", values)])
-    )
-    return Table("Settings of the run", ("setting", "value"), rows, texts=2)
 
 
 def _plain(value: Any) -> str:
@@ -256,48 +214,17 @@ def steps(results: Results) -> list[Table]:
     ]
 
 
-def passes(results: Results) -> Table:
-    spent = results.passes
-    rows = (
-        ("indexing", DASH, DASH, seconds(spent.indexing_seconds)),
-        (
-            "reader, pairs",
-            count(spent.reader_pairs),
-            count(spent.reader_remembered),
-            seconds(spent.reader_seconds),
-        ),
-        (
-            "embedder, texts",
-            count(spent.embedder_texts),
-            count(spent.embedder_remembered),
-            seconds(spent.embedder_seconds),
-        ),
-        ("model, calls", count(spent.model_calls), count(spent.model_remembered), DASH),
-        ("all", DASH, DASH, seconds(spent.total_seconds)),
-    )
-    ratio = "" if spent.ratio is None else f"All to reader and embedder: {spent.ratio:.2f}."
-    return Table("What the run spent", ("", "made", "remembered", "time"), rows, note=ratio)
-
-
 def failed(results: Results) -> Table:
     rows = tuple(
         (row.configuration, row.case, row.question or DASH, row.error or row.stop_reason)
         for row in results.rows
         if row.status == "failed" or row.error
     )
-    return Table(
-        "Failed questions",
-        ("configuration", "question", "asked", "why"),
-        rows,
-        texts=4,
-        note="A failed question counts as wrong.",
-        narrow=(0, 1, 3),
-    )
+    head, note = ("configuration", "question", "asked", "why"), "A failed question counts as wrong."
+    return Table("Failed questions", head, rows, texts=4, note=note, narrow=(0, 1, 3))
 
 
 # What follows from comparing: differences, ablation, sweep, hypotheses.
-
-_DIFFERENCE = ("change", "95 % interval", "p", "p (Holm)")
 
 
 def comparisons(pairs: Iterable[Comparison]) -> list[Table]:
@@ -326,19 +253,11 @@ def comparisons(pairs: Iterable[Comparison]) -> list[Table]:
     ]
 
 
-def overview(pairs: Iterable[Comparison]) -> Table:
+def overview(pairs: Sequence[Comparison]) -> Table:
     """Many pairs, each with the metric that decides."""
-    found = list(pairs)
-    rows = tuple(
-        (
-            f"{pair.other} vs {pair.base}",
-            *differences(pair.deciding),
-            f"{pair.deciding.improved}/{pair.deciding.same}/{pair.deciding.degraded}",
-        )
-        for pair in found
-    )
-    title = f"Comparisons by {found[0].metric}, on the same questions" if found else ""
-    return Table(title, ("", *_DIFFERENCE, "up/same/down"), rows)
+    rows = tuple((f"{pair.other} vs {pair.base}", *differences(pair.deciding)) for pair in pairs)
+    metric = next((pair.metric for pair in pairs), "")
+    return Table(f"Comparisons by {metric}, on the same questions", ("", *_DIFFERENCE), rows)
 
 
 def prices(results: Results) -> Table:
@@ -358,17 +277,15 @@ def prices(results: Results) -> Table:
         )
         for item in results.comparisons
     )
-    return Table(
-        "What the difference costs",
-        (
-            *("base", "other", "dollars", "model calls", "tokens", "median time", "ratio"),
-            *("dollars per point", "time per point", "right, withheld", "wrong, withheld"),
-        ),
-        rows,
-        texts=2,
-        note="Per question, other minus base. A point is 0.01 of the metric that decides. "
-        "Withheld: answered by base (right or wrong), not answered by other.",
+    head = (
+        *("base", "other", "dollars", "model calls", "tokens", "median time", "ratio"),
+        *("dollars per point", "time per point", "right, withheld", "wrong, withheld"),
     )
+    note = (
+        "Per question, other minus base. A point is 0.01 of the metric that decides. "
+        "Withheld: answered by base (right or wrong), not answered by other."
+    )
+    return Table("What the difference costs", head, rows, texts=2, note=note)
 
 
 def splits(results: Results) -> Table:
@@ -376,7 +293,7 @@ def splits(results: Results) -> Table:
         (
             item.base,
             item.other,
-            _PARTS[split.part],
+            split.part.replace("_", " "),
             count(split.n),
             f"{split.improved} / {split.same} / {split.degraded}",
             number(split.f1, signed=True),
@@ -385,25 +302,23 @@ def splits(results: Results) -> Table:
         for item in results.comparisons
         for split in item.splits
     )
-    return Table(
-        "Change by whether the fallback fired",
-        ("base", "other", "questions", "n", "improved / same / degraded", "F1", "faithfulness"),
-        rows,
-        texts=3,
-        note="Mean change per question, other minus base.",
-    )
+    head = ("base", "other", "questions", "n", "improved / same / degraded", "F1", "faithfulness")
+    note = "Mean change per question, other minus base."
+    return Table("Change by whether the fallback fired", head, rows, texts=3, note=note)
 
 
 def verdicts(results: Results) -> Table:
     """What each step buys, and what taking the configuration instead would mean."""
     ablation = results.ablation
     if ablation is None:
-        return Table("Ablation", (), ())
+        return Table("Ablation")
     found = {item.other: item.deciding for item in ablation.comparisons}
-    rows = []
+    rows, notes = [], []
     for item in ablation.verdicts:
-        name, more = item.configuration, item.more_questions
-        needed = "" if more is None else f"; about {counted(more, 'more question')} needed"
+        name = item.configuration
+        if item.more_questions is not None:
+            more = counted(item.more_questions, "more question")
+            notes.append(f"{name}: {item.verdict}, about {more} needed.")
         rows.append(
             (
                 f"{name} *" if name == ablation.cheapest else name,
@@ -412,7 +327,7 @@ def verdicts(results: Results) -> Table:
                 numbers.dollars(item.price[0]),
                 number(item.price[1]),
                 seconds(item.price[2]),
-                f"{item.why}{needed}",
+                item.why,
             )
         )
     return Table(
@@ -421,14 +336,13 @@ def verdicts(results: Results) -> Table:
         tuple(rows),
         texts=2,
         words=frozenset({9}),
-        note=f"* {cheapest(results)}",
+        note="\n".join([*notes, f"* {cheapest(results)}"]),
         narrow=(0, 1, 2, 3, 5, 7, 8),
     )
 
 
 def cheapest(results: Results) -> str:
-    ablation = results.ablation
-    if ablation is None:
+    if (ablation := results.ablation) is None:
         return ""
     return (
         f"Cheapest that is not inferior to {ablation.reference} "
@@ -444,18 +358,17 @@ def left_out(results: Results) -> Table:
 def sweep(results: Results) -> Table:
     swept = results.sweep
     if swept is None:
-        return Table("Sweep", (), ())
+        return Table("Sweep")
     rows = []
     for point in swept.points:
-        fired = point.on_fallback
-        effect = DASH if fired is None else f"{differences(fired)[0]} (n {fired.n:,})"
+        fired, rate = point.on_fallback, point.fallback_rate
         rows.append(
             (
                 numbers.scalar(point.value),
-                numbers.percent(point.fallback_rate),
+                DASH if rate is None else f"{100 * rate:.1f} %",
                 estimate(point.metrics, swept.metric),
                 *differences(point.difference),
-                effect,
+                DASH if fired is None else f"{differences(fired)[0]} (n {fired.n:,})",
             )
         )
     return Table(
@@ -469,15 +382,7 @@ def sweep(results: Results) -> Table:
 
 def hypotheses(results: Results) -> Table:
     rows = tuple(
-        (
-            item.name,
-            item.claim,
-            item.verdict,
-            item.why,
-            item.test,
-            ", ".join(f"{key} {numbers.scalar(value)}" for key, value in item.numbers.items())
-            or DASH,
-        )
+        (item.name, item.claim, item.verdict, item.why, item.test, _plain(item.numbers))
         for item in results.hypotheses
     )
     head = ("", "claim", "verdict", "why", "test", "figures")
@@ -504,8 +409,7 @@ def criteria(results: Results) -> Table:
         rows,
         texts=3,
         words=frozenset({6}),
-        note="Success: right, or withheld where there is no answer. A bar is met by the figure "
-        "itself; the interval says how sure that is.",
+        note="A bar is met by the figure itself; the interval says how sure that is.",
         narrow=(0, 1, 2, 3),
     )
 
@@ -518,27 +422,26 @@ def most_changed(results: Results) -> Table:
         if moved:
             break
     else:
-        return Table("Most changed questions", (), ())
-    shown = moved[:_MOST_CHANGED]
-    return Table(
-        "Most changed questions",
-        ("question", "asked", "expected", pair.base, pair.other, "fallback", pair.metric),
-        tuple(
-            (
-                base.case,
-                base.question or DASH,
-                "; ".join(base.expected) or DASH,
-                _said(base),
-                _said(other),
-                "yes" if other.fallback else "no",
-                figure(change, pair.metric, signed=True),
-            )
-            for base, other, change in shown
-        ),
-        texts=6,
-        note=f"{len(shown)} of {counted(len(moved), 'question')} whose {pair.metric} changed, "
-        "the largest change first.",
+        return Table("Most changed questions")
+
+    def said(row: Row) -> str:
+        return (row.short or row.text) if row.answered else f"({row.status}: {row.stop_reason})"
+
+    shown = tuple(
+        (
+            base.case,
+            base.question or DASH,
+            "; ".join(base.expected) or DASH,
+            said(base),
+            said(other),
+            "yes" if other.fallback else "no",
+            figure(change, pair.metric, signed=True),
+        )
+        for base, other, change in moved[:_MOST_CHANGED]
     )
+    head = ("question", "asked", "expected", pair.base, pair.other, "fallback", pair.metric)
+    note = f"{len(shown)} of {counted(len(moved), 'question')}, the largest change first."
+    return Table("Most changed questions", head, shown, texts=6, note=note)
 
 
 def changes(
@@ -554,7 +457,3 @@ def changes(
         (firsts[case], lasts[case], after[case] - before[case]) for case in before if case in after
     ]
     return sorted(pairs, key=lambda item: (-abs(item[2]), item[0].case))
-
-
-def _said(row: Row) -> str:
-    return (row.short or row.text) if row.answered else f"({row.status}: {row.stop_reason})"
