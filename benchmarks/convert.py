@@ -57,14 +57,14 @@ class Converted:
 
     def write(self, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        _write_lines(folder / "corpus.jsonl.gz", map(asdict, self.corpus))
+        _write_lines(folder / "corpus.jsonl.gz", (one.model_dump() for one in self.corpus))
         _write_lines(folder / "queries.jsonl.gz", map(_flat, self.queries))
 
 
 def named_by_content(title: str, text: str) -> Passage:
     """Named by a hash, so that a paragraph that stands in several places is kept once."""
     digest = hashlib.sha256(f"{title}\n{text}".encode()).hexdigest()
-    return Passage(digest[:16], title, text)
+    return Passage(id=digest[:16], title=title, text=text)
 
 
 def convert_squad(source: Path) -> Converted:
@@ -141,7 +141,7 @@ def convert_cranfield(folder: Path) -> Converted:
     marks references of no interest.
     """
     corpus = [
-        Passage(number, _joined(fields, "T"), _joined(fields, "W"))
+        Passage(id=number, title=_joined(fields, "T"), text=_joined(fields, "W"))
         for number, fields in _records(folder / "cran.all.1400")
     ]
     judged: dict[str, list[str]] = {}

@@ -181,11 +181,11 @@ def test_a_falsified_research_is_seen(given_: dict[str, Any], told: str) -> None
 @pytest.mark.parametrize(
     ("at", "given_", "told"),
     [
-        (0, {"id": 7}, "step 1: it is numbered 7"),
+        (0, {"id": 7}, "step 1: it is not numbered as"),
         (0, {"claims": (1, 2, 9)}, "step 1: it found claim 9, which does not exist"),
         (0, {"phase": "Rulf"}, "stands where '### Step 1: Rulf' belongs"),
         (1, {"claims": (3,)}, "step 2: it is failed, but it has findings"),
-        (2, {"retry_of": 3}, "step 3: it tries step 3 again, which is not before"),
+        (2, {"retry_of": 3}, "step 3: it is not numbered as"),
         (2, {"confidence": 1.5}, "a confidence of 1.5 is not from 0 to 1"),
     ],
 )

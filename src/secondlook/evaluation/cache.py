@@ -23,7 +23,7 @@ from secondlook.reading.languages import trained_for
 from secondlook.reading.port import Reading, glimpse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from secondlook.reading.port import Choose, Embedder, Reader
     from secondlook.settings.sections import Settings
 
+Made = TypeVar("Made")
 _AT_ONCE = 500
 """Keys of one query; SQLite takes no more than about a thousand."""
 
@@ -42,10 +43,6 @@ class Saved:
     """Seconds that one question did not take because something was remembered, by node."""
 
     by_node: dict[str, float] = field(default_factory=dict)
-
-    def add(self, seconds: float) -> None:
-        node = _current_node()
-        self.by_node[node] = self.by_node.get(node, 0.0) + seconds
 
     @property
     def seconds(self) -> float:
@@ -58,18 +55,16 @@ SAVED: ContextVar[Saved | None] = ContextVar("saved", default=None)
 
 def save(seconds: float) -> None:
     """Counts for the question that is being answered; less than nothing where work was repeated."""
-    saved = SAVED.get()
-    if saved is not None:
-        saved.add(seconds)
-
-
-def _current_node() -> str:
     from langgraph.config import get_config
 
+    saved = SAVED.get()
+    if saved is None:
+        return
     try:
-        return str(get_config()["metadata"]["langgraph_node"])
+        node = str(get_config()["metadata"]["langgraph_node"])
     except (RuntimeError, KeyError):
-        return ""
+        node = ""
+    saved.by_node[node] = saved.by_node.get(node, 0.0) + seconds
 
 
 @dataclass(slots=True)
@@ -119,6 +114,16 @@ class Memory:
         with self._lock, self._database:
             self._database.executemany("insert or ignore into results values (?, ?)", results)
 
+    def passed(self, counted: Counted, many: int, work: Callable[[], Made]) -> tuple[Made, float]:
+        """What comes of the work, alone on the machine, and the seconds that it took."""
+        with self.passing:
+            began = time.perf_counter()
+            made = work()
+            seconds = time.perf_counter() - began
+            counted.seconds += seconds
+            counted.made += many
+        return made, seconds
+
     def close(self) -> None:
         with self._lock:
             self._database.close()
@@ -139,22 +144,10 @@ def key_of(*parts: str) -> bytes:
 if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
     _Readings = dict[str, tuple[Reading, float]]
+    """By passage: what was read, and the seconds that it took."""
 
 _READING = struct.Struct("<ddqqddq??dd")
 _SUPPORT = struct.Struct("<dd")
-Made = TypeVar("Made")
-
-
-@dataclass(slots=True)
-class _Known:
-    """What is known of the passages of one question, and the seconds each reading took."""
-
-    glances: _Readings
-    looks: _Readings
-
-    def at_once(self, text: str) -> bool:
-        """Looked at by a reader that does not glance."""
-        return text in self.looks and self.looks[text][0].glance is None
 
 
 class RememberingReader:
@@ -185,17 +178,33 @@ class RememberingReader:
         self, question: str, passages: Sequence[str], *, choose: Choose | None = None
     ) -> list[Reading]:
         texts = list(dict.fromkeys(passages))
-        known = _Known(*(self._kept(kind, question, texts) for kind in ("glanced", "looked")))
-        if choose is None:
-            new = [text for text in texts if text not in known.looks]
-            self._spare(known, glanced=known.looks, looked=known.looks)
-            self._read(question, new, _every, known)
-            return [known.looks[text][0] for text in passages]
-        chosen = self._chosen(question, passages, choose, known)
-        return [
-            (known.looks if text in chosen or known.at_once(text) else known.glances)[text][0]
-            for text in passages
-        ]
+        glances = self._kept("glanced", question, texts)
+        looks = self._kept("looked", question, texts)
+        # A reader that does not glance asks for no choice.
+        at_once = {text for text, (one, _) in looks.items() if one.glance is None}
+        chosen, spent, blind = set(texts), 0.0, list[str]()
+
+        def among(found: Sequence[float]) -> list[int]:
+            first = {text: one.relevance for text, (one, _) in glances.items()}
+            first |= dict(zip(blind, found, strict=True))
+            assert choose is not None  # noqa: S101 - else nobody asks
+            chosen.clear()
+            chosen.update(passages[at] for at in choose([first[text] for text in passages]))
+            return [at for at, text in enumerate(blind) if text in chosen and text not in looks]
+
+        if choose is not None:
+            blind = [text for text in texts if text not in glances and text not in at_once]
+            if blind:
+                spent += self._read(question, blind, among, glances, looks)
+            elif not at_once:
+                among(())
+        late = [text for text in texts if text in chosen and text not in looks]
+        if late:
+            spent += self._read(question, late, _every, glances, looks)
+        self._memory.reader.remembered += len(texts) - len({*blind, *late})
+        cost = sum(glances[text][1] for text in texts if text in glances)
+        save(cost + sum(looks[text][1] for text in chosen) - spent)
+        return [(looks if text in chosen else glances)[text][0] for text in passages]
 
     def judge(self, claims: Sequence[tuple[str, str]]) -> list[float]:
         """Raw logits of support, as the reader gives them."""
@@ -203,52 +212,19 @@ class RememberingReader:
         if judge is None:
             raise UsageError(f"the reader {self.name!r} does not judge support")
         keys = {pair: key_of("support", self.name, *pair) for pair in claims}
-        known = {
-            key: _SUPPORT.unpack(value) for key, value in self._memory.get([*keys.values()]).items()
-        }
+        held = self._memory.get([*keys.values()])
+        known = {key: _SUPPORT.unpack(value) for key, value in held.items()}
         save(sum(seconds for _, seconds in known.values()))
         new = [pair for pair, key in keys.items() if key not in known]
         if new:
-            logits, seconds = self._passed(len(new), lambda: judge(new))
+            counted = self._memory.reader
+            logits, seconds = self._memory.passed(counted, len(new), lambda: judge(new))
             made = {
                 keys[pair]: (one, seconds / len(new)) for pair, one in zip(new, logits, strict=True)
             }
             self._memory.put((key, _SUPPORT.pack(*value)) for key, value in made.items())
             known |= made
         return [known[keys[pair]][0] for pair in claims]
-
-    def _chosen(
-        self, question: str, passages: Sequence[str], choose: Choose, known: _Known
-    ) -> Collection[str]:
-        """The passages to look at, after which all is known that is wanted of any."""
-        texts, before = list(dict.fromkeys(passages)), set(known.looks)
-        blind = [text for text in texts if text not in known.glances and not known.at_once(text)]
-        chosen: set[str] = set()
-
-        def among(glances: Sequence[float]) -> list[int]:
-            first = {text: one.relevance for text, (one, _) in known.glances.items()}
-            first |= dict(zip(blind, glances, strict=True))
-            chosen.update(passages[at] for at in choose([first[text] for text in passages]))
-            new = chosen - before
-            return [at for at, text in enumerate(blind) if text in new]
-
-        if all(text in known.glances for text in texts):
-            among(())
-        glanced = set(known.glances)
-        self._read(question, blind, among, known)
-        spared = {text for text in before if text in chosen or known.at_once(text)}
-        self._spare(known, glanced=glanced, looked=spared)
-        late = [text for text in texts if text in chosen and text not in known.looks]
-        # The glance at these is counted as spared; it is made again, to look on from it.
-        save(-self._read(question, late, _every, known))
-        return chosen
-
-    def _spare(self, known: _Known, *, glanced: Iterable[str], looked: Iterable[str]) -> None:
-        """Counts what did not have to be done."""
-        glances = [known.glances[text][1] for text in glanced if text in known.glances]
-        looks = [known.looks[text][1] for text in looked]
-        self._memory.reader.remembered += max(len(glances), len(looks))
-        save(sum(glances) + sum(looks))
 
     def _kept(self, kind: str, question: str, texts: Sequence[str]) -> _Readings:
         keys = {key_of(kind, self.name, question, text): text for text in texts}
@@ -259,51 +235,46 @@ class RememberingReader:
             found[keys[key]] = read, seconds
         return found
 
-    def _read(self, question: str, texts: Sequence[str], choose: Choose, known: _Known) -> float:
-        """Adds to what is known; returns the seconds that went into glances."""
-        if not texts:
-            return 0.0
+    def _read(
+        self,
+        question: str,
+        texts: Sequence[str],
+        choose: Choose,
+        glances: _Readings,
+        looks: _Readings,
+    ) -> float:
+        """Adds to what is known; returns the seconds that it took."""
         began = glancing = 0.0
 
-        def watched(glances: Sequence[float]) -> Sequence[int]:
+        def watched(found: Sequence[float]) -> Sequence[int]:
             """Tells glances from looks by when the reader asks for a choice."""
             nonlocal glancing
             glancing = time.perf_counter() - began
-            return choose(glances)
+            return choose(found)
 
         def work() -> list[Reading]:
             nonlocal began
             began = time.perf_counter()
             return self._reader.read(question, texts, choose=watched)
 
-        readings, seconds = self._passed(len(texts), work)
-        found = dict(zip(texts, readings, strict=True))
+        readings, seconds = self._memory.passed(self._memory.reader, len(texts), work)
         each = (seconds - glancing) / max(1, sum(one.looked for one in readings))
-        looks = {text: (one, each) for text, one in found.items() if one.looked}
-        glances = {
-            text: (glimpse(one.glance, windows=one.windows), glancing / len(texts))
-            for text, one in found.items()
-            if one.glance is not None
-        }
-        known.glances.update(glances)
-        known.looks.update(looks)
+        made: list[tuple[str, str, Reading, float]] = []
+        for text, one in zip(texts, readings, strict=True):
+            if one.looked:
+                looks[text] = one, each
+                made.append(("looked", text, one, each))
+            if one.glance is not None:
+                glance = glimpse(one.glance, windows=one.windows)
+                # Glanced at once more, to look on from it: that is paid already.
+                took = glances[text][1] if text in glances else glancing / len(texts)
+                glances[text] = glance, took
+                made.append(("glanced", text, glance, took))
         self._memory.put(
-            (key_of(kind, self.name, question, text), _packed(*made))
-            for kind, readings_ in (("glanced", glances), ("looked", looks))
-            for text, made in readings_.items()
+            (key_of(kind, self.name, question, text), _packed(one, took))
+            for kind, text, one, took in made
         )
-        return glancing
-
-    def _passed(self, count: int, work: Callable[[], Made]) -> tuple[Made, float]:
-        """What comes of the work, alone on the machine, and the seconds that it took."""
-        counted = self._memory.reader
-        with self._memory.passing:
-            began = time.perf_counter()
-            made = work()
-            seconds = time.perf_counter() - began
-            counted.seconds += seconds
-            counted.made += count
-        return made, seconds
+        return seconds
 
 
 def _every(glances: Sequence[float]) -> Sequence[int]:
@@ -362,16 +333,12 @@ class RememberingEmbedder:
         return [known[key] for key in keys]
 
     def _embedded(self, kind: str, texts: Sequence[str]) -> tuple[Vectors, float]:
-        with self._memory.passing:
-            began = time.perf_counter()
+        def work() -> Vectors:
             if kind == "query":
-                vectors = np.stack([self._embedder.embed_query(text) for text in texts])
-            else:
-                vectors = self._embedder.embed_passages(texts)
-            seconds = time.perf_counter() - began
-            self._memory.embedder.seconds += seconds
-            self._memory.embedder.made += len(texts)
-        return vectors, seconds
+                return np.stack([self._embedder.embed_query(text) for text in texts])
+            return self._embedder.embed_passages(texts)
+
+        return self._memory.passed(self._memory.embedder, len(texts), work)
 
 
 class RememberingModels(Models):

@@ -265,22 +265,11 @@ def gate(a: Results, b: Results, *, metric: str | None = None, seed: int = 0) ->
             for one, other in pairs
         ]
     )
-    lines: list[str] = []
-    for which, names, used in (
-        ("first", before, {pair[0] for pair in pairs}),
-        ("second", after, {pair[1] for pair in pairs}),
-    ):
-        if left := [name for name in names if name not in used]:
-            lines.append(f"only in the {which} run, not compared: {', '.join(left)}")
+    used = {name for pair in pairs for name in pair}
+    alone = [name for name in {**before, **after} if name not in used]
+    lines = [f"in one run only, not compared: {', '.join(alone)}"] if alone else []
     lines += _changed("setting", a.settings, b.settings)
     lines += _changed("version", a.versions, b.versions)
-    for one, other in pairs:
-        first, second = ({row.case for row in rows} for rows in (before[one], after[other]))
-        for which, only in (("first", first - second), ("second", second - first)):
-            if only:
-                lines.append(
-                    f"{other}: {len(only)} questions only in the {which} run, not compared"
-                )
     lines += map(_told, comparisons)
     return Gate(tuple(lines), comparisons, tuple(one.other for one in comparisons if _is_loss(one)))
 

@@ -253,7 +253,10 @@ def answer_metrics(case: Case, answer: Answer) -> dict[str, float]:
         short, text = _given(case, answer)
         figures |= _compared(short, case.answers)
         figures |= {f"text_{name}": value for name, value in _compared(text, case.answers).items()}
-        figures["f1_length_aware"] = length_aware_f1(text, case.answers)
+        # F1 of the part of the text that is most like a right answer, less for a long text.
+        words = pieces(text)
+        length = min(1.0, LENIENT_WORDS / len(words)) if words else 0.0
+        figures["f1_length_aware"] = length * _best_part(words, case.answers)
         figures["f1_overall"] = figures["f1"]
     elif not case.answerable:
         figures["f1_overall"] = float(answer.status in {"abstained", "refused"})
@@ -272,18 +275,15 @@ def is_right(case: Case, answer: Answer) -> bool | None:
         return all(parts_right(case, answer).values())
     if case.choices and case.choice:
         return _chose_right(case, answer)
-    return _says_right(case, answer) if case.answers else None
-
-
-def _says_right(case: Case, answer: Answer) -> bool:
+    if not case.answers:
+        return None
     short, text = _given(case, answer)
-    if short.strip() and f1(short, case.answers) >= RIGHT_F1:
-        return True
+    near = bool(short.strip()) and f1(short, case.answers) >= RIGHT_F1
     # The sentence around an extracted span is evidence; the span alone is the answer.
     spoken = answer.method != "extractive" or answer.short is None
     words = pieces(text)
     whole = 0 < len(words) <= MOST_WORDS and _best_part(words, case.answers) >= RIGHT_WINDOW
-    return spoken and whole
+    return near or (spoken and whole)
 
 
 def _given(case: Case, answer: Answer) -> tuple[str, str]:
@@ -352,12 +352,6 @@ def rouge_l(found: str, answers: Iterable[str]) -> float:
     return best
 
 
-def length_aware_f1(text: str, answers: Iterable[str]) -> float:
-    """F1 of the part of the text that is most like a right answer, less for a text that is long."""
-    words = pieces(text)
-    return _best_part(words, answers) * min(1.0, LENIENT_WORDS / len(words)) if words else 0.0
-
-
 def _best_part(words: Sequence[str], answers: Iterable[str]) -> float:
     looked_at = words[:_LOOKED_AT]
     return max((best_window(looked_at, pieces(answer)) for answer in answers), default=0.0)
@@ -387,14 +381,12 @@ def best_window(words: Sequence[str], right: Sequence[str]) -> float:
 
 # Such as B or (b) or B.
 _ALONE = re.compile(r"[\W_]*(?P<letter>[^\W_]{1,2})[\W_]*\Z")
-# Such as B) Paris or (B) Paris or **B**: Paris
+# Such as (B) Paris, **B**: Paris, Answer: B, or The correct answer is B because; a small letter
+# there may be an article.
 _LEADING = re.compile(
-    r"\s*(?:\((?P<in_brackets>[^\W_]{1,2})\)|\*{0,2}(?P<letter>[^\W_]{1,2})\*{0,2}[).:,\]])"
-)
-# Such as Answer: B or The correct answer is B because; a small letter there may be an article.
-_NAMED = re.compile(
     r"\s*(?:the )?(?:(?:correct|right|best|final) )?(?:answer|option|choice) ?(?:is|:)? ?"
-    r"(?:option )?[(*]{0,3}(?P<letter>(?-i:[A-Z0-9]))\b",
+    r"(?:option )?[(*]{0,3}(?P<named>(?-i:[A-Z0-9]))\b"
+    r"|\s*[(*]{0,2}(?P<letter>[^\W_]{1,2})\*{0,2}[).:,\]]",
     re.IGNORECASE,
 )
 
@@ -431,17 +423,10 @@ def chosen(choices: Mapping[str, str], said: str) -> str | None:
     shares = {letter: shared(words, option) for letter, option in by_option.items() if words}
     most = max(shares.values(), default=0.0)
     nearest = [letter for letter, share in shares.items() if share == most > RIGHT_F1]
-    if found := _NAMED.match(said):
-        leading = _letter(choices, found["letter"])
-    else:
-        found = _LEADING.match(said)
-        leading = _letter(choices, found["in_brackets"] or found["letter"]) if found else None
-    alone = _letter_alone(choices, said)
-    return alone or _only(same) or leading or _only(held) or _only(nearest)
-
-
-def _only(letters: Sequence[str]) -> str | None:
-    return letters[0] if len(letters) == 1 else None
+    found = _LEADING.match(said)
+    leading = _letter(choices, found["named"] or found["letter"]) if found else None
+    one_of = [letters[0] if len(letters) == 1 else None for letters in (same, held, nearest)]
+    return _letter_alone(choices, said) or one_of[0] or leading or one_of[1] or one_of[2]
 
 
 def _letter_alone(choices: Mapping[str, str], said: str) -> str | None:
@@ -466,9 +451,13 @@ def parts_right(case: Case, answer: Answer) -> dict[str, bool]:
     """Of each value that the question wants, whether it is right."""
     if not is_answered(answer):
         return dict.fromkeys(parts_of(case), False)
-    if case.values:
-        return values_right(case.values, answer.values)
-    return {DENOTATION: right(denoted(answer.values), case.answers)}
+    values = answer.values
+    if case.values:  # of a name that comes twice the later one counts
+        wanted = dict(case.values).items()
+        return {name: name in values and value_right(to, values[name]) for name, to in wanted}
+    # Every cell of an answer, by whatever names it came, as the set writes answers.
+    said = [denotations_said(cell) for value in values.values() for cell in cells(value)]
+    return {DENOTATION: right(said, case.answers)}
 
 
 def parts_of(case: Case) -> tuple[str, ...]:
@@ -481,16 +470,6 @@ def value_metrics(parts: dict[str, bool]) -> dict[str, float]:
     return {
         "values_accuracy": float(all(parts.values())),
         "values_proportional": sum(parts.values()) / len(parts),
-    }
-
-
-def values_right(
-    expected: Sequence[tuple[str, str]], values: Mapping[str, object]
-) -> dict[str, bool]:
-    """By name, whether the value is right. Of a name that comes twice the later one counts."""
-    return {
-        name: name in values and value_right(wanted, values[name])
-        for name, wanted in dict(expected).items()
     }
 
 
@@ -524,16 +503,14 @@ def _same_structure(expected: Any, value: Any) -> bool:
         same_keys = wanted.keys() == found.keys()
         return same_keys and all(_same_structure(wanted[key], found[key]) for key in wanted)
     if isinstance(expected, list | tuple):
-        if not isinstance(value, list | tuple) or len(expected) != len(value):
-            return False
-        return all(map(_same_structure, expected, value))
+        alike = isinstance(value, list | tuple) and len(expected) == len(value)
+        return alike and all(map(_same_structure, expected, value))
     return value_right(str(expected), value)
 
 
 def _as_text(value: object) -> str:
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_as_text, value))
-    return str(value).strip()
+    listed = isinstance(value, list | tuple)
+    return ", ".join(map(_as_text, value)) if listed else str(value).strip()
 
 
 # Whether an answer is right, as the evaluator of WikiTableQuestions (Pasupat and Liang, 2015)
@@ -602,24 +579,16 @@ def same(one: str, other: str) -> bool:
 
 
 def right(answers: Sequence[str], expected: Sequence[str]) -> bool:
-    most = 4 * len(expected) + 4
-    found, wanted = _different(answers[:most]), _different(expected)
-    if len(answers) > most or len(found) != len(wanted):
+    if len(answers) > 4 * len(expected) + 4:
         return False
-    return all(any(same(one, other) for other in found) for one in wanted)
-
-
-def _different(texts: Sequence[str]) -> list[str]:
-    kept: list[str] = []
-    for text in texts:
-        if not any(same(text, other) for other in kept):
-            kept.append(text)
-    return kept
-
-
-def denoted(values: Mapping[str, object]) -> list[str]:
-    """Every cell of an answer, by whatever names it came, as the set writes answers."""
-    return [denotations_said(cell) for value in values.values() for cell in cells(value)]
+    found, wanted = list[str](), list[str]()
+    for texts, kept in ((answers, found), (expected, wanted)):
+        for text in texts:
+            if not any(same(text, other) for other in kept):
+                kept.append(text)
+    return len(found) == len(wanted) and all(
+        any(same(one, other) for other in found) for one in wanted
+    )
 
 
 def cells(value: object) -> list[object]:

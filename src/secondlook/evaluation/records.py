@@ -21,6 +21,8 @@ from secondlook.answer import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from secondlook.evaluation.cache import Memory
+
 Checked = Literal["yes", "no", "not checked"]
 
 
@@ -373,6 +375,24 @@ class Passes(Record):
     total_seconds: float = 0.0
     ratio: float | None = None
     """Total to the sum of reader and embedder passes."""
+
+    @classmethod
+    def of(cls, memory: Memory, indexing: float, total: float) -> Passes:
+        reader, embedder, models = memory.reader, memory.embedder, memory.models
+        small = reader.seconds + embedder.seconds
+        return cls(
+            ratio=round(total / small, 3) if small else None,
+            indexing_seconds=round(indexing, 3),
+            reader_seconds=round(reader.seconds, 3),
+            reader_pairs=reader.made,
+            reader_remembered=reader.remembered,
+            embedder_seconds=round(embedder.seconds, 3),
+            embedder_texts=embedder.made,
+            embedder_remembered=embedder.remembered,
+            model_calls=models.made,
+            model_remembered=models.remembered,
+            total_seconds=round(total, 3),
+        )
 
 
 class Results(Record):

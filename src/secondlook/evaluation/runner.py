@@ -8,8 +8,8 @@ import hashlib
 import json
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import aclosing, contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from contextlib import aclosing, closing
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
@@ -37,9 +37,8 @@ from secondlook.reading.calibration import load_calibration
 from secondlook.store.answers import AnswerMemory
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
-    from typing import TextIO
 
     from secondlook.evaluation.cache import Memory
     from secondlook.evaluation.datasets.evalset import EvalSet
@@ -90,144 +89,94 @@ def run(
     plan: Plan, memory: Memory, *, progress: Callable[[Progress], None] | None = None
 ) -> tuple[list[Row], float]:
     """The rows, in the order of configurations and questions, and the seconds indexing took."""
-    with _held(plan.out), Kept.open(plan.out, fresh=plan.fresh) as kept:
-        work = _Work(plan, memory, kept, progress or (lambda _: None))
-        try:
-            _run_through(work)
-        finally:
-            work.close()
-        return work.in_order(), work.indexing
-
-
-def _run_through(work: _Work) -> None:
-    """In a thread of its own where a loop is running already, as in a notebook."""
-
-    def work_off() -> None:
-        # Not in the loop: there Ctrl-C would wait for an `await`, and indexing has none.
-        work.index()
-        asyncio.run(work.all())
-
     try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        work_off()
-        return
-    with ThreadPoolExecutor(1, "secondlook-eval") as apart:
-        apart.submit(work_off).result()
-
-
-@dataclass(slots=True)
-class Kept:
-    """Rows on disk, one line each. A line that was cut off by a crash is done again."""
-
-    file: TextIO
-    rows: dict[str, Row]
-
-    @classmethod
-    @contextmanager
-    def open(cls, folder: Path, *, fresh: bool) -> Iterator[Kept]:
-        path = folder / ROWS_FILE
-        rows: dict[str, Row] = {}
-        try:
-            held = b"" if fresh or not path.exists() else path.read_bytes()
-            for line in held.splitlines():
-                try:
-                    kept = json.loads(line)
-                    rows[kept["key"]] = Row.model_validate(kept["row"], strict=False)
-                except (ValueError, LookupError, TypeError, ValidationError):
-                    continue  # cut off, or of another version: it is done again
-            with path.open("w" if fresh else "a", encoding="utf-8") as file:
-                if held and not held.endswith(b"\n"):
-                    file.write("\n")
-                yield cls(file, rows)
-        except OSError as error:
-            raise UsageError(
-                f"results cannot be kept in {str(path)!r}: {error.strerror or error}",
-                hint="make room, or name another folder with --out",
-            ) from error
-
-    def add(self, key: str, row: Row) -> None:
-        self.rows[key] = row
-        self.file.write(json.dumps({"key": key, "row": row.model_dump(mode="json")}) + "\n")
-        self.file.flush()
-
-
-@contextmanager
-def _held(folder: Path) -> Iterator[None]:
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / ".lock", timeout=0)
-        with lock:
-            yield
+        plan.out.mkdir(parents=True, exist_ok=True)
+        with (
+            FileLock(plan.out / ".lock", timeout=0),
+            closing(_Work(plan, memory, progress or (lambda _: None))) as work,
+        ):
+            try:
+                asyncio.get_running_loop()
+            except RuntimeError:
+                work.off()
+            else:  # a thread of its own where a loop is running already, as in a notebook
+                with ThreadPoolExecutor(1, "secondlook-eval") as apart:
+                    apart.submit(work.off).result()
+            return [work.rows[key] for _, _, keys in work.parts for key in keys.values()], (
+                work.indexing
+            )
     except Timeout:
         raise UsageError(
-            f"another evaluation is writing to {str(folder)!r}",
+            f"another evaluation is writing to {str(plan.out)!r}",
             hint="wait for it, or name another folder with --out",
         ) from None
     except OSError as error:
         raise UsageError(
-            f"results cannot be written to {str(folder)!r}: {error.strerror or error}",
-            hint="name another folder with --out",
+            f"results cannot be written to {str(plan.out)!r}: {error.strerror or error}",
+            hint="make room, or name another folder with --out",
         ) from error
 
 
-@dataclass(slots=True)
 class _Work:
-    plan: Plan
-    memory: Memory
-    kept: Kept
-    tell: Callable[[Progress], None]
-    indexing: float = 0.0
-    _libraries: dict[str, EvaluatedLibrary] = field(default_factory=dict)
-    _now: Progress = field(default_factory=Progress)
+    """Rows are on disk, one line each, as they are made."""
 
-    def index(self) -> None:
-        """The documents, as every configuration wants them that has something to answer."""
-        plan = self.plan
-        total = len(plan.configurations) * len(plan.cases) * plan.repeat
-        self._now = Progress(total=total)
+    def __init__(self, plan: Plan, memory: Memory, tell: Callable[[Progress], None]) -> None:
+        self.plan = plan
+        self.memory = memory
+        self.tell = tell
+        self.indexing = 0.0
+        self.rows: dict[str, Row] = {}
+        self.parts: list[tuple[Planned, int, dict[str, str]]] = []
+        """Each configuration and repeat, with the name of the row of each question."""
+        self._libraries: dict[str, EvaluatedLibrary] = {}
         for planned in plan.configurations:
-            if any(self._missing(planned, repeat) for repeat in range(plan.repeat)):
-                refuse_missing_files(RememberingModels(planned.settings, memory=self.memory))
-                self._library(planned.settings)
-
-    async def all(self) -> None:
-        for planned in self.plan.configurations:
-            for repeat in range(self.plan.repeat):
-                await self._configuration(planned, repeat)
-
-    def in_order(self) -> list[Row]:
-        return [
-            self.kept.rows[key]
-            for planned in self.plan.configurations
-            for repeat in range(self.plan.repeat)
-            for key in self._keys(planned, repeat).values()
-        ]
+            settings = planned.settings.model_dump(
+                mode="json", exclude={"library", "runs", "ingest"}
+            )
+            one, key = planned.configuration, library_key(plan.data, planned.settings)
+            name = _digest([one.name, __version__, _FORM, key, one.workflow, settings])
+            for repeat in range(plan.repeat):
+                keys = {case.id: _digest([name, asdict(case), repeat]) for case in plan.cases}
+                self.parts.append((planned, repeat, keys))
+        self._now = Progress(total=len(self.parts) * len(plan.cases))
+        path = plan.out / ROWS_FILE
+        held = b"" if plan.fresh or not path.exists() else path.read_bytes()
+        for line in held.splitlines():
+            try:
+                kept = json.loads(line)
+                self.rows[kept["key"]] = Row.model_validate(kept["row"], strict=False)
+            except (ValueError, LookupError, TypeError, ValidationError):
+                continue  # cut off by a crash, or of another version: it is done again
+        self._file = path.open("w" if plan.fresh else "a", encoding="utf-8")
+        if held and not held.endswith(b"\n"):
+            self._file.write("\n")
 
     def close(self) -> None:
+        self._file.close()
         for library in self._libraries.values():
             library.close()
 
-    def _keys(self, planned: Planned, repeat: int) -> dict[str, str]:
-        """Of each question, the name of its row."""
-        # All that shapes the rows of a configuration, but for the question.
-        settings = planned.settings.model_dump(mode="json", exclude={"library", "runs", "ingest"})
-        one = planned.configuration
-        key = library_key(self.plan.data, planned.settings)
-        name = _digest([one.name, __version__, _FORM, key, one.workflow, settings])
-        return {case.id: _digest([name, asdict(case), repeat]) for case in self.plan.cases}
+    def off(self) -> None:
+        # Not in the loop: there Ctrl-C would wait for an `await`, and indexing has none.
+        for planned, _, keys in self.parts:
+            if any(key not in self.rows for key in keys.values()):
+                refuse_missing_files(RememberingModels(planned.settings, memory=self.memory))
+                self._library(planned.settings)
+        asyncio.run(self._all())
 
-    def _missing(self, planned: Planned, repeat: int) -> list[Case]:
-        keys = self._keys(planned, repeat)
-        return [case for case in self.plan.cases if keys[case.id] not in self.kept.rows]
+    async def _all(self) -> None:
+        for planned, repeat, keys in self.parts:
+            held = [self.rows[key] for key in keys.values() if key in self.rows]
+            self._advance(held, reused=len(held), configuration=planned.configuration.name)
+            missing = [case for case in self.plan.cases if keys[case.id] not in self.rows]
+            if missing:
+                await self._configuration(planned, repeat, missing, keys)
 
-    async def _configuration(self, planned: Planned, repeat: int) -> None:
-        keys = self._keys(planned, repeat)
-        missing = self._missing(planned, repeat)
-        held = [self.kept.rows[key] for key in keys.values() if key in self.kept.rows]
-        self._advance(held, reused=len(held), configuration=planned.configuration.name)
-        if not missing:
-            return
+    async def _configuration(
+        self, planned: Planned, repeat: int, missing: Sequence[Case], keys: dict[str, str]
+    ) -> None:
+        from secondlook.library.stores import load_embedder_for
+
         library = self._library(planned.settings)
         models = RememberingModels(planned.settings, memory=self.memory, repeat=repeat)
         # What one configuration found out must not help another.
@@ -237,24 +186,16 @@ class _Work:
         if data.form == "tables":
             tables = GivenTables(data.read_table, cache_folder() / "tables", library.worker)
         try:
-            from secondlook.library.stores import load_embedder_for
-
             embedder = load_embedder_for(planned.settings, planned.settings.embedding.model)
             shelf = library.shelf()
-            desk = _Desk(
-                engine,
-                RowMaker(
-                    configuration=planned.configuration.name,
-                    names=names_by_document(library, self.plan.data),
-                    shelf=shelf,
-                    truth=Truth(RememberingEmbedder(embedder, self.memory, passages=True)),
-                    min_about=load_calibration(shelf.reader_name).min_about,
-                ),
-                planned,
-                repeat,
-                tables,
+            maker = RowMaker(
+                configuration=planned.configuration.name,
+                names=names_by_document(library, data),
+                shelf=shelf,
+                truth=Truth(RememberingEmbedder(embedder, self.memory, passages=True)),
+                min_about=load_calibration(shelf.reader_name).min_about,
             )
-            await self._answer(desk, missing, keys)
+            await self._answer(_Desk(engine, maker, planned, repeat, tables), missing, keys)
         finally:
             await engine.adetach()
 
@@ -264,7 +205,11 @@ class _Work:
         async def work() -> None:
             for case in waiting:
                 row = await desk.row(case)
-                self.kept.add(keys[case.id], row)
+                key = keys[case.id]
+                self.rows[key] = row
+                line = json.dumps({"key": key, "row": row.model_dump(mode="json")})
+                self._file.write(f"{line}\n")
+                self._file.flush()
                 self._advance([row])
 
         try:

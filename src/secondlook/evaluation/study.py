@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import os
 import platform
 import time
 from dataclasses import dataclass, field, replace
-from importlib.metadata import PackageNotFoundError, version
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-from pydantic import ValidationError
 
 from secondlook import __version__
 from secondlook.engine.request import AUTO
@@ -45,7 +43,7 @@ if TYPE_CHECKING:
 
 MEMORY_FILE = "memory.db"
 FILE = "results.json"
-_ENGINES = ("langgraph", "onnxruntime", "pylance", "numpy")
+_ENGINES = ("langgraph", "onnxruntime", "numpy")
 _NOT_TOLD = {"library", "runs", "ingest"}
 """Sections that say where things lie on this machine."""
 
@@ -130,6 +128,8 @@ def answer_all(
     request: Request, configurations: Sequence[Configuration], *, progress: Listener = None
 ) -> Evaluated:
     """Every question of the set under every configuration."""
+    from secondlook.library.stores import load_embedder_for, load_reader_for
+
     began = time.perf_counter()
     settings = request.load().settings
     planned = planned_of(configurations, lambda changes: request.load(changes).settings)
@@ -164,6 +164,14 @@ def answer_all(
         rows, indexing = run(plan, memory, progress=progress)
     finally:
         memory.close()
+    versions = {
+        "secondlook": __version__,
+        "python": platform.python_version(),
+        "reader": load_reader_for(settings).name,
+        "embedder": load_embedder_for(settings, settings.embedding.model).name,
+        "model": settings.models.default,
+        **{package: version(package) for package in _ENGINES if find_spec(package)},
+    }
     return Evaluated(
         request=request,
         data=data,
@@ -171,9 +179,9 @@ def answer_all(
         configurations=tuple(configurations),
         rows=by_configuration(rows),
         metric=metric,
-        passes=_passes(memory, indexing, time.perf_counter() - began),
+        passes=Passes.of(memory, indexing, time.perf_counter() - began),
         settings=settings,
-        versions=_versions(settings),
+        versions=versions,
     )
 
 
@@ -251,42 +259,6 @@ def _usual(request: Request, otherwise: str) -> str:
     return ANALYST if datasets.has_tables(request.path.expanduser()) else otherwise
 
 
-def _passes(memory: Memory, indexing: float, total: float) -> Passes:
-    models = memory.reader.seconds + memory.embedder.seconds
-    return Passes(
-        indexing_seconds=round(indexing, 3),
-        reader_seconds=round(memory.reader.seconds, 3),
-        reader_pairs=memory.reader.made,
-        reader_remembered=memory.reader.remembered,
-        embedder_seconds=round(memory.embedder.seconds, 3),
-        embedder_texts=memory.embedder.made,
-        embedder_remembered=memory.embedder.remembered,
-        model_calls=memory.models.made,
-        model_remembered=memory.models.remembered,
-        total_seconds=round(total, 3),
-        ratio=round(total / models, 3) if models else None,
-    )
-
-
-def _versions(settings: Settings) -> dict[str, str]:
-    """What the figures depend on."""
-    from secondlook.library.stores import load_embedder_for, load_reader_for
-
-    known = {
-        "secondlook": __version__,
-        "python": platform.python_version(),
-        "reader": load_reader_for(settings).name,
-        "embedder": load_embedder_for(settings, settings.embedding.model).name,
-        "model": settings.models.default,
-    }
-    for package in _ENGINES:
-        try:
-            known[package] = version(package)
-        except PackageNotFoundError:
-            continue
-    return known
-
-
 # `results.json`, written whole and read again.
 
 
@@ -311,18 +283,8 @@ def read(place: Path) -> Results:
     file = place / FILE if place.is_dir() else place
     try:
         return Results.model_validate_json(file.read_bytes())
-    except FileNotFoundError:
+    except (OSError, ValueError) as error:
         raise UsageError(
-            f"there are no results at {str(file)!r}",
-            hint="secondlook eval FOLDER --out DIR writes them",
-        ) from None
-    except (OSError, ValidationError, json.JSONDecodeError) as error:
-        why = str(error).partition("\n")[0]
-        if isinstance(error, ValidationError):
-            first = error.errors()[0]
-            place_ = ".".join(map(str, first["loc"]))
-            why = f"{place_}: {first['msg']}" if place_ else first["msg"]
-        raise UsageError(
-            f"{str(file)!r} does not hold the results of an evaluation: {why}",
-            hint="name a results.json that `secondlook eval` of this version wrote",
+            f"{str(file)!r} does not hold the results of an evaluation: {error}".split("\n")[0],
+            hint="name a folder or a results.json that `secondlook eval` of this version wrote",
         ) from error

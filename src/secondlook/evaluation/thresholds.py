@@ -4,9 +4,7 @@ each, and what that does."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
-
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
 from secondlook.evaluation.ablation import SECOND_SEARCH, WEB, no_web, workflow_evaluated
@@ -16,7 +14,6 @@ from secondlook.evaluation.questions import Figures, fell_back
 from secondlook.evaluation.records import Configuration, Sweep, SweepPoint
 from secondlook.evaluation.statistics import holm, interval
 from secondlook.settings import KEYS
-from secondlook.settings.mistakes import in_plain_words, nearest
 from secondlook.settings.sections import FIELDS, value_of
 
 if TYPE_CHECKING:
@@ -35,8 +32,6 @@ _TOLD = (
     *("f1", "em", "accuracy", "values_accuracy", "f1_overall", "faithfulness", "ndcg@10"),
     *("recall@5", "answered", "success", "llm_calls"),
 )
-_NOT_OF_ANSWERS = frozenset({"library", "ingest", "runs"})
-"""Sections that change no answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +56,14 @@ def sweep_plan(
     """The setting at each value, and a reference.
 
     The reference of a setting of the second search, or of the web, is the workflow without it; of
-    any other setting it is the workflow as configured. `param` may be given without its section
-    where that is clear. Only the rerank score has values of its own.
+    any other setting it is the workflow as configured. Only the rerank score has values of its
+    own.
     """
-    key = _key(param)
+    key = param
+    if key not in KEYS or FIELDS[key].annotation not in {int, float}:
+        raise UsageError(
+            f"{key!r} is no setting that is a number", hint="docs/settings.md lists all settings"
+        )
     section, name = key.partition(".")[0], key.rpartition(".")[2]
     switch = {"adaptive": SECOND_SEARCH, "web": WEB}.get(section)
     if switch == WEB and (why := no_web(settings)):
@@ -72,7 +71,8 @@ def sweep_plan(
     wanted = VALUES if values is None and key == PARAM else values
     if not wanted:
         raise UsageError(f"no value for {key}", hint="say which to try: --values 1,2,3")
-    chosen = sorted({_checked(key, value) for value in wanted})
+    whole = FIELDS[key].annotation is int
+    chosen = sorted({int(value) if whole else float(value) for value in wanted})
     flow = workflow or ("adaptive" if switch else workflow_evaluated(settings))
     # With the check of the threshold on, the reference's rows tell what it would be held against.
     check: dict[str, Scalar] = {"adaptive.check": _CHECKS[key]} if key in _CHECKS else {}
@@ -102,9 +102,6 @@ def sweep(
     seed: int = 0,
 ) -> Sweep:
     """What each value makes of the questions, against the reference."""
-    for name in (plan.reference, *(name for _, name in plan.points)):
-        if name not in rows:
-            raise UsageError(f"nothing was asked with {name!r}", hint="run the whole sweep")
     chosen = check_metric(metric or primary_metric(rows[plan.reference]))
     figures = {name: Figures(found) for name, found in rows.items()}
     base = figures[plan.reference].metric(chosen)
@@ -148,44 +145,3 @@ def values_seen(reference: Sequence[Row]) -> tuple[float, ...]:
     judged = sorted(row.trigger for row in reference if row.trigger is not None)
     places = (min(len(judged) - 1, round(share * len(judged))) for share in _SHARES)
     return tuple(sorted({round(judged[place], 2) for place in places})) if judged else ()
-
-
-# Settings that are numbers: which one is meant, and what it may be.
-
-
-def _key(given: str) -> str:
-    """By its dotted key, or by its name alone where no two sections have it."""
-    numbers = [
-        key
-        for key in KEYS
-        if FIELDS[key].annotation in {int, float} and key.partition(".")[0] not in _NOT_OF_ANSWERS
-    ]
-    named = [key for key in numbers if given in {key, key.rpartition(".")[2]}]
-    if len(named) == 1:
-        return named[0]
-    if named:
-        raise UsageError(
-            f"{given!r} is a setting of several sections", hint=f"Say which: {', '.join(named)}."
-        )
-    by_name = {key.rpartition(".")[2]: key for key in numbers}
-    alike = nearest(given.rpartition(".")[2], by_name)  # the section may be missing or wrong
-    meant = nearest(given, numbers) or (by_name[alike] if alike else None)
-    why = "is no number that changes an answer" if given in KEYS else "is no setting"
-    hint = f"Did you mean {meant!r}? " if meant else ""
-    raise UsageError(f"{given!r} {why}", hint=f"{hint}docs/settings.md lists all settings.")
-
-
-def _checked(key: str, value: float) -> float:
-    field = FIELDS[key]
-    typed = int(value) if field.annotation is int and float(value).is_integer() else value
-    # Alone: what contradicts another setting is told when all of them are known.
-    adapter: TypeAdapter[Any] = TypeAdapter(
-        Annotated[field.annotation, field],  # type: ignore[arg-type]  # an annotation is a value here
-        config=ConfigDict(strict=True),
-    )
-    try:
-        adapter.validate_python(typed)
-    except ValidationError as error:
-        allowed = in_plain_words(error.errors()[0]["msg"])
-        raise UsageError(f"{key} {allowed}, not {value!r}", hint="see --values") from error
-    return typed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import codecs
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Literal
@@ -81,12 +81,6 @@ def rests_on(answer: Answer) -> RestsOn:
 LARGEST = 64 << 20
 """Bytes. An answer with a hundred web pages has a few million."""
 _HINT = "secondlook ask --json writes such a file; docs/answer.schema.json describes it"
-_BYTE_ORDER_MARKS = (
-    (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-"""Windows PowerShell writes UTF-16 where another shell writes UTF-8."""
 
 
 def load_answer(path: str | Path) -> Answer:
@@ -110,29 +104,14 @@ def read_answer(stream: BinaryIO, *, name: str) -> Answer:
         raise UsageError(
             f"{name!r} is larger than {LARGEST >> 20} MB, which no answer is", hint=_HINT
         )
-    encoding = next((known for mark, known in _BYTE_ORDER_MARKS if data.startswith(mark)), "utf-8")
     try:
-        text = data.decode(encoding)
+        # Windows PowerShell writes UTF-16 where another shell writes UTF-8.
+        return Answer.model_validate_json(data.decode(json.detect_encoding(data)))
     except UnicodeDecodeError as error:
-        raise UsageError(
-            f"{name!r} is not text in UTF-8 (byte {error.start:,}), so not an answer", hint=_HINT
-        ) from None
-    if not text.strip():
-        raise UsageError(f"{name!r} is empty", hint=_HINT)
-    try:
-        return Answer.model_validate_json(text)
+        why = f"it is not text in UTF-8 (byte {error.start:,})"
     except ValidationError as error:
-        raise UsageError(f"{name!r} is not an answer: {_reason(error)}", hint=_HINT) from None
-
-
-def _reason(error: ValidationError) -> str:
-    """The first mistake, and how many more there are."""
-    found = error.errors(include_url=False, include_context=False, include_input=False)
-    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
-    first, message = found[0], found[0]["msg"]
-    where = ".".join(str(part) for part in first["loc"])[:80]
-    if first["type"] == "model_type":
-        message = f"{where} is not an object" if where else "it is JSON, but not an object"
-    elif first["type"] != "json_invalid":
-        message = f"{where!r}: {message[:1].lower()}{message[1:]}"
-    return f"{message}{more}"
+        found = error.errors(include_url=False, include_context=False, include_input=False)
+        more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+        where = ".".join(str(part) for part in found[0]["loc"])[:80]
+        why = f"{repr(where) + ': ' if where else ''}{found[0]['msg']}{more}"
+    raise UsageError(f"{name!r} is not an answer: {why}", hint=_HINT)

@@ -306,60 +306,35 @@ def check_research(answer: Answer, report: Report) -> None:
     if research is None:
         return
     steps = [step.status for step in research.steps]
-    screened, status = research.screen.verdict, answer.status
-    tried = len(steps) - steps.count("pending")
-    own = status == "answered" and research.recalled is None
-    wrong: list[tuple[object, str]] = []
     for kind in ("completed", "weak", "failed", "pending"):
         said, listed = getattr(research, kind), steps.count(kind)
-        wrong.append((said != listed, f"it says that {said} steps are {kind}, and lists {listed}"))
-    wrong += [
-        (
-            research.recalled is None and research.cycles != tried,
-            f"it says that {research.cycles} steps were tried, and lists {tried}",
-        ),
-        (
-            (screened == "refused") != (status == "refused"),
-            f"the screen says {screened}, but the answer is {status}",
-        ),
-        (
-            research.remembered and not own,
-            "it says that it was remembered; only whole answers of its own are",
-        ),
-    ]
-    for found, message in wrong:
-        report.wrong_if(found, "research", "research", message)
+        message = f"it says that {said} steps are {kind}, and lists {listed}"
+        report.wrong_if(said != listed, "research", "research", message)
+    tried = len(steps) - steps.count("pending")
+    other = research.recalled is None and research.cycles != tried
+    message = f"it says that {research.cycles} steps were tried, and lists {tried}"
+    report.wrong_if(other, "research", "research", message)
+    refused = (research.screen.verdict == "refused") != (answer.status == "refused")
+    message = f"the screen says {research.screen.verdict}, but the answer is {answer.status}"
+    report.wrong_if(refused, "research", "research", message)
+    told: set[int] = set()
     for at, step in enumerate(research.steps, 1):
-        _check_step(step, at, answer, report)
-    told = {number for step in research.steps for number in step.claims}
+        where, again, sure = f"step {at}", step.retry_of, step.confidence
+        astray = step.id != at or (again is not None and not 1 <= again < at)
+        report.wrong_if(astray, "research", where, "it is not numbered as the steps come")
+        message = f"a confidence of {sure} is not from 0 to 1"
+        report.wrong_if(sure is not None and not 0 <= sure <= 1, "research", where, message)
+        idle = step.status in {"failed", "pending"} and step.claims
+        message = f"it is {step.status}, but it has findings"
+        report.wrong_if(idle, "research", where, message)
+        for number in step.claims:
+            missing = not 1 <= number <= len(answer.claims)
+            message = f"it found claim {number}, which does not exist"
+            report.wrong_if(missing, "research", where, message)
+            told.add(number)
     # The first may be the answer itself, read out of what all steps found.
     for number in sorted(set(range(1 + bool(told), len(answer.claims) + 1)) - told):
         report.wrong("research", f"claim {number}", "no step of the research found it")
-
-
-def _check_step(step: ResearchStep, at: int, answer: Answer, report: Report) -> None:
-    again, sure = step.retry_of, step.confidence
-    wrong = [
-        (step.id != at, f"it is numbered {step.id}"),
-        (
-            again is not None and not 1 <= again < at,
-            f"it tries step {again} again, which is not before",
-        ),
-        (sure is not None and not 0 <= sure <= 1, f"a confidence of {sure} is not from 0 to 1"),
-        (
-            step.status in {"failed", "pending"} and step.claims,
-            f"it is {step.status}, but it has findings",
-        ),
-        *(
-            (
-                not 1 <= number <= len(answer.claims),
-                f"it found claim {number}, which does not exist",
-            )
-            for number in step.claims
-        ),
-    ]
-    for found, message in wrong:
-        report.wrong_if(found, "research", f"step {at}", message)
 
 
 def headings(answer: Answer) -> dict[int, str]:

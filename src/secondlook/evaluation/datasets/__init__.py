@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
-from secondlook.evaluation.datasets.evalset import EvalSet, first_object, unreadable
+from secondlook.evaluation.datasets.evalset import EvalSet, objects, unreadable
 from secondlook.evaluation.datasets.own import QUESTIONS, read_own
 from secondlook.evaluation.datasets.public import read_dabench, read_lines, read_wikitables
 
@@ -35,60 +35,42 @@ def load(path: Path, *, leave_out: Sequence[Path] = ()) -> EvalSet:
     """
     # As `discover` makes paths absolute: documents must be found below the set's path.
     place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - resolve() would follow links
-    if not place.exists():
-        raise UsageError(f"there is nothing at {str(place)!r}", hint=FORMS)
     try:
         data = _read(place, leave_out)
     except OSError as error:
         raise unreadable(place, error) from error
-    _check_usable(data)
-    return data
+    if data.cases and (data.document_count or not data.has_corpus):
+        return data
+    told = [
+        f"{str(data.path)!r} holds no {'passage' if data.cases else 'question'} that can be used"
+    ]
+    for problem in data.problems[:_FIRST_PROBLEMS]:
+        line = f", line {problem.line}" if problem.line else ""
+        told.append(f"{problem.file}{line}: {problem.reason}")
+    raise UsageError("; ".join(told), hint=FORMS)
 
 
 def _read(place: Path, leave_out: Sequence[Path]) -> EvalSet:
-    if place.is_file():
-        if place.name.casefold() != QUESTIONS:
-            raise UsageError(f"{str(place)!r} is a file of no form that is known here", hint=FORMS)
+    if place.is_file() and place.name.casefold() == QUESTIONS:
         return read_own(place.parent, questions=place, leave_out=leave_out)
-    files = {entry.name.casefold(): entry for entry in place.iterdir()}
+    files = {one.name.casefold(): one for one in place.iterdir()} if place.is_dir() else {}
 
     def one(name: str) -> Path | None:
-        plain, packed = files.get(name), files.get(f"{name}.gz")
-        if plain and packed:
-            raise UsageError(
-                f"there are both {str(plain)!r} and {packed.name!r}: which one counts is not clear",
-                hint="keep one of them",
-            )
-        return plain or packed
+        return files.get(name) or files.get(f"{name}.gz")
 
     corpus, queries = one("corpus.jsonl"), one("queries.jsonl")
+    tables, lines = files.get("tables"), one("tables.jsonl")
     if corpus and queries:
         return read_lines(place, corpus=corpus, queries=queries)
     if sheet := files.get(QUESTIONS):
         return read_own(place, questions=sheet, leave_out=leave_out)
-    if queries and first_object(queries).get("choices"):
+    if queries and next((row for _, row in objects(queries, [])), {}).get("choices"):
         return read_lines(place, corpus=None, queries=queries)
-    there = queries or corpus
-    if there:
-        raise UsageError(
-            f"{str(place)!r} holds {there.name}, but no {'corpus' if queries else 'questions'}",
-            hint="corpus.jsonl and queries.jsonl belong together; only questions of multiple "
-            "choice can do without a corpus",
-        )
-    return _read_tables(place, files, one("questions.jsonl"), one("tables.jsonl"))
-
-
-def _read_tables(
-    place: Path, files: dict[str, Path], questions: Path | None, lines: Path | None
-) -> EvalSet:
-    if questions:
-        tables = files.get("tables")
-        if tables is not None and tables.is_dir():
-            return read_dabench(place, questions=questions, tables=tables)
-        if lines:
-            return read_wikitables(place, questions=questions, tables=lines)
-    what = "holds none of the forms that are known here" if files else "is empty"
-    raise UsageError(f"{str(place)!r} {what}", hint=FORMS)
+    if (questions := one("questions.jsonl")) and tables is not None and tables.is_dir():
+        return read_dabench(place, questions=questions, tables=tables)
+    if questions and lines:
+        return read_wikitables(place, questions=questions, tables=lines)
+    raise UsageError(f"there is no evaluation set at {str(place)!r}", hint=FORMS)
 
 
 def has_tables(path: Path) -> bool:
@@ -97,18 +79,3 @@ def has_tables(path: Path) -> bool:
         return False
     names = {entry.name.casefold().removesuffix(".gz") for entry in path.iterdir()}
     return "questions.jsonl" in names and bool(names & {"tables", "tables.jsonl"})
-
-
-def _check_usable(data: EvalSet) -> None:
-    searched = data.document_count or not data.has_corpus
-    if data.cases and searched:
-        return
-    told = [
-        f"{str(data.path)!r} holds no {'passage' if data.cases else 'question'} that can be used"
-    ]
-    for problem in data.problems[:_FIRST_PROBLEMS]:
-        line = f", line {problem.line}" if problem.line else ""
-        told.append(f"{problem.file}{line}: {problem.reason}")
-    if (more := len(data.problems) - _FIRST_PROBLEMS) > 0:
-        told.append(f"and {more:,} more problems")
-    raise UsageError("; ".join(told), hint=FORMS)

@@ -3,7 +3,6 @@ with its file, line and reason, and costs that row alone."""
 
 from __future__ import annotations
 
-import codecs
 import errno
 import gzip
 import hashlib
@@ -27,7 +26,7 @@ from secondlook.library.report import Text
 from secondlook.settings.mistakes import in_plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from secondlook.evaluation.records import Case
@@ -35,7 +34,6 @@ if TYPE_CHECKING:
 Form = Literal["lines", "own", "tables"]
 _PROBLEMS_TOLD = 100
 _GZIP_MARK = b"\x1f\x8b"
-BROKEN_ARCHIVE = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,43 +139,29 @@ def unreadable(path: Path, error: OSError) -> UsageError:
     )
 
 
-def numbered_lines(path: Path, name: str, problems: list[Problem]) -> Iterator[tuple[int, bytes]]:
-    """Lines with their numbers, as far as the file can be read; `name` is for the problem."""
+def objects(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Every usable object with its line number, counted from 1; blank lines are nothing. What a
+    damaged archive still holds is read."""
     line = 0
     try:
         with opened(path) as file:
             for line, data in enumerate(file, 1):
-                yield line, data.removeprefix(codecs.BOM_UTF8) if line == 1 else data
-    except BROKEN_ARCHIVE as error:
+                if not data.strip():
+                    continue
+                try:
+                    found = json.loads(data.decode("utf-8-sig"))
+                    reason = "" if isinstance(found, dict) and found else "not a JSON object"
+                except (ValueError, RecursionError) as error:
+                    reason = f"not JSON in UTF-8: {type(error).__name__}"
+                if reason:
+                    problems.append(Problem(path.name, line, reason))
+                else:
+                    yield line, found
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
         reason = f"the compressed file is damaged from here on: {error}"
-        problems.append(Problem(name, line + 1, reason))
+        problems.append(Problem(path.name, line + 1, reason))
     except OSError as error:
         raise unreadable(path, error) from error
-
-
-def objects(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Every usable object with its line number, counted from 1; blank lines are nothing."""
-    for line, data in numbered_lines(path, path.name, problems):
-        if not data.strip():
-            continue
-        try:
-            found = json.loads(data.decode().rstrip())
-            if isinstance(found, dict) and found:
-                yield line, found
-                continue
-            reason = f"not a JSON object but {shown(found)}" if found else "an empty object"
-        except UnicodeDecodeError as error:
-            reason = f"not UTF-8 at byte {error.start + 1} of the line"
-        except json.JSONDecodeError as error:
-            reason = f"not JSON: {error.msg} at column {error.colno}"
-        except (ValueError, RecursionError) as error:
-            reason = f"not JSON that can be read: {type(error).__name__}"
-        problems.append(Problem(path.name, line, reason))
-
-
-def first_object(path: Path) -> dict[str, Any]:
-    """Empty when there is none."""
-    return next((found for _, found in objects(path, [])), {})
 
 
 # The fields of a row: each is there and of its kind, or the reason is said.
@@ -185,12 +169,6 @@ def first_object(path: Path) -> dict[str, Any]:
 
 class Malformed(SecondlookError):
     """A row cannot be used; the message is the reason that its problem gives."""
-
-
-def shown(value: object) -> str:
-    """A value from a file, short enough for a message."""
-    whole = repr(value)
-    return whole if len(whole) <= 40 else f"{whole[:37]}..."  # noqa: PLR2004
 
 
 def _as_text(value: object) -> object:
@@ -214,9 +192,7 @@ class RowForm(BaseModel):
 R = TypeVar("R", bound=RowForm)
 
 
-def read_row(form: type[R], row: object) -> R:
-    if not isinstance(row, dict):
-        raise Malformed(f"not an object but {shown(row)}")
+def read_row(form: type[R], row: dict[str, Any]) -> R:
     optional = {name for name, one in form.model_fields.items() if not one.is_required()}
     given = {key: value for key, value in row.items() if value is not None or key not in optional}
     try:
@@ -236,66 +212,46 @@ class Gathering:
 
     file: str
     problems: list[Problem]
-    cases: list[Case] = field(default_factory=list)
-    _seen: dict[str, tuple[str, str]] = field(default_factory=dict)
+    cases: dict[str, Case] = field(default_factory=dict)
 
-    def take(self, case: Case, *, line: int | None, where: str) -> None:
-        """`where` names the row for those that come after it."""
-        if case.id in self._seen:
-            place, question = self._seen[case.id]
-            same = "the same question as" if question == case.question else "id of another at"
-            raise Malformed(f"{same} {place}, with the id {case.id!r}")
-        self._seen[case.id] = where, case.question
+    def take(self, case: Case, *, line: int) -> None:
+        if case.id in self.cases:
+            raise Malformed(f"another question has the id {case.id!r}")
         if case.answers and not case.answerable:
-            reason = "it is said to have no answer: the answers given are not used"
-            self.tell(line, reason if line else f"{where}: {reason}")
+            self.tell(line, "it is said to have no answer: the answers given are not used")
             case = replace(case, answers=())
-        self.cases.append(case)
+        self.cases[case.id] = case
 
-    def findable(
-        self, gold: Mapping[str, int], corpus: Corpus, *, line: int | None
-    ) -> dict[str, int]:
+    def findable(self, gold: Iterable[str], corpus: Corpus, *, line: int) -> dict[str, int]:
         """Gold that is in the corpus; the rest is reported."""
         for name in gold:
             if name not in corpus.ids:
-                blank = name in corpus.blank
-                why = "is a passage without text" if blank else "is not in the corpus"
-                self.tell(line, f"gold {name!r} {why}")
-        return {name: grade for name, grade in gold.items() if name in corpus.ids}
+                self.tell(line, f"gold {name!r} is not in the corpus, or has no text")
+        return {name: 1 for name in gold if name in corpus.ids}
 
     def tell(self, line: int | None, reason: str) -> None:
         self.problems.append(Problem(self.file, line, reason))
 
 
 def read_cases(
-    path: Path,
-    problems: list[Problem],
-    case_of: Callable[[dict[str, Any], Gathering, int], Case | None],
+    path: Path, problems: list[Problem], case_of: Callable[[dict[str, Any], Gathering, int], Case]
 ) -> tuple[Case, ...]:
-    """Every question of a file; None where a row is rightly left out."""
+    """Every usable question of a file."""
     gathering = Gathering(path.name, problems)
     for line, row in objects(path, problems):
         try:
-            if case := case_of(row, gathering, line):
-                gathering.take(case, line=line, where=f"line {line}")
+            gathering.take(case_of(row, gathering, line), line=line)
         except Malformed as error:
             gathering.tell(line, error.message)
-    return tuple(gathering.cases)
+    return tuple(gathering.cases.values())
 
 
 # The corpus of a set: rows with id, title and text, read one at a time.
 
 
-class _PassageRow(RowForm):
+class Passage(RowForm):
     id: Id
     title: str = ""
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Passage:
-    id: str
-    title: str
     text: str
 
     def as_text(self) -> Text | None:
@@ -308,27 +264,25 @@ class Passage:
 class Corpus:
     """What is known of the passages after reading them once; the passages are not kept."""
 
-    ids: set[str] = field(default_factory=set)
-    blank: set[str] = field(default_factory=set)
+    ids: set[str]
+    blank: int
     """Rows without any text: no library can hold them."""
-    fingerprint: str = ""
+    fingerprint: str
 
     @classmethod
     def survey(cls, passages: Iterable[Passage]) -> Corpus:
-        corpus, digest = cls(), hashlib.sha256()
+        ids, blank, digest = set(), 0, hashlib.sha256()
         for passage in passages:
             if found := passage.as_text():
-                corpus.ids.add(passage.id)
+                ids.add(passage.id)
                 fingerprint(digest, found.name, found.title or "", found.text)
             else:
-                corpus.blank.add(passage.id)
-        corpus.fingerprint = digest.hexdigest()
-        return corpus
+                blank += 1
+        return cls(ids, blank, digest.hexdigest())
 
     @property
     def notes(self) -> tuple[str, ...]:
-        count = len(self.blank)
-        return (f"{count:,} passages without text are not indexed",) if count else ()
+        return (f"{self.blank:,} passages without text are not indexed",) if self.blank else ()
 
 
 def fingerprint(digest: hashlib._Hash, *parts: str) -> None:
@@ -342,14 +296,13 @@ def read_passages(path: Path, problems: list[Problem], *, id_field: str) -> Iter
     """The usable rows of a corpus file. Of two with the same id the first stands."""
     first: dict[str, int] = {}
     for line, row in objects(path, problems):
-        named = row if id_field == "id" else {**row, "id": row.get(id_field)}
         try:
-            found = read_row(_PassageRow, named)
+            found = read_row(Passage, {**row, "id": row.get(id_field)})
         except Malformed as error:
             problems.append(Problem(path.name, line, error.message))
             continue
         if first.setdefault(found.id, line) == line:
-            yield Passage(found.id, found.title, found.text)
+            yield found
         else:
             reason = f"id {found.id!r} is that of line {first[found.id]} already"
             problems.append(Problem(path.name, line, reason))

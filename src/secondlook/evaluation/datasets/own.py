@@ -14,17 +14,13 @@ from typing import TYPE_CHECKING
 
 from secondlook.errors import Unsupported, UsageError
 from secondlook.evaluation.datasets.evalset import (
-    BROKEN_ARCHIVE,
     EvalSet,
     Gathering,
     Malformed,
     fingerprint,
-    opened,
-    shown,
     unreadable,
 )
 from secondlook.evaluation.records import Case, Problem
-from secondlook.settings.mistakes import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -77,8 +73,6 @@ class _Shelf:
     folder: Path
     files: dict[str, Path] = field(default_factory=dict)
     """By path below the folder, with slashes."""
-    skipped: dict[str, str] = field(default_factory=dict)
-    """What cannot be a document, and why."""
     by_name: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """As a person may write them: without folders, in any case."""
 
@@ -91,7 +85,6 @@ class _Shelf:
                 continue
             name = found.path.relative_to(self.folder).as_posix()
             if isinstance(found, Skipped):
-                self.skipped[name] = found.reason
                 problems.append(Problem(_composed(name), None, found.reason))
                 continue
             self.files[name] = found.path
@@ -101,27 +94,14 @@ class _Shelf:
     def gold(self, row: SheetRow, gathering: Gathering) -> dict[str, int]:
         gold = {}
         for written in _parts(row.cells.get("gold", "")):
-            try:
-                gold[self._named(written)] = 1
-            except Malformed as error:
-                gathering.tell(row.line, error.message)
+            wanted = written.replace("\\", "/").removeprefix("./")
+            meant = [wanted] if wanted in self.files else self.by_name.get(_folded(wanted), [])
+            if len(meant) == 1:
+                gold[meant[0]] = 1
+            else:
+                which = f"may be any of {', '.join(sorted(meant))}" if meant else "is not indexed"
+                gathering.tell(row.line, f"document {written!r} {which}")
         return gold
-
-    def _named(self, written: str) -> str:
-        """The document that a person means."""
-        wanted = written.replace("\\", "/").removeprefix("./")
-        if wanted in self.files:
-            return wanted
-        meant = self.by_name.get(_folded(wanted), [])
-        if len(meant) == 1:
-            return meant[0]
-        if meant:
-            raise Malformed(f"document {written!r} may be any of {', '.join(sorted(meant))}")
-        if why := self.skipped.get(wanted):
-            raise Malformed(f"document {written!r} is not indexed: {why}")
-        alike = nearest(_folded(wanted), self.by_name)
-        guess = f"; did you mean {self.by_name[alike][0]!r}?" if alike else ""
-        raise Malformed(f"document {written!r} is not in the folder{guess}")
 
     def fingerprint(self) -> str:
         digest = hashlib.sha256()
@@ -172,13 +152,13 @@ def questions_of(
         if not case.question:
             gathering.tell(row.line, "question is empty")
         elif answerable not in _YES | _NO:
-            gathering.tell(row.line, f"answerable is {shown(answerable)}, not yes or no")
+            gathering.tell(row.line, f"answerable is {answerable!r}, not yes or no")
         else:
             try:
-                gathering.take(case, line=row.line, where=f"line {row.line}")
+                gathering.take(case, line=row.line)
             except Malformed as error:
                 gathering.tell(row.line, error.message)
-    return tuple(gathering.cases)
+    return tuple(gathering.cases.values())
 
 
 # `questions.csv`, as people's spreadsheets write it: any encoding, any of three separators.
@@ -193,8 +173,6 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
 }
 """What each column may be called; upper case, blanks and hyphens make no difference."""
 _FIELDS = {name: field for field, names in COLUMNS.items() for name in names}
-_SEPARATOR_MARK = re.compile(r"sep=([\t;,|])\s*")
-"""A first line that some programs write for Excel."""
 HINT = (
     "the first line names the columns: question, answer, and if you like document, answerable, "
     "id, type"
@@ -215,53 +193,10 @@ class Sheet:
 
 
 def read_sheet(path: Path, problems: list[Problem]) -> Sheet:
-    lines = _lines(path, problems)
-    line = next((number for number, text in enumerate(lines) if text.strip()), None)
-    if line is None:
-        raise UsageError(f"{str(path)!r} is empty", hint=HINT)
-    separators: tuple[str, ...] = ("\t", ";", ",")
-    if (mark := _SEPARATOR_MARK.fullmatch(lines[line])) and line + 1 < len(lines):
-        line, separators = line + 1, (mark[1],)
-
-    def known(separator: str) -> list[tuple[str, str | None]]:
-        """The columns as this separator divides them, each with the field that it is."""
-        try:
-            names = next(csv.reader([lines[line]], delimiter=separator))
-        except csv.Error:  # longer than any header
-            return []
-        keys = [re.sub(r"[\s-]+", "_", name.strip().casefold()) for name in names]
-        return [(name.strip(), _FIELDS.get(key)) for name, key in zip(names, keys, strict=True)]
-
-    # The separator that gives the most columns we know is right.
-    separator = max(separators, key=lambda one: sum(field is not None for _, field in known(one)))
-    columns = known(separator)
-    fields = [field for _, field in columns]
-    if "question" not in fields:
-        raise UsageError(f"{str(path)!r} has no column `question`", hint=HINT)
-    twice = next((name for name in fields if name and fields.count(name) > 1), None)
-    if twice:
-        names = ", ".join(COLUMNS[twice])
-        raise UsageError(f"{str(path)!r} has two columns for {twice!r}: {names}", hint=HINT)
-    rows = []
-    for number, cells in _records(path, lines, line + 1, separator, problems):
-        if len(cells) > len(fields):
-            reason = f"{len(cells)} cells under {len(fields)} columns: is a text unquoted?"
-            problems.append(Problem(path.name, number, reason))
-        elif any(cell.strip() for cell in cells):
-            named = zip(fields, cells, strict=False)
-            rows.append(SheetRow(number, {one: cell.strip() for one, cell in named if one}))
-    unread = [name for name, field in columns if field is None and name]
-    return Sheet(rows, tuple(f"the column {name!r} is not read" for name in unread))
-
-
-def _lines(path: Path, problems: list[Problem]) -> list[str]:
     from secondlook.retrieval.parse.source import decode
 
     try:
-        with opened(path) as file:
-            text, damage = decode(file.read())
-    except BROKEN_ARCHIVE as error:
-        raise UsageError(f"{str(path)!r} is a damaged archive: {error}", hint=HINT) from error
+        text, damage = decode(path.read_bytes())
     except OSError as error:
         raise unreadable(path, error) from error
     except Unsupported as error:
@@ -270,14 +205,44 @@ def _lines(path: Path, problems: list[Problem]) -> list[str]:
         ) from error
     problems.extend(Problem(path.name, None, note) for note in damage)
     # Not splitlines(): a cell may hold characters that only look like the end of a line.
-    return list(io.StringIO(text, newline=""))
+    lines = list(io.StringIO(text.lstrip(), newline=""))
+    skipped = text[: len(text) - len(text.lstrip())].count("\n")
+
+    def known(separator: str) -> list[tuple[str, str | None]]:
+        """The columns as this separator divides them, each with the field that it is."""
+        names = next(csv.reader(lines[:1], delimiter=separator), [])
+        keys = [re.sub(r"[\s-]+", "_", name.strip().casefold()) for name in names]
+        return [(name.strip(), _FIELDS.get(key)) for name, key in zip(names, keys, strict=True)]
+
+    # The separator that gives the most columns we know is right.
+    separators = ("\t", ";", ",")
+    separator = max(separators, key=lambda one: sum(field is not None for _, field in known(one)))
+    columns = known(separator)
+    fields = [field for _, field in columns]
+    if "question" not in fields:
+        raise UsageError(f"{str(path)!r} has no column `question`", hint=HINT)
+    twice = next((name for name in fields if name and fields.count(name) > 1), None)
+    if twice:
+        raise UsageError(f"{str(path)!r} has two columns for {twice!r}", hint=HINT)
+    rows = []
+    for number, cells in _records(path, lines, separator, problems):
+        if len(cells) > len(fields):
+            reason = f"{len(cells)} cells under {len(fields)} columns: is a text unquoted?"
+            problems.append(Problem(path.name, number + skipped, reason))
+        elif any(cell.strip() for cell in cells):
+            named = zip(fields, cells, strict=False)
+            held = {one: cell.strip() for one, cell in named if one}
+            rows.append(SheetRow(number + skipped, held))
+    unread = [name for name, field in columns if field is None and name]
+    return Sheet(rows, tuple(f"the column {name!r} is not read" for name in unread))
 
 
 def _records(
-    path: Path, lines: list[str], start: int, separator: str, problems: list[Problem]
+    path: Path, lines: list[str], separator: str, problems: list[Problem]
 ) -> Iterator[tuple[int, list[str]]]:
     """Rows with the number of their first line. After a row that cannot be read it goes on with
     the line that follows: a quotation mark never closed must not swallow the rest."""
+    start = 1
     while start < len(lines):
         reader = csv.reader(lines[start:], delimiter=separator, strict=True)
         before = 0
@@ -285,9 +250,8 @@ def _records(
             for cells in reader:
                 yield start + before + 1, cells
                 before = reader.line_num
+            start = len(lines)
         except csv.Error as error:
             reason = f"not a row of a table: {error}"
             problems.append(Problem(path.name, start + before + 1, reason))
             start += before + 1
-        else:
-            return

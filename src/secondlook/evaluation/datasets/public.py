@@ -27,7 +27,6 @@ from secondlook.evaluation.datasets.evalset import (
     read_cases,
     read_passages,
     read_row,
-    shown,
 )
 from secondlook.evaluation.records import Case, Problem
 
@@ -76,8 +75,7 @@ def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
     def case_of(row: dict[str, Any], gathering: Gathering, line: int) -> Case:
         one = read_row(_Query, row)
         if one.choice and one.choice not in (one.choices or {}):
-            raise Malformed(f"choice {shown(one.choice)} is none of the choices")
-        gold = dict.fromkeys(one.gold, 1)
+            raise Malformed(f"choice {one.choice!r} is none of the choices")
         return Case(
             id=one.id,
             question=one.question,
@@ -87,7 +85,7 @@ def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
             subject=one.subject or None,
             choices=one.choices,
             choice=one.choice or None,
-            gold=gathering.findable(gold, known, line=line) if corpus else {},
+            gold=gathering.findable(one.gold, known, line=line) if corpus else {},
         )
 
     return EvalSet(
