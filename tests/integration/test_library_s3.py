@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.errors import LibraryError, LibraryMissing, LibraryUnreachable, UsageError
-from secondlook.evaluation import confidence as calibrating
+from secondlook.evaluation import calibration as calibrating
 from secondlook.library.library import Library
 from tests.support import s3
 from tests.support.serving import client_of

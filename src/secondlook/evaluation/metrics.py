@@ -509,8 +509,9 @@ def _same_structure(expected: Any, value: Any) -> bool:
 
 
 def _as_text(value: object) -> str:
-    listed = isinstance(value, list | tuple)
-    return ", ".join(map(_as_text, value)) if listed else str(value).strip()
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_as_text, value))
+    return str(value).strip()
 
 
 # Whether an answer is right, as the evaluator of WikiTableQuestions (Pasupat and Liang, 2015)
