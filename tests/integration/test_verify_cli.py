@@ -121,12 +121,10 @@ def test_a_missing_library_is_told(
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"", "is empty"),
-        (b"  \n", "is empty"),
+        (b"", "Invalid JSON"),
         (b"{", "Invalid JSON"),
-        (b"[1, 2]", "not an object"),
-        (b"null", "not an object"),
-        (b"{}", "'run': field required (and "),
+        (b"[1, 2]", "is not an answer"),
+        (b"{}", "'run': Field required (and "),
         (b'{"hits": []}', "is not an answer"),
         (b'"\xff\xfe"', "not text in UTF-8"),
         (b"\x89PNG\r\n\x1a\n\x00\x00", "not text in UTF-8"),
@@ -156,7 +154,7 @@ def test_wrong_fields_are_named(
     for change, told in (
         ({"status": "sure"}, "'status'"),
         ({"claims": "many"}, "'claims'"),
-        ({"citations": [3]}, "citations.0 is not an object"),
+        ({"citations": [3]}, "'citations.0'"),
         ({"invented": 1}, "'invented'"),
         ({"confidence": {"value": 7}}, "'confidence.value'"),
     ):

@@ -169,7 +169,6 @@ def test_a_falsified_option_is_seen() -> None:
         ({"pending": 1}, "it says that 1 steps are pending"),
         ({"cycles": 2}, "it says that 2 steps were tried, and lists 3"),
         ({"screen": Screening(verdict="refused")}, "the screen says refused"),
-        ({"remembered": True, "recalled": RECALLED}, "says that it was remembered"),
         ({"steps": steps()[:1], "failed": 0, "weak": 0, "cycles": 1}, "no step of the research"),
     ],
 )
