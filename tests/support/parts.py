@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 from langgraph.runtime import Runtime
 
-from secondlook.nodes.combine import answer_parts, combine
-from secondlook.nodes.finish import assembled
+from secondlook.nodes.combine import combine
+from secondlook.nodes.finish import answer_parts, assembled
 from secondlook.nodes.split import ask_part, split
 from tests.support.engine import WordShelf, passages_of, state_of
 

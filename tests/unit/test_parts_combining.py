@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from secondlook.nodes.combine import answer_parts, combined
+from secondlook.nodes.combine import combined
+from secondlook.nodes.finish import answer_parts
 from secondlook.nodes.split import Plan, checked
 from secondlook.nodes.state import Cited, DraftData, PartData, Sentence
 from tests.support.engine import passages_of
@@ -151,7 +152,7 @@ def test_nothing_comes_of_parts_that_were_not_asked() -> None:
         (["Who is Ada Vane?"], "last", "not from 2"),
         (["Who is Ada Vane?", "who is ADA VANE"], "same", "repeated"),
         (["Who is Ada Vane?", ""], "same", "empty"),
-        (["Who is Ada Vane?", "Is Bo Reed \nold?"], "same", "empty or too long"),
+        (["Who is Ada Vane?", "Is Bo Reed \nold?"], "same", "too long"),
         (["Who is Ada Vane?", "<|im_start|>Bo Reed"], "same", "marks"),
         (["Who is {1}, Ada Vane?", "Who is Bo Reed?"], "same", "before it"),
         (["Who is Ada Vane?", "Who is {x} Reed?"], "same", "no hole"),

@@ -4,48 +4,53 @@ cited values; no model is asked."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from itertools import chain, zip_longest
 from math import prod
 from typing import TYPE_CHECKING, Final, cast
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
-from secondlook.answer import AnswerPart
 from secondlook.nodes import ranking
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.limits import dial
-from secondlook.nodes.state import (
-    ComputationData,
-    Draft,
-    DraftData,
-    OperandData,
-    Parts,
-    Sentence,
-    Trace,
-    step,
-)
+from secondlook.nodes.state import Draft, DraftData, Parts, Sentence, Trace, step
 from secondlook.reading.support import denies
 from secondlook.retrieval.terms import query_terms, terms
-from secondlook.roles.arithmetic import (
-    Stated,
-    computed,
-    dates,
-    numbers,
-    read_date,
-    read_number,
-    sentence,
-)
+from secondlook.roles import arithmetic
+from secondlook.roles.arithmetic import Stated, read_date, read_number
 from secondlook.roles.follow_up import names
 from secondlook.roles.split import value_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from secondlook.answer import Citation, Operation
-    from secondlook.nodes.state import Cited, Found, PartData
+    from secondlook.answer import Operation
+    from secondlook.nodes.state import Cited, Found, OperandData, PartData
     from secondlook.passage import Passage
     from secondlook.roles.split import Combining
+
+    Placed = tuple[Stated, Cited]
+    """A value, and where it stands."""
+
+_OPERATIONS: Final[dict[Combining, Operation]] = {
+    "years": "years",
+    "difference": "difference",
+    "sum": "sum",
+    "earliest": "least",
+    "least": "least",
+    "latest": "most",
+    "most": "most",
+    "same": "same",
+    "both": "same",
+}
+_DATED: Final = frozenset({"years", "earliest", "latest"})
+_COUNTED: Final = frozenset({"difference", "sum", "least", "most"})
+_SAYS = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
+_WORD = re.compile(r"\w+(?:[-.'\u2019]\w+)*")
+_WIDEST: Final = 12
+"""Words between the first and the last of a property that still are one statement."""
+_PEOPLE = re.compile(r" [A-Z]\w+(?:an|ish|ese)\Z")
 
 
 class Combined(Draft, Parts, Trace):
@@ -59,62 +64,38 @@ async def combine(state: Parts, runtime: Runtime[Context]) -> Combined:
     draft = combined(parts, way, held)
     allowed = dial(context)
     why = allowed.objection(draft["confidence"]) if allowed and draft else None
+    numbers = {"parts": len(parts), "combining": way}
     if draft is None or why:
-        return _gave_up(state, why or "the answers of the parts give none")
+        # The whole question goes the ordinary way; the parts are no part of its answer.
+        why = why or "the answers of the parts give none"
+        said = f"Asked as a whole instead: {why}."
+        told = step("combine", said, numbers, computed=False, route=("retrieve", why))
+        return {
+            "parts": [],
+            "combining": "",
+            "draft": withheld("no_evidence", reasons=[why]),
+            "route": "retrieve",
+            "steps": [told],
+            "warnings": [],
+        }
     for one in draft["sentences"]:
         runtime.stream_writer({"token": f"{one['text']} "})
-    said = f"Put {len(parts)} parts together: {draft['short']}"
     told = step(
         "combine",
-        said,
-        route=("settle", "every part has an answer"),
-        parts=len(parts),
-        combining=way,
+        f"Put {len(parts)} parts together: {draft['short']}",
+        numbers,
         computed=draft["method"] == "computed",
         confidence=draft["confidence"],
-    )
-    return {**_kept(state), "draft": draft, "route": "settle", "steps": [told], "warnings": []}
-
-
-def _kept(state: Parts) -> Parts:
-    return {"parts": state["parts"], "combining": state["combining"]}
-
-
-def _gave_up(state: Parts, why: str) -> Combined:
-    """The whole question goes the ordinary way; the parts are no part of its answer."""
-    told = step(
-        "combine",
-        f"Asked as a whole instead: {why}.",
-        route=("retrieve", why),
-        parts=len(state["parts"]),
-        combining=state["combining"],
-        computed=False,
+        route=("settle", "every part has an answer"),
     )
     return {
-        "parts": [],
-        "combining": "",
-        "draft": withheld("no_evidence", reasons=[why]),
-        "route": "retrieve",
+        "parts": parts,
+        "combining": state["combining"],
+        "draft": draft,
+        "route": "settle",
         "steps": [told],
         "warnings": [],
     }
-
-
-# The answers of the parts become one draft: computed by code from what they cite, or the answer
-# of the last part with the others as its evidence.
-
-_OPERATIONS: Final[dict[Combining, Operation]] = {
-    "years": "years",
-    "difference": "difference",
-    "sum": "sum",
-    "earliest": "least",
-    "least": "least",
-    "latest": "most",
-    "most": "most",
-    "same": "same",
-    "both": "same",
-}
-_SAYS = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
 
 
 def operation_of(combining: Combining) -> Operation | None:
@@ -125,78 +106,69 @@ def operation_of(combining: Combining) -> Operation | None:
 def combined(
     parts: Sequence[PartData], combining: Combining, held: Mapping[str, Passage]
 ) -> DraftData | None:
-    """The draft; None where the answers of the parts give none."""
+    """The draft: computed by code from what the parts cite, or the answer of the last part with
+    the others as its evidence. None where the answers of the parts give none."""
     drafts = [part["draft"] for part in parts if part["draft"] is not None]
     if len(drafts) < len(parts) or not drafts:
         return None
     if combining == "last":
-        last = drafts[-1]
-        said = [one for draft in [last, *drafts[:-1]] for one in draft["sentences"]]
-        return _draft(last, drafts, said, last["short"])
-    if combining == "both" and (verdict := _verdict(parts)):
-        return verdict
-    operands = _operands(parts, combining, held)
-    return None if operands is None else _computed(drafts, operands, _OPERATIONS[combining])
-
-
-def _computed(
-    drafts: Sequence[DraftData], operands: Sequence[Placed], operation: Operation
-) -> DraftData | None:
-    stated = [one.stated for one in operands]
-    result = computed(operation, stated)
-    if result is None:
+        return _draft([drafts[-1], *drafts[:-1]], drafts, drafts[-1]["short"])
+    if combining == "both":  # each may be answered with yes or no, in a model's words
+        said = [_SAYS.match(one["sentences"][0]["text"]) for one in drafts if one["sentences"]]
+        words = [found[1].casefold() for found in said if found]
+        if len(words) == len(drafts):
+            first = words.index("no") if "no" in words else 0
+            others = [draft for draft in drafts if draft is not drafts[first]]
+            return _draft([drafts[first], *others], drafts, words[first])
+    operands, operation = _operands(parts, combining, held), _OPERATIONS[combining]
+    stated = [one for one, _ in operands or ()]
+    result = arithmetic.computed(operation, stated) if operands else None
+    if not operands or result is None:
         return None
     cited: list[Cited] = []
-    for one in operands:
-        if one.place not in cited:
-            cited.append(one.place)
-    data = ComputationData(
-        operation=operation,
-        operands=[
-            OperandData(text=one.stated.text, cited=cited.index(one.place), name=one.stated.name)
-            for one in operands
-        ],
-        result=result,
-    )
-    told = Sentence(
-        text=sentence(operation, stated, result),
+    told: list[OperandData] = []
+    for one, place in operands:
+        if place not in cited:
+            cited.append(place)
+        told.append({"text": one.text, "cited": cited.index(place), "name": one.name})
+    sentence = Sentence(
+        text=arithmetic.sentence(operation, stated, result),
         cited=cited,
         support=1.0,
         supported=True,
-        computation=data,
+        computation={"operation": operation, "operands": told, "result": result},
     )
-    said = [told, *(one for draft in drafts for one in draft["sentences"])]
-    return {**_draft(drafts[-1], drafts, said, result), "method": "computed"}
+    draft = _draft(drafts, drafts, result)
+    draft["sentences"] = [sentence, *(one for one in draft["sentences"] if one != sentence)]
+    return {**draft, "method": "computed"}
 
 
-def _draft(
-    base: DraftData, drafts: Sequence[DraftData], said: Sequence[Sentence], short: str | None
-) -> DraftData:
-    confidence, reasons = _sure(drafts)
-    # Two parts may have found the same sentence.
-    return DraftData(
-        method=base["method"],
-        model=next((draft["model"] for draft in drafts if draft["model"]), None),
-        sentences=list({one["text"]: one for one in reversed(said)}.values())[::-1],
-        short=short,
-        stop="answered",
-        confidence=confidence,
-        reasons=reasons,
-        note=next((draft["note"] for draft in drafts if draft["note"]), None),
-    )
-
-
-def _sure(drafts: Sequence[DraftData]) -> tuple[float | None, list[str]]:
-    """All parts must be right."""
+def _draft(order: Sequence[DraftData], drafts: Sequence[DraftData], short: str | None) -> DraftData:
+    """What all parts say, the first of `order` first. All of them must be right."""
     each = [draft["confidence"] for draft in drafts]
     known = [value for value in each if value is not None]
     reasons = [
         f"part {at}: {reason}" for at, draft in enumerate(drafts, 1) for reason in draft["reasons"]
     ]
-    if len(known) < len(each):
-        return None, ["how sure a part is cannot be told", *reasons]
-    told = " x ".join(f"{value:.2f}" for value in known)
-    return round(prod(known), 4), [f"every part must be right: {told}", *reasons]
+    confidence, why = None, "how sure a part is cannot be told"
+    if len(known) == len(each):
+        confidence = round(prod(known), 4)
+        why = f"every part must be right: {' x '.join(f'{value:.2f}' for value in known)}"
+    said = [one for draft in order for one in draft["sentences"]]
+    return DraftData(
+        method=order[0]["method"],
+        model=next((draft["model"] for draft in drafts if draft["model"]), None),
+        # Two parts may have found the same sentence.
+        sentences=list({one["text"]: one for one in reversed(said)}.values())[::-1],
+        short=short,
+        stop="answered",
+        confidence=confidence,
+        reasons=[why, *reasons],
+        note=next((draft["note"] for draft in drafts if draft["note"]), None),
+    )
+
+
+# The values that parts came to, where their citations state them.
 
 
 def _operands(
@@ -204,117 +176,54 @@ def _operands(
 ) -> list[Placed] | None:
     used = [parts[at] for at in value_parts([part["question"] for part in parts])]
     asked = [part["asked"] or "" for part in used]
-    names, wanted = subjects(asked), _shared(asked)
+    # The words that all the questions have: what `both` asks of each.
+    common = set.intersection(*(set(query_terms(one)) for one in asked))
+    wanted = " ".join(word for word in asked[0].split() if common.intersection(query_terms(word)))
     found: list[Placed] = []
-    for part, name in zip(used, names, strict=True):
-        draft = part["draft"]
-        one = draft and placed(draft, _quotes(draft, held), combining, name=name, wanted=wanted)
-        if not one:
+    for part, name in zip(used, subjects(asked), strict=True):
+        for quote, place in _quotes(part["draft"], held):
+            short = part["draft"]["short"] if part["draft"] else None
+            values = _candidates(short or "", quote, combining, wanted)
+            if written := next((one for one in values if stands_in(one, quote)), None):
+                found.append((Stated(written, name), place))
+                break
+        else:
             return None
-        found.append(one)
     return found
 
 
-def _shared(asked: Sequence[str]) -> str:
-    """The words that all the questions have: what `both` asks of each."""
-    common = set.intersection(*(set(query_terms(one)) for one in asked))
-    return " ".join(word for word in asked[0].split() if common.intersection(query_terms(word)))
-
-
-def _quotes(draft: DraftData, held: Mapping[str, Passage]) -> list[Quoted]:
-    quotes = []
-    for place in (place for one in draft["sentences"] for place in one["cited"]):
+def _quotes(draft: DraftData | None, held: Mapping[str, Passage]) -> Iterator[tuple[str, Cited]]:
+    sentences = draft["sentences"] if draft else []
+    for place in (place for one in sentences for place in one["cited"]):
         if passage := held.get(place["passage"]):
             first = passage.start
-            text = passage.text[place["start"] - first : place["end"] - first]
-            quotes.append(Quoted(place, text))
-    return quotes
-
-
-def _verdict(parts: Sequence[PartData]) -> DraftData | None:
-    """What the parts come to where each was answered with yes or no, in a model's words."""
-    drafts = [part["draft"] for part in parts if part["draft"] is not None]
-    said = [_SAYS.match(draft["sentences"][0]["text"]) for draft in drafts if draft["sentences"]]
-    words = [found[1].casefold() for found in said if found]
-    if len(words) < len(drafts):
-        return None
-    first = words.index("no") if "no" in words else 0
-    base = drafts[first]
-    order = [base, *(draft for draft in drafts if draft is not base)]
-    return _draft(
-        base, drafts, [one for draft in order for one in draft["sentences"]], words[first]
-    )
-
-
-# The values that parts came to, where their citations state them.
-
-_DATED: Final = frozenset({"years", "earliest", "latest"})
-_COUNTED: Final = frozenset({"difference", "sum", "least", "most"})
-_WORD = re.compile(r"\w+(?:[-.'\u2019]\w+)*")
-_WIDEST: Final = 12
-"""Words between the first and the last of a property that still are one statement."""
-
-
-@dataclass(frozen=True, slots=True)
-class Quoted:
-    place: Cited
-    text: str
-    """The document's own text there."""
-
-
-@dataclass(frozen=True, slots=True)
-class Placed:
-    """A value, and where it stands."""
-
-    stated: Stated
-    place: Cited
-
-
-def placed(
-    draft: DraftData, quotes: Sequence[Quoted], combining: Combining, *, name: str, wanted: str
-) -> Placed | None:
-    """The value that a draft came to, as one of its quotes has it. `wanted` is the property that
-    `both` asks for."""
-    short = draft["short"] or ""
-    for quote in quotes:
-        for written in _candidates(short, quote.text, combining, wanted):
-            if stands_in(written, quote.text):
-                return Placed(Stated(written, name), quote.place)
-    return None
+            yield passage.text[place["start"] - first : place["end"] - first], place
 
 
 def _candidates(short: str, quote: str, combining: Combining, wanted: str) -> Iterator[str]:
-    """The value as a quote writes it, whole: a span of the reader may lack the unit or the year."""
+    """The value as a quote writes it, whole: a span of the reader may lack the unit or the year.
+    `wanted` is the property that `both` asks for."""
     if combining in _DATED:
-        yield from _dated(short, quote)
-    elif combining in _COUNTED:
-        yield from _counted(short, quote)
+        date = read_date(short)
+        days = [
+            one
+            for one in arithmetic.dates(quote)
+            if (one.day[: len(date.day)] == date.day if date else stands_in(short, one.written))
+        ]
+        if len({one.day for one in days}) == 1:
+            yield days[0].written
+        elif date is not None:
+            yield date.written
+    elif combining in _COUNTED and (number := read_number(short)):
+        same = [one for one in arithmetic.numbers(quote) if one.number == number.number]
+        if number.unit:
+            same = [one for one in same if one.unit == number.unit]
+        if len({one.unit for one in same}) == 1:
+            yield same[0].written
     elif combining == "same":
         yield short
     elif combining == "both" and (phrase := _phrase(wanted, quote)):
         yield phrase
-
-
-def _dated(short: str, quote: str) -> Iterator[str]:
-    date = read_date(short)
-    meant = [
-        one
-        for one in dates(quote)
-        if (one.day[: len(date.day)] == date.day if date else stands_in(short, one.written))
-    ]
-    if len({one.day for one in meant}) == 1:
-        yield meant[0].written
-    elif date is not None:
-        yield date.written
-
-
-def _counted(short: str, quote: str) -> Iterator[str]:
-    number = read_number(short)
-    meant = [one for one in numbers(quote) if number and one.number == number.number]
-    if number and number.unit:
-        meant = [one for one in meant if one.unit == number.unit]
-    if len({one.unit for one in meant}) == 1:
-        yield meant[0].written
 
 
 def stands_in(written: str, quote: str) -> bool:
@@ -338,60 +247,43 @@ def _phrase(wanted: str, quote: str) -> str | None:
     words = [
         (at.start(), at.end(), needed.intersection(terms(at[0]))) for at in _WORD.finditer(quote)
     ]
-    best: tuple[int, int] | None = None
-    for first in range(len(words)):
-        last = _reaching(words, first, needed)
-        if last is not None and (best is None or last - first < best[1] - best[0]):
-            best = first, last
-    if best is None or not needed:
-        return None
-    span = words[best[0]][0], words[best[1]][1]
-    return None if denies(quote, span, wanted) else quote[slice(*span)]
-
-
-def _reaching(
-    words: Sequence[tuple[int, int, frozenset[str]]], first: int, needed: frozenset[str]
-) -> int | None:
-    held: frozenset[str] = frozenset()
-    for at in range(first, min(first + _WIDEST, len(words))):
-        held |= words[at][2]
-        if held == needed:
-            return at
+    rows = [
+        words[first : first + size]
+        for size in range(1, _WIDEST + 1)
+        for first in range(len(words) - size + 1)
+    ]
+    for row in rows:
+        if needed and needed == frozenset(chain.from_iterable(word[2] for word in row)):
+            span = row[0][0], row[-1][1]
+            return None if denies(quote, span, wanted) else quote[slice(*span)]
     return None
 
 
-# What each of several like questions is about: that by which it differs from the others.
-
-_PEOPLE = re.compile(r" [A-Z]\w+(?:an|ish|ese)\Z")
-_EDGE = " ?.,;:"
-
-
 def subjects(questions: Sequence[str]) -> list[str]:
-    """ "When was Oslo founded?" and "When was Bergen founded?" are about Oslo and Bergen."""
+    """What each of several like questions is about: "When was Oslo founded?" and "When was Bergen
+    founded?" are about Oslo and Bergen."""
     split = [question.rstrip(" ?").split() for question in questions]
-    first, last = _common(split), _common([words[::-1] for words in split])
+
+    def common(each: Sequence[list[str]]) -> int:
+        """How many words all begin with; at least one is left to each."""
+        most = min(map(len, each)) - 1
+        unlike = (at for at in range(most) if len({words[at] for words in each}) > 1)
+        return next(unlike, max(most, 0))
+
+    first, last = common(split), common([words[::-1] for words in split])
     told = []
     for words, question in zip(split, questions, strict=True):
-        own = words[first : max(first + 1, len(words) - last)]
-        told.append(_whole(" ".join(own).strip(_EDGE), question))
+        own = " ".join(words[first : max(first + 1, len(words) - last)]).strip(" ?.,;:")
+        # The name that the words are part of: of "Battle of Guam" they may be only the last.
+        whole = rf"(?<!\w){re.escape(own)}(?!\w)"
+        text = question[:1].lower() + question[1:]
+        inside = [name for name in names(text) if re.search(whole, name)]
+        name = inside[0] if len(inside) == 1 and own else own
+        if name != own:  # "Is Ada Vane American?" is about Ada Vane
+            name = _PEOPLE.sub("", name)
+        quoted = f'"{name}"'
+        told.append(quoted if quoted in question else re.sub(r"['\u2019]s\Z", "", name))
     return told
-
-
-def _common(split: Sequence[list[str]]) -> int:
-    """How many words all begin with; at least one is left to each."""
-    most = min(map(len, split)) - 1
-    return next((at for at in range(most) if len({words[at] for words in split}) > 1), max(most, 0))
-
-
-def _whole(own: str, question: str) -> str:
-    """The name that the words are part of: of "Battle of Guam" they may be only the last."""
-    text = question[:1].lower() + question[1:]
-    inside = [name for name in names(text) if re.search(rf"(?<!\w){re.escape(own)}(?!\w)", name)]
-    name = inside[0] if len(inside) == 1 and own else own
-    if name != own:  # "Is Ada Vane American?" is about Ada Vane
-        name = _PEOPLE.sub("", name)
-    quoted = f'"{name}"'
-    return quoted if quoted in question else re.sub(r"['\u2019]s\Z", "", name)
 
 
 # What the parts of a question found, as the evidence of the whole question.
@@ -404,71 +296,29 @@ def pooled(
     this part and of those before in turn; `k` are kept, and whatever is cited."""
     by_id = {item["id"]: item for item in before}
     for item in now:
-        known = by_id.get(item["id"])
-        by_id[item["id"]] = item if known is None else _better(known, item)
+        # Read for another question, a passage keeps the reading in which it fits better.
+        known, new = by_id.setdefault(item["id"], item)["relevance"], item["relevance"]
+        if new is not None and (known is None or new > known):
+            by_id[item["id"]] = item
     cited = [name for name in cited_by(drafts) if name in by_id]
-    lists = [_ids(ranking.kept(now)), _ids(ranking.kept(before))]
-    longest = max(map(len, lists), default=0)
-    turns = [names[at] for at in range(longest) for names in lists if at < len(names)]
+    pairs = zip_longest(ranking.kept(now), ranking.kept(before))
+    turns = [item["id"] for item in chain.from_iterable(pairs) if item is not None]
     kept = list(dict.fromkeys([*cited, *turns]))[: max(k, len(cited))]
-    rest = [name for name in dict.fromkeys([*_ids(now), *_ids(before)]) if name not in set(kept)]
-    firm = set(cited)
+
+    def marked(name: str) -> Found:
+        item = by_id[name]
+        why = "others fit better" if item["kept"] else item["why"]
+        if name in kept:
+            best = "among the best for a part of the question"
+            why = "a part of the answer rests on it" if name in cited else best
+        return {**item, "kept": name in kept, "why": why}
+
     return [
-        *(_marked(by_id[name], kept=True, cited=name in firm) for name in kept),
-        *(_marked(by_id[name], kept=False, cited=False) for name in rest),
+        marked(name) for name in dict.fromkeys([*kept, *(one["id"] for one in (*now, *before))])
     ]
 
 
 def cited_by(drafts: Sequence[DraftData | None]) -> list[str]:
     """The passages that drafts rest on, in order."""
-    return list(
-        dict.fromkeys(
-            place["passage"]
-            for draft in drafts
-            if draft is not None
-            for sentence in draft["sentences"]
-            for place in sentence["cited"]
-        )
-    )
-
-
-def _better(known: Found, again: Found) -> Found:
-    """Read for another question, a passage keeps the reading in which it fits better."""
-    one, other = known["relevance"], again["relevance"]
-    return known if other is None or (one is not None and one >= other) else again
-
-
-def _ids(found: Sequence[Found]) -> list[str]:
-    return [item["id"] for item in found]
-
-
-def _marked(item: Found, *, kept: bool, cited: bool) -> Found:
-    if cited:
-        why = "a part of the answer rests on it"
-    elif kept:
-        why = "among the best for a part of the question"
-    else:
-        why = "others fit better" if item["kept"] else item["why"]
-    return {**item, "kept": kept, "why": why}
-
-
-# Parts as an answer tells of them.
-
-
-def answer_parts(
-    parts: Sequence[PartData], citations: Sequence[Citation]
-) -> tuple[AnswerPart, ...]:
-    """Those that were asked, with the numbers of what they rest on."""
-    numbers = {(one.passage, one.start, one.end): one.number for one in citations}
-    return tuple(_told(part, numbers) for part in parts if part["asked"] is not None)
-
-
-def _told(part: PartData, numbers: dict[tuple[str, int, int], int]) -> AnswerPart:
-    draft = part["draft"]
-    places = [place for one in draft["sentences"] for place in one["cited"]] if draft else []
-    keys = [(place["passage"], place["start"], place["end"]) for place in places]
-    return AnswerPart(
-        question=part["asked"] or part["question"],
-        short=draft["short"] if draft else None,
-        citations=tuple(dict.fromkeys(numbers[key] for key in keys if key in numbers)),
-    )
+    sentences = (one for draft in drafts if draft is not None for one in draft["sentences"])
+    return list(dict.fromkeys(place["passage"] for one in sentences for place in one["cited"]))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
 from secondlook import __version__
 from secondlook.answer import (
     Answer,
+    AnswerPart,
     Check,
     Claim,
     Confidence,
-    Scalar,
     SeenPassage,
     Status,
     StopReason,
@@ -20,16 +20,15 @@ from secondlook.answer import (
 )
 from secondlook.nodes import ranking
 from secondlook.nodes.cite import cite, cut_note
-from secondlook.nodes.combine import answer_parts
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.limits import rewrites
 from secondlook.nodes.screen import is_quarantined
 from secondlook.nodes.state import (
+    RELEVANT,
     Drafts,
     Finishing,
     Found,
-    Grade,
     Outcome,
     Parts,
     Readings,
@@ -42,18 +41,13 @@ from secondlook.roles.screen import is_stopped, look
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.nodes.state import DraftData, JudgedDraft
+    from secondlook.answer import Citation
+    from secondlook.nodes.state import DraftData, PartData
 
 FAILED: frozenset[StopReason] = frozenset(
     {"budget", "deadline", "cancelled", "cannot_proceed", "model_unavailable", "error"}
 )
 _NEAREST = 3
-_GRADES: dict[Grade, Literal["relevant", "irrelevant", "not graded"]] = {
-    "answers": "relevant",
-    "about": "relevant",
-    "irrelevant": "irrelevant",
-    "not graded": "not graded",
-}
 WHY: dict[StopReason, str] = {
     "low_confidence": "no passage answers this well enough",
     "no_evidence": "nothing that was found holds the answer",
@@ -65,32 +59,90 @@ WHY: dict[StopReason, str] = {
     "deadline": "the time ran out",
     "cancelled": "the run was stopped",
 }
+_SAID: dict[Status, str] = {
+    "answered": "The answer stands on its evidence.",
+    "partial": "Part of the answer stands on its evidence.",
+    "abstained": "Withheld: the evidence is not there.",
+    "refused": "Refused.",
+    "failed": "No answer: the run could not be completed.",
+}
 
 
 class Finished(Outcome, Trace):
     pass
 
 
+class Corrected(Finishing, Drafts, Settled, Parts, Readings):
+    """All that goes into the answer of a run that corrected itself."""
+
+
 async def finish(state: Finishing, runtime: Runtime[Context]) -> Finished:
     return finished(await assembled(state, runtime.context))
 
 
+async def finish_corrected(state: Corrected, runtime: Runtime[Context]) -> Finished:
+    """The same, with all that it tells of the tries."""
+    plain = await assembled(state, runtime.context)
+    judged, useful = state.get("settled") if plain.claims else None, Check()
+    if judged is not None and judged["is_useful"] is not None:
+        useful = Check(value="yes" if judged["is_useful"] else "no", score=judged["useful"])
+    more = {
+        "useful": useful,
+        "attempts": 1 + rewrites(state["queries"], state.get("assumed")),
+        "regenerations": state.get("regenerations", 0),
+        "needs_review": state.get("needs_review", False),
+        "parts": answer_parts(state.get("parts", []), plain.citations),
+        "assumed": state.get("assumed"),
+        "asks_back": state.get("asks_back"),
+    }
+    return finished(plain.model_copy(update=more))
+
+
+def answer_parts(
+    parts: Sequence[PartData], citations: Sequence[Citation]
+) -> tuple[AnswerPart, ...]:
+    """The parts that were asked, with the numbers of what they rest on."""
+    numbers = {(one.passage, one.start, one.end): one.number for one in citations}
+    told: list[AnswerPart] = []
+    for part in parts:
+        if (asked := part["asked"]) is not None:
+            draft = part["draft"]
+            places = [at for one in draft["sentences"] for at in one["cited"]] if draft else []
+            cited = (numbers.get((at["passage"], at["start"], at["end"])) for at in places)
+            unique = tuple(dict.fromkeys(number for number in cited if number is not None))
+            short = draft["short"] if draft else None
+            told.append(AnswerPart(question=asked, short=short, citations=unique))
+    return tuple(told)
+
+
 def finished(answer: Answer) -> Finished:
-    numbers: dict[str, Scalar] = {"claims": len(answer.claims), "citations": len(answer.citations)}
-    told = step("finish", _said(answer), numbers)
+    told = step(
+        "finish",
+        _SAID[answer.status],
+        claims=len(answer.claims),
+        citations=len(answer.citations),
+    )
     return {"answer": answer.model_dump(mode="json"), "steps": [told], "warnings": []}
 
 
 async def assembled(state: Finishing, context: Context) -> Answer:
-    """The answer that a state amounts to; its steps and usage are put in by who watched the run."""
+    """The answer that a state amounts to; the engine adds its steps and usage."""
     found, draft = state["found"], state["draft"]
     citations, every = await cite(context, draft["sentences"], found)
-    # Without those whose passages are gone since they were written down: nobody could check
-    # them.
+    # Without those whose passages are gone since they were written down: nobody could check them.
     both = zip(draft["sentences"], every, strict=True)
     claims = tuple(claim for sentence, claim in both if claim.citations or not sentence["cited"])
     if draft["sentences"] and not claims:
         draft = withheld("no_evidence", reasons=["the passages that it rested on are gone"])
+    note, stop = note_of(draft, claims), draft["stop"]
+    status: Status = "failed" if stop in FAILED else "abstained"
+    text = _abstention(draft, found)
+    if claims:
+        whole = all(claim.supported is not False for claim in claims) and note is None
+        status = "answered" if whole and stop == "answered" else "partial"
+        text = " ".join(map(marked, claims)) + (f"\n\n{note}" if note else "")
+    elif stop == "refused":
+        status = "refused"
     # Calibrated is what was fitted to answers that were right and wrong: the reader's own.
     # What a model writes has no such record.
     known = draft["confidence"] is not None and draft["model"] is None
@@ -101,10 +153,10 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         workflow=context.workflow,
         method=draft["method"],
         model=draft["model"],
-        text=_text(claims, draft, found),
+        text=text,
         short=draft["short"],
-        status=_status(draft, claims),
-        stop_reason=draft["stop"],
+        status=status,
+        stop_reason=stop,
         claims=claims,
         citations=citations,
         confidence=Confidence(
@@ -117,12 +169,50 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         passages=tuple(seen(item, context) for item in found),
         attempts=len(state["queries"]),
         web_used=any(item["origin"] == "web" for item in ranking.kept(found)),
-        warnings=once(
-            [*state["warnings"], *_of_the_question(context), *_of_passages(context, found)]
-        ),
+        warnings=once([*state["warnings"], *_about_orders(context, found)]),
         created=context.created,
         version=__version__,
     )
+
+
+def _abstention(draft: DraftData, found: Sequence[Found]) -> str:
+    stop, note = draft["stop"], draft["note"]
+    if stop == "refused" and note:
+        return note  # nothing was looked for: there is nothing not to know
+    said = f"No answer: {WHY.get(stop, 'something went wrong')}."
+    if stop not in FAILED:
+        said = f"I couldn't find a clear answer{'' if found else ' in your documents'}."
+    places = (
+        f'"{item["title"]}"' + ("" if item["page"] is None else f", p. {item['page']}")
+        for item in found
+    )
+    nearest = "; ".join(list(dict.fromkeys(places))[:_NEAREST])
+    closest = f"These passages come closest: {nearest}." if found else None
+    return " ".join(filter(None, (said, note, closest)))
+
+
+def _about_orders(context: Context, found: Sequence[Found]) -> list[dict[str, Any]]:
+    """Warnings that the question or passages give a model orders. `research` has a place of its
+    own for both. Passages are not named here: a title can be an order too."""
+    told: list[Trouble] = []
+    if context.workflow == "research":
+        return []
+    signals = look(context.question, channel="question")
+    if is_stopped(signals, channel="question"):
+        message = f"the question gives orders to a model: {', '.join(signals.reasons)}"
+        consequence = "only what the evidence says was answered"
+        told.append(
+            Trouble(node="screen", error="Screened", message=message, consequence=consequence)
+        )
+    if out := sum(map(is_quarantined, found)):
+        message = f"{out} of the passages that were found give a model orders"
+        consequence = "they were kept out of prompts; the steps say which, and why"
+        told.append(
+            Trouble(
+                node="quarantine", error="Quarantined", message=message, consequence=consequence
+            )
+        )
+    return [one.model_dump() for one in told]
 
 
 def note_of(draft: DraftData, claims: Sequence[Claim]) -> str | None:
@@ -131,76 +221,23 @@ def note_of(draft: DraftData, claims: Sequence[Claim]) -> str | None:
     return draft["note"] or (cut_note(lost) if lost else None)
 
 
-def _of_the_question(context: Context) -> list[dict[str, Any]]:
-    """That the question reads like an order to a model. `research` refuses such a one, or is told
-    not to look; elsewhere it is answered like any other, from evidence alone."""
-    if context.workflow == "research":
-        return []
-    signals = look(context.question, channel="question")
-    if not is_stopped(signals, channel="question"):
-        return []
-    told = Trouble(
-        node="screen",
-        error="Screened",
-        message=f"the question gives orders to a model: {', '.join(signals.reasons)}",
-        consequence="only what the evidence says was answered",
-    )
-    return [told.model_dump()]
-
-
-def _of_passages(context: Context, found: Sequence[Found]) -> list[dict[str, Any]]:
-    """That some give a model orders. They are not named here: a title can be an order too."""
-    out = sum(map(is_quarantined, found))
-    if not out or context.workflow == "research":  # which has a place of its own for it
-        return []
-    told = Trouble(
-        node="quarantine",
-        error="Quarantined",
-        message=f"{out} of the passages that were found give a model orders",
-        consequence="they were kept out of prompts; the steps say which, and why",
-    )
-    return [told.model_dump()]
-
-
 def once(warnings: Sequence[dict[str, Any]]) -> tuple[Trouble, ...]:
-    """A step that is visited again warns again; who reads the answer is told once."""
+    """Each warning once, however often its step was visited."""
     return tuple(dict.fromkeys(Trouble.model_validate(item) for item in warnings))
 
 
 def seen(item: Found, context: Context) -> SeenPassage:
     page = context.pages.get([item["id"]]).get(item["id"]) if item["origin"] == "web" else None
-    return SeenPassage(
-        id=item["id"],
-        document=item["document"],
-        title=item["title"],
-        page=item["page"],
-        start=item["start"],
-        end=item["end"],
-        score=item["score"],
-        fusion_score=item["fusion_score"],
-        dense_rank=item["dense_rank"],
-        dense_score=item["dense_score"],
-        lexical_rank=item["lexical_rank"],
-        lexical_score=item["lexical_score"],
-        rerank_score=item["relevance"],
-        answer_score=item["answerable"],
-        grade=_GRADES[item["grade"]],
-        answers=None if item["grade"] == "not graded" else item["grade"] == "answers",
-        graded_by=item["graded_by"],
-        kept=item["kept"],
-        why=item["why"],
-        origin=item["origin"],
-        url=item["url"],
-        text=page.text if page else None,
-    )
-
-
-def _text(claims: Sequence[Claim], draft: DraftData, found: Sequence[Found]) -> str:
-    if not claims:
-        return _abstention(draft, found)
-    said = " ".join(marked(claim) for claim in claims)
-    note = note_of(draft, claims)
-    return f"{said}\n\n{note}" if note else said
+    grade = item["grade"]
+    shared = {name: value for name, value in item.items() if name in SeenPassage.model_fields}
+    changed = {
+        "rerank_score": item["relevance"],
+        "answer_score": item["answerable"],
+        "grade": "relevant" if grade in RELEVANT else grade,
+        "answers": None if grade == "not graded" else grade == "answers",
+        "text": page.text if page else None,
+    }
+    return SeenPassage.model_validate(shared | changed)
 
 
 def marked(claim: Claim) -> str:
@@ -209,77 +246,9 @@ def marked(claim: Claim) -> str:
     return f"{claim.text} {marks}{doubt}" if marks else f"{claim.text}{doubt}"
 
 
-def _abstention(draft: DraftData, found: Sequence[Found]) -> str:
-    if draft["stop"] == "refused" and draft["note"]:
-        return draft["note"]  # nothing was looked for: there is nothing not to know
-    said = f"No answer: {WHY.get(draft['stop'], 'something went wrong')}."
-    if draft["stop"] not in FAILED:
-        where = "" if found else " in your documents"
-        said = f"I couldn't find a clear answer{where}."
-    places = (
-        f'"{item["title"]}"' + ("" if item["page"] is None else f", p. {item['page']}")
-        for item in found
-    )
-    nearest = "; ".join(list(dict.fromkeys(places))[:_NEAREST])
-    closest = f"These passages come closest: {nearest}." if found else None
-    return " ".join(filter(None, (said, draft["note"], closest)))
-
-
-def _status(draft: DraftData, claims: Sequence[Claim]) -> Status:
-    if claims:
-        supported = all(claim.supported is not False for claim in claims)
-        whole = supported and note_of(draft, claims) is None
-        return "answered" if whole and draft["stop"] == "answered" else "partial"
-    if draft["stop"] == "refused":
-        return "refused"
-    return "failed" if draft["stop"] in FAILED else "abstained"
-
-
 def grounded(claims: Sequence[Claim]) -> Check:
     supports = [claim.support for claim in claims if claim.support is not None]
     if not supports or any(claim.supported is None for claim in claims):
         return Check()
-    held = all(claim.supported for claim in claims)
-    return Check(value="yes" if held else "no", score=round(sum(supports) / len(supports), 4))
-
-
-def _said(answer: Answer) -> str:
-    said: dict[Status, str] = {
-        "answered": "The answer stands on its evidence.",
-        "partial": "Part of the answer stands on its evidence.",
-        "abstained": "Withheld: the evidence is not there.",
-        "refused": "Refused.",
-        "failed": "No answer: the run could not be completed.",
-    }
-    return said[answer.status]
-
-
-# Puts the answer of a run that corrected itself together, with all that it tells of the tries.
-
-
-class Corrected(Finishing, Drafts, Settled, Parts, Readings):
-    """All that goes into such an answer."""
-
-
-async def finish_corrected(state: Corrected, runtime: Runtime[Context]) -> Finished:
-    plain = await assembled(state, runtime.context)
-    judged = state.get("settled") if plain.claims else None
-    return finished(
-        plain.model_copy(
-            update={
-                "useful": _useful(judged),
-                "attempts": 1 + rewrites(state["queries"], state.get("assumed")),
-                "regenerations": state.get("regenerations", 0),
-                "needs_review": state.get("needs_review", False),
-                "parts": answer_parts(state.get("parts", []), plain.citations),
-                "assumed": state.get("assumed"),
-                "asks_back": state.get("asks_back"),
-            }
-        )
-    )
-
-
-def _useful(judged: JudgedDraft | None) -> Check:
-    if judged is None or judged["is_useful"] is None:
-        return Check()
-    return Check(value="yes" if judged["is_useful"] else "no", score=judged["useful"])
+    stands = all(claim.supported for claim in claims)
+    return Check(value="yes" if stands else "no", score=round(sum(supports) / len(supports), 4))

@@ -1,55 +1,38 @@
-"""Asks again in other words: a model's, where they may be searched for, else the passages' own.
-
-A rewrite serves the search alone. Who grades, answers and checks sees the user's question.
-"""
+"""Asks again in other words: a model's, where they may be searched for, else the passages' own. A
+rewrite serves the search alone: grading, answering and checking see the user's question.
+`condense` makes a follow-up question stand alone."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
-from secondlook.answer import Step, Trouble
+from secondlook.answer import Step, Trouble, Usage
 from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
 from secondlook.nodes import ranking
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.state import RELEVANT, Asked, Found, Searches, Trace, step, trouble
 from secondlook.retrieval.terms import query_terms, terms
+from secondlook.roles import rewrite as rules
 from secondlook.roles.ambiguity import reading
 from secondlook.roles.follow_up import StandAlone, Turn, leans, stand_alone
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK
-from secondlook.roles.rewrite import (
-    Said,
-    Verdict,
-    accepted,
-    expanded,
-    key_of,
-    most_words,
-    rewrites_of,
-    subject,
-    word_count,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.models.calls import Asker
-    from secondlook.models.chat import Message
 
-REWRITE = "rewrite"
-AGAIN = "search_again"
-NOTHING = "none"
-"""Where it leads: to a search, or on without one."""
 _BEST = 5
 """Passages whose titles a model is told, and whose terms a query by code is made of."""
 _BACKGROUND = 20
 """Passages by which common terms are told from telling ones."""
 _LONGEST = 300
-"""Characters of a title or query that a model is shown."""
+"""Characters of a title, query or earlier answer that a model is shown."""
 _TOKENS_PER_WORD = 4
 _TOPICAL = 4.0
 """Points of relevance below `calibration.min_about` down to which a passage is on the topic."""
@@ -67,118 +50,56 @@ class Rewritten(Trace):
     route: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Tried:
-    """What became of asking a model."""
-
-    verdict: Verdict | None = None
-    """None where none was asked, or it did not reply."""
-    is_cached: bool = False
-    warnings: tuple[dict[str, Any], ...] = ()
-
-
 async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
     """One more query where one can be had that is worth a search, else none."""
-    context = runtime.context
-    if context.ledger.must_end(REWRITE):
-        return _ended(state)
-    tried = await _by_model(context, state) if context.models.serves("rewrite") else _Tried()
-    query = tried.verdict.query if tried.verdict else None
-    by = "a model" if query else "code"
-    warnings = list(tried.warnings)
+    context, language = runtime.context, runtime.context.settings.library.language
+    if context.ledger.must_end("rewrite"):
+        said = "The budget or the time ran out: what was found has to do."
+        route = ("none", "nothing more may be asked")
+        told = step("rewrite", said, route=route, attempt=len(state["queries"]))
+        return {"queries": [], "stuck": True, "route": "none", "steps": [told], "warnings": []}
+    verdict, is_cached = None, False
+    warnings: list[dict[str, Any]] = []
+    if context.models.serves("rewrite"):
+        try:
+            verdict, is_cached = await _by_model(context, state)
+        except (ModelError, BudgetExceeded) as error:
+            consequence = "the query was made of the passages' own words"
+            warnings.append(trouble("rewrite", error, consequence))
+    query, by = verdict.query if verdict else None, "a model"
     if query is None:
-        query, lost = await _by_code(context, state)
-        warnings += lost
-    refused = tried.verdict.reason if tried.verdict else None
-    language = context.settings.library.language
-    said = f"Asked again as: {query}" if query else "There was no other way to ask."
-    why = f"a query by {by}" if query else "no query was made that is new and keeps the question"
+        by = "code"
+        try:
+            query = await _by_code(context, state)
+        except Exception as error:  # noqa: BLE001 - a library that is gone costs this query, no more
+            warnings.append(trouble("rewrite", error, "no other query was made"))
+    refused = verdict.reason if verdict else None
+    way, said = "none", "There was no other way to ask."
+    why = "no query was made that is new and keeps the question"
+    if query:
+        way, said, why = "search_again", f"Asked again as: {query}", f"a query by {by}"
     if refused:
         why += f"; the model's was refused ({refused})"
+    subject = rules.subject(state["question"], language)
     told = step(
-        REWRITE,
+        "rewrite",
         said,
-        route=(AGAIN if query else NOTHING, why),
+        route=(way, why),
         attempt=len(state["queries"]),
         by=by,
         accepted=query is not None,
         rejected=refused,
-        words=word_count(query or ""),
-        kept=subject(state["question"], language).kept_by(query, language) if query else None,
-        cached=tried.is_cached,
+        words=rules.word_count(query or ""),
+        kept=subject.kept_by(query, language) if query else None,
+        cached=is_cached,
     )
     return {
         "queries": [query] if query else [],
         "stuck": query is None,
-        "route": AGAIN if query else NOTHING,
+        "route": way,
         "steps": [told],
         "warnings": warnings,
     }
-
-
-def _ended(state: Retried) -> Rewritten:
-    """There is no budget or no time for another search: on with what is there."""
-    told = step(
-        REWRITE,
-        "The budget or the time ran out: what was found has to do.",
-        route=(NOTHING, "nothing more may be asked"),
-        attempt=len(state["queries"]),
-    )
-    return {"queries": [], "stuck": True, "route": NOTHING, "steps": [told], "warnings": []}
-
-
-# By a model
-
-
-async def _by_model(context: Context, state: Retried) -> _Tried:
-    try:
-        # What a model is told: the question, what came of the searches, and what was
-        # searched with.
-        found, relevant = _counted(state)
-        said, is_cached = await _said(
-            context,
-            load(REWRITE).render(
-                found=str(found),
-                relevant=str(relevant),
-                titles="; ".join(_titles(state["found"])) or "nothing",
-                tried="; ".join(map(_flat, _earlier(state))),
-                question=" ".join(state["question"].split()),
-            ),
-            most_words(state["question"]),
-        )
-    except (ModelError, BudgetExceeded) as error:
-        told = trouble(REWRITE, error, "the query was made of the passages' own words")
-        return _Tried(warnings=(told,))
-    if said.finish == "length":
-        return _Tried(Verdict(None, "too long", word_count(said.text)), is_cached)
-    verdict = accepted(
-        said.text,
-        state["question"],
-        _earlier(state),
-        known=" ".join([context.question, *_titles(state["found"])]),
-        language=context.settings.library.language,
-    )
-    return _Tried(verdict, is_cached)
-
-
-async def _said(context: Context, messages: Sequence[Message], words: int) -> tuple[Said, bool]:
-    """What the model replies, and whether that was known already."""
-    models, longest = context.models, max(load(REWRITE).max_tokens, _TOKENS_PER_WORD * words)
-    known = rewrites_of(models.models)
-    key = key_of(models, "rewrite", messages, max_tokens=longest)
-    if (said := known.get(key)) is not None:
-        return said, True
-    reply = await models.ask("rewrite", messages, node=REWRITE, max_tokens=longest)
-    said = Said(reply.text, reply.finish)
-    known.put(key, said)
-    return said, False
-
-
-def _counted(state: Retried) -> tuple[int, int]:
-    """Passages found so far, and how many of them are about the question."""
-    about = sum(item["grade"] in RELEVANT for item in state["found"])
-    searches = state.get("searches") or []
-    return len(state["found"]), max(about, searches[-1]["relevant"] if searches else 0)
 
 
 def _earlier(state: Retried) -> list[str]:
@@ -187,29 +108,62 @@ def _earlier(state: Retried) -> list[str]:
     return list(dict.fromkeys([*state["queries"], *searched]))
 
 
-def _titles(found: Sequence[Found]) -> list[str]:
-    return list(dict.fromkeys(_flat(item["title"]) for item in _best(found) if item["title"]))
+def _best(found: Sequence[Found]) -> list[Found]:
+    """Those that a grader let pass first, else in the order of the search."""
+    return sorted(found, key=lambda item: item["grade"] == "irrelevant")[:_BEST]
 
 
-def _flat(text: str) -> str:
-    return " ".join(text.split())[:_LONGEST]
+async def _by_model(context: Context, state: Retried) -> tuple[rules.Verdict, bool]:
+    """What becomes of a model's query, and whether its reply was known already. Raises ModelError
+    or BudgetExceeded."""
+    found, searches, question = state["found"], state.get("searches") or [], state["question"]
+    about = sum(item["grade"] in RELEVANT for item in found)
+    titles = list(dict.fromkeys(_flat(item["title"]) for item in _best(found) if item["title"]))
+    messages = load("rewrite").render(
+        found=str(len(found)),
+        relevant=str(max(about, searches[-1]["relevant"] if searches else 0)),
+        titles="; ".join(titles) or "nothing",
+        tried="; ".join(map(_flat, _earlier(state))),
+        question=" ".join(question.split()),
+    )
+    models, words = context.models, rules.most_words(question)
+    longest = max(load("rewrite").max_tokens, _TOKENS_PER_WORD * words)
+    known = rules.rewrites_of(models.models)
+    key = rules.key_of(models, "rewrite", messages, max_tokens=longest)
+    said = known.get(key)
+    is_cached = said is not None
+    if said is None:
+        reply = await models.ask("rewrite", messages, node="rewrite", max_tokens=longest)
+        said = rules.Said(reply.text, reply.finish)
+        known.put(key, said)
+    if said.finish == "length":
+        return rules.Verdict(None, "too long", rules.word_count(said.text)), is_cached
+    verdict = rules.accepted(
+        said.text,
+        question,
+        _earlier(state),
+        known=" ".join([context.question, *titles]),
+        language=context.settings.library.language,
+    )
+    return verdict, is_cached
 
 
-# By code
-
-
-async def _by_code(context: Context, state: Retried) -> tuple[str | None, list[dict[str, Any]]]:
-    best = [item for item in _best(state["found"]) if _is_near(item, context)]
-    if not best:
-        return None, []
-    chosen = {item["id"] for item in best}
+async def _by_code(context: Context, state: Retried) -> str | None:
+    """Of the words of the best passages. Those of a passage on something else lead away."""
+    near = [
+        item
+        for item in _best(state["found"])
+        if item["grade"] in RELEVANT
+        or item["relevance"] is None
+        or item["relevance"] > context.calibration.min_about - _TOPICAL
+    ]
+    if not near:
+        return None
+    chosen = {item["id"] for item in near}
     others = [item for item in state["found"][:_BACKGROUND] if item["id"] not in chosen]
-    try:
-        held = await ranking.texts(context, [item["id"] for item in (*best, *others)])
-    except Exception as error:  # noqa: BLE001 - a library that is gone costs this query, no more
-        return None, [trouble(REWRITE, error, "no other query was made")]
-    there = [item for item in best if item["id"] in held]
-    query = expanded(
+    held = await ranking.texts(context, [item["id"] for item in (*near, *others)])
+    there = [item for item in near if item["id"] in held]
+    return rules.expanded(
         state["question"],
         [held[item["id"]].text for item in there],
         [_GRADE_WEIGHT[item["grade"]] / rank for rank, item in enumerate(there, 1)],
@@ -217,32 +171,16 @@ async def _by_code(context: Context, state: Retried) -> tuple[str | None, list[d
         others=[held[item["id"]].text for item in others if item["id"] in held],
         language=context.settings.library.language,
     )
-    return query, []
 
 
-def _is_near(item: Found, context: Context) -> bool:
-    """Whether its words may help: those of a passage on something else lead away."""
-    if item["grade"] in RELEVANT or item["relevance"] is None:
-        return True
-    return item["relevance"] > context.calibration.min_about - _TOPICAL
+def _flat(text: str) -> str:
+    return " ".join(text.split())[:_LONGEST]
 
 
-def _best(found: Sequence[Found]) -> list[Found]:
-    """Those that a grader let pass first, else in the order of the search."""
-    ranked = sorted(found, key=lambda item: item["grade"] == "irrelevant")
-    return ranked[:_BEST]
+# A follow-up question made stand-alone: by a model where there is one, else by rules.
 
-
-# What is told
-
-
-# Makes a follow-up question stand-alone: by a model where there is one, else by rules.
-
-CONDENSE = "condense"
 REMEMBERED = 6
 """Turns that a model is shown."""
-_LONGEST_ANSWER = 300
-"""Characters of an earlier answer that a model is shown."""
 _LONGEST_ADDITION = 240
 """Characters by which a question may grow."""
 _LABEL = re.compile(
@@ -256,39 +194,40 @@ _SECOND_SENTENCE = re.compile(r"[.!?][\"'”’)]*\s+[^\W\d_a-z]")  # noqa: RUF0
 async def condense(models: Asker, question: str, turns: Sequence[Turn]) -> StandAlone:
     """The question as it reads without the turns before it. A model that fails costs nothing but
     the time that the run may take."""
-    if turns and (asked := reading(question, turns[-1])):  # what was asked back for is certain
-        return StandAlone(asked, (_condense_told(question, asked, "the reply"),))
-    if not turns or not leans(question):
-        return StandAlone(question)
     warnings: tuple[Trouble, ...] = ()
-    by = "rules"
-    try:
-        if models.serves("condense"):
-            async with asyncio.timeout(models.ledger.remaining_seconds(final=False)):
-                asked, by = await _rewritten(models, question, turns), "a model"
-        else:
-            asked = stand_alone(question, turns)
-    except (ModelError, BudgetExceeded, TimeoutError) as error:
-        told = trouble(CONDENSE, error, "the question was made stand-alone by rules")
-        asked, warnings = stand_alone(question, turns), (Trouble.model_validate(told),)
-    return StandAlone(
-        asked, (_condense_told(question, asked, by),), warnings, models.ledger.usage()
-    )
-
-
-def _condense_told(question: str, asked: str, by: str) -> Step:
+    usage = Usage()
+    if turns and (asked := reading(question, turns[-1])):  # what was asked back for is certain
+        by = "the reply"
+    elif not turns or not leans(question):
+        return StandAlone(question)
+    else:
+        asked, by = stand_alone(question, turns), "rules"
+        try:
+            if models.serves("condense"):
+                async with asyncio.timeout(models.ledger.remaining_seconds(final=False)):
+                    asked, by = await _by_a_model(models, question, turns), "a model"
+        except (ModelError, BudgetExceeded, TimeoutError) as error:
+            told = trouble("condense", error, "the question was made stand-alone by rules")
+            warnings = (Trouble.model_validate(told),)
+        usage = models.ledger.usage()
     changed = asked != question
     said = f"Took it as: {asked}" if changed else "The question was left as it is."
-    return Step(node=CONDENSE, said=said, numbers={"by": by, "changed": changed})
+    taken = Step(node="condense", said=said, numbers={"by": by, "changed": changed})
+    return StandAlone(asked, (taken,), warnings, usage)
 
 
-async def _rewritten(models: Asker, question: str, turns: Sequence[Turn]) -> str:
-    prompt = load(CONDENSE)
-    history = "\n".join(_shown(turn) for turn in turns[-REMEMBERED:])
+async def _by_a_model(models: Asker, question: str, turns: Sequence[Turn]) -> str:
+    prompt = load("condense")
+    history = []
+    for turn in turns[-REMEMBERED:]:
+        text = " ".join(turn.text.split())
+        text = text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
+        short = turn.short if turn.short and turn.short in turn.text else ""
+        history.append(f"Q: {' '.join(turn.asked.split())}\nA: {short or text or '(no answer)'}")
     reply = await models.ask(
         "condense",
-        prompt.render(history=history, question=_condense_flat(question)),
-        node=CONDENSE,
+        prompt.render(history="\n".join(history), question=" ".join(question.split())),
+        node="condense",
         max_tokens=prompt.max_tokens,
     )
     asked = usable(reply.text, question, turns)
@@ -297,37 +236,24 @@ async def _rewritten(models: Asker, question: str, turns: Sequence[Turn]) -> str
     return asked
 
 
-def _shown(turn: Turn) -> str:
-    said = turn.short if turn.short and turn.short in turn.text else ""
-    text = _condense_flat(turn.text)
-    cut = text if len(text) <= _LONGEST_ANSWER else f"{text[:_LONGEST_ANSWER]}..."
-    return f"Q: {_condense_flat(turn.asked)}\nA: {said or cut or '(no answer)'}"
-
-
 def usable(reply: str, question: str, turns: Sequence[Turn]) -> str | None:
     """The reply as a question to work on; None where it is not one, or says what nobody asked."""
     lines = [line.strip() for line in reply.strip().splitlines() if line.strip()]
     if len(lines) != 1 or CONTROL_MARK.search(reply) or EVIDENCE_MARK.search(reply):
         return None
     asked = _LABEL.sub("", lines[0]).strip(_QUOTES + " ")
-    if not asked or len(asked) > len(question) + _LONGEST_ADDITION:
+    # An answer or an apology is no question.
+    statement = question.rstrip().endswith("?") and not asked.endswith("?")
+    if not asked or statement or len(asked) > len(question) + _LONGEST_ADDITION:
         return None
-    if question.rstrip().endswith("?") and not asked.endswith("?"):
-        return None  # an answer, or an apology
     if _SECOND_SENTENCE.search(asked) and not _SECOND_SENTENCE.search(question):
         return None
-    # A rewrite fills in; it neither brings new words nor loses the question's own.
-    own = set(query_terms(question))
+    # A rewrite fills in; it neither brings new words nor loses the question's own. A word or two
+    # may be inflected anew or make the grammar whole.
+    own, told = set(query_terms(question)), set(query_terms(asked))
     said = " ".join(
         f"{turn.asked} {turn.short} {turn.text} {' '.join(turn.titles)}" for turn in turns
     )
-    known = own | set(terms(question)) | set(terms(said))
-    told = set(query_terms(asked))
-    # A word or two may be inflected anew or make the grammar whole.
-    new = len(told - known)
+    new = len(told - own - set(terms(question)) - set(terms(said)))
     kept = len(own & set(terms(asked)))
-    return asked if (new <= 1 + len(told) // 6 and 2 * kept >= len(own)) else None
-
-
-def _condense_flat(text: str) -> str:
-    return " ".join(text.split())
+    return asked if new <= 1 + len(told) // 6 and 2 * kept >= len(own) else None

@@ -1,10 +1,10 @@
 """Splits a question that needs several facts: by its form, or by a model where only a model can
-tell. A plain question costs nothing."""
+tell. A plain question costs nothing. Then each part is asked in turn."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.runtime import Runtime  # noqa: TC002
 from pydantic import BaseModel, ConfigDict, Field
@@ -43,7 +43,13 @@ from secondlook.roles.split import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_By = Literal["form", "a model", "nobody"]
+MAX_PARTS: Final = 4
+_LONGEST_SHORT: Final = 12
+"""Words of an answer that may stand in a later question."""
+_LONGEST: Final = 300
+_NEW: Final = 3
+"""Words that a part of a model may add of its own, such as "when" said otherwise."""
+_TWO: Final = 2
 
 
 class Divided(Parts, Trace):
@@ -52,59 +58,33 @@ class Divided(Parts, Trace):
 
 async def split(state: Question, runtime: Runtime[Context]) -> Divided:
     context, question = runtime.context, state["question"]
-    warnings: list[dict[str, Any]] = []
-    by: _By = "form"
-    made = _allowed(split_by_form(question), context)
-    if made is None:
-        made, warnings = await _by_model(context, question)
-        by = "a model" if made else "nobody"
-    if made is None:
-        told = step("split", "Asked as a whole.", route=("retrieve", "one fact"), parts=0, by=by)
-        return _divided(None, "retrieve", told, warnings)
-    said = f"Split in {len(made.parts)}: {' '.join(made.parts)}"
-    why = f"it needs {len(made.parts)} facts"
-    numbers = {"parts": len(made.parts), "combining": made.combining, "by": by}
-    told = step("split", said, numbers, route=("ask_part", why))
-    return _divided(made, "ask_part", told, warnings)
-
-
-def _allowed(made: Split | None, context: Context) -> Split | None:
-    """Every part needs a passage of its own among those an answer may rest on."""
+    # Every part needs a passage of its own among those an answer may rest on.
     most = min(MAX_PARTS, context.settings.answer.k)
-    return made if made and len(made.parts) <= most else None
-
-
-async def _by_model(context: Context, question: str) -> tuple[Split | None, list[dict[str, Any]]]:
-    if context.settings.answer.k < 2 or not needs_more(question):  # noqa: PLR2004
-        return None, []
-    if not context.models.serves("plan"):
-        return None, []
-
-    try:
-        return await planned(context, question), []
-    except (ModelError, BudgetExceeded) as error:
-        return None, [trouble("split", error, "the question was asked as a whole")]
-
-
-def _divided(
-    made: Split | None, route: str, told: dict[str, Any], warnings: list[dict[str, Any]]
-) -> Divided:
-    parts = [PartData(question=part, asked=None, draft=None) for part in made.parts] if made else []
+    warnings: list[dict[str, Any]] = []
+    by, made = "form", split_by_form(question)
+    if made is None or len(made.parts) > most:
+        made = None
+        if most >= _TWO and needs_more(question) and context.models.serves("plan"):
+            try:
+                made = await planned(context, question, most)
+            except (ModelError, BudgetExceeded) as error:
+                warnings = [trouble("split", error, "the question was asked as a whole")]
+        by = "a model" if made else "nobody"
+    parts = made.parts if made else ()
+    route = ("ask_part", f"it needs {len(parts)} facts") if made else ("retrieve", "one fact")
+    numbers = {"parts": len(parts), **({"combining": made.combining} if made else {}), "by": by}
+    said = f"Split in {len(parts)}: {' '.join(parts)}" if made else "Asked as a whole."
     return {
-        "parts": parts,
+        "parts": [PartData(question=part, asked=None, draft=None) for part in parts],
         "combining": made.combining if made else "",
-        "route": route,
-        "steps": [told],
+        "route": route[0],
+        "steps": [step("split", said, numbers, route=route)],
         "warnings": warnings,
     }
 
 
-# Asks the next part of a split question: its own search, reading and answer. What it finds
-# joins the evidence; where it has no answer, the whole question goes the ordinary way.
-
-MAX_PARTS: Final = 4
-_LONGEST_SHORT: Final = 12
-"""Words of an answer that may stand in a later question."""
+# The next part: its own search, reading and answer. What it finds joins the evidence; where it has
+# no answer, the whole question goes the ordinary way.
 
 
 class Dividing(Asked, Parts):
@@ -116,57 +96,41 @@ class PartAsked(Evidence, Parts, Trace):
 
 
 async def ask_part(state: Dividing, runtime: Runtime[Context]) -> PartAsked:
-    parts = state["parts"]
+    context, parts = runtime.context, state["parts"]
+    k = context.settings.answer.k
     at = next(at for at, part in enumerate(parts) if part["draft"] is None)
-    asked = filled(parts[at]["question"], [_short(part) for part in parts[:at]])
-    found, warnings = await _searched(state, asked, runtime)
-    draft, more = await _answered(asked, found, _room(parts, at, runtime.context), runtime.context)
-    done: PartData = {**parts[at], "asked": asked, "draft": draft}
-    parts = [*parts[:at], done, *parts[at + 1 :]]
-    drafts = [part["draft"] for part in parts]
-    k = runtime.context.settings.answer.k
-    pool = pooled(state["found"], found, drafts, k=k)
-    why = _failure(draft, runtime.context, last=at + 1 == len(parts))
-    route = "retrieve" if why else "combine" if at + 1 == len(parts) else "ask_part"
-    came = draft["short"] if draft["sentences"] else "no answer"
+    shorts = [part["draft"]["short"] if part["draft"] else None for part in parts[:at]]
+    asked = filled(parts[at]["question"], [short or "" for short in shorts])
+    own: Asked = {"question": asked, "scope": state["scope"], "queries": [asked], "found": []}
+    own["found"] = (await retrieve(own, runtime))["found"]
+    read = await rerank(own, runtime)
+    found = read["found"]
+    # One passage is left for each part after it, so that all of them together are not more than an
+    # answer may rest on.
+    used = len(cited_by([part["draft"] for part in parts]))
+    room = max(1, k - used - (len(parts) - at - 1))
+    draft, warnings = await _answered(asked, found, room, context)
+    parts = [*parts[:at], {**parts[at], "asked": asked, "draft": draft}, *parts[at + 1 :]]
+    last = at + 1 == len(parts)
+    why = _failure(draft, context, last=last)
+    route = "retrieve" if why else "combine" if last else "ask_part"
     told = step(
         "ask_part",
-        f"{done['asked']} {came}",
-        route=((route, why or "it has an answer")),
-        part=(at + 1),
-        query=done["asked"],
+        f"{asked} {draft['short'] if draft['sentences'] else 'no answer'}",
+        route=(route, why or "it has an answer"),
+        part=at + 1,
+        query=asked,
         found=len(found),
         confidence=draft["confidence"],
     )
     return {
         "parts": [] if why else parts,
         "combining": "" if why else state["combining"],
-        "found": pool,
+        "found": pooled(state["found"], found, [part["draft"] for part in parts], k=k),
         "route": route,
         "steps": [told],
-        "warnings": [*warnings, *more],
+        "warnings": [*read["warnings"], *warnings],
     }
-
-
-async def _searched(
-    state: Dividing, asked: str, runtime: Runtime[Context]
-) -> tuple[list[Found], list[dict[str, Any]]]:
-    own: Asked = {
-        "question": asked,
-        "scope": state["scope"],
-        "queries": [asked],
-        "found": [],
-    }
-    found = (await retrieve(own, runtime))["found"]
-    read = await rerank({**own, "found": found}, runtime)
-    return read["found"], read["warnings"]
-
-
-def _room(parts: Sequence[PartData], at: int, context: Context) -> int:
-    """Passages that a part may cite: one is left for each part after it, so that all of them
-    together are not more than an answer may rest on."""
-    used = len(cited_by([part["draft"] for part in parts]))
-    return max(1, context.settings.answer.k - used - (len(parts) - at - 1))
 
 
 async def _answered(
@@ -178,53 +142,34 @@ async def _answered(
         return await extract(context, asked, found), []
     from secondlook.nodes.answer import written
 
+    names = {item["id"] for item in ranking.kept(found)[:room]}
+    shown: list[Found] = [{**item, "kept": item["id"] in names} for item in found]
     try:
-        names = {item["id"] for item in ranking.kept(found)[:room]}
-        made = await written(
-            context, asked, [{**item, "kept": item["id"] in names} for item in found], _unheard
-        )
+        # Nothing of a part is streamed before the whole is known.
+        made = await written(context, asked, shown, lambda _: None)
     except (ModelError, BudgetExceeded) as error:
         consequence = "the reader's own answer was given to this part instead"
         return await extract(context, asked, found), [trouble("ask_part", error, consequence)]
     return made.draft, []
 
 
-def _unheard(_: object) -> None:
-    """Nothing of a part is shown before the whole is known."""
-
-
 def _failure(draft: DraftData, context: Context, *, last: bool) -> str | None:
     """Why the question cannot be answered in parts; None where this one can."""
+    confidence, short = draft["confidence"], draft["short"]
     if not draft["sentences"]:
         return f"this part has no answer: {'; '.join(draft['reasons']) or draft['stop']}"
-    if draft["short"] is None:
+    if short is None:
         return "the answer to this part has no short form"
-    if not last and len(draft["short"].split()) > _LONGEST_SHORT:
+    if not last and len(short.split()) > _LONGEST_SHORT:
         return "the answer to this part is too long to ask on with"
-    if draft["method"] == "extractive" and _unsure(draft["confidence"], context):
-        return f"the answer to this part is not sure enough ({draft['confidence']:.2f})"
+    read = None if draft["method"] != "extractive" else confidence
+    if read is not None and read < context.calibration.min_answer:
+        return f"the answer to this part is not sure enough ({read:.2f})"
     return None
 
 
-def _unsure(confidence: float | None, context: Context) -> bool:
-    return confidence is not None and confidence < context.calibration.min_answer
-
-
-def _short(part: PartData) -> str:
-    draft = part["draft"]
-    return (draft["short"] if draft else None) or ""
-
-
-# The parts of a question by a model: asked only where code suspects several facts and knows no
-# form for them. What it replies is checked; nothing that fails a check is used.
-
-NODE: Final = "split"
-_BRACE = re.compile(r"[{}]")
-_LONGEST: Final = 300
-_NEW: Final = 3
-"""Words that a part may add of its own, such as "when" said otherwise."""
-_COMPUTED: Final = frozenset(get_args(Combining)) - {"last"}
-_OF_TWO: Final = frozenset({"years", "difference"})
+# The parts by a model: asked only where code suspects several facts and knows no form for them.
+# What it replies is checked; nothing that fails a check is used.
 
 
 class Plan(BaseModel):
@@ -236,17 +181,15 @@ class Plan(BaseModel):
     combine: Combining = Field(description="How their answers give the answer.")
 
 
-async def planned(context: Context, question: str) -> Split | None:
+async def planned(context: Context, question: str, most: int) -> Split | None:
     """The parts; None where the model says that there is one question. Raises ModelError or
     BudgetExceeded, also where its plan cannot be used."""
-    prompt = load(NODE)
-    # Every part rests on a passage of its own.
-    most = min(MAX_PARTS, context.settings.answer.k)
+    prompt = load("split")
     reply = await context.models.ask(
         "plan",
         prompt.render(question=" ".join(question.split()), most=str(most)),
         Plan,
-        node=NODE,
+        node="split",
         max_tokens=prompt.max_tokens,
     )
     plan = reply.value
@@ -260,72 +203,46 @@ async def planned(context: Context, question: str) -> Split | None:
 
 def checked(plan: Plan, question: str, *, most: int) -> Split | str:
     """The plan as parts, or what is wrong with it."""
-    parts = tuple(_tidy(part) for part in plan.questions)
-    wrong = (
-        _wrong_number(parts, most)
-        or next(filter(None, (_wrong_text(part) for part in parts)), None)
-        or _wrong_holes(parts)
-        or _wrong_words(parts, question)
-        or _wrong_combining(parts, plan.combine)
+    texts = [part.strip().strip("\"'").strip() for part in plan.questions]
+    parts = tuple(text if text[-1:] in {"", "?"} else f"{text.rstrip('.')}?" for text in texts)
+    return (
+        _wrong_parts(parts, most)
+        or _wrong_plan(plan, parts, question)
+        or Split(parts, plan.combine)
     )
-    return wrong or Split(parts, plan.combine)
 
 
-def _tidy(part: str) -> str:
-    text = part.strip().strip("\"'").strip()
-    return text if not text or text.endswith("?") else f"{text.rstrip('.')}?"
-
-
-def _wrong_number(parts: Sequence[str], most: int) -> str | None:
+def _wrong_parts(parts: Sequence[str], most: int) -> str | None:
+    """What is wrong with the questions by themselves."""
     if not 1 < len(parts) <= most:
         return f"{len(parts)} questions, not from 2 to {most}"
     # With the holes, which make one question another.
-    said = [
-        frozenset([*terms(part), *(f"hole {number}" for number in HOLE.findall(part))])
-        for part in parts
-    ]
-    return "a question is repeated" if len(set(said)) < len(said) else None
-
-
-def _wrong_text(part: str) -> str | None:
-    if not part or len(part) > _LONGEST or "\n" in part:
-        return "a question is empty or too long"
-    if CONTROL_MARK.search(part) or EVIDENCE_MARK.search(part):
-        return "a question carries marks"
-    return None
-
-
-def _wrong_holes(parts: Sequence[str]) -> str | None:
+    said = {frozenset([*terms(part), *map("hole {}".format, HOLE.findall(part))]) for part in parts}
+    if len(said) < len(parts):
+        return "a question is repeated"
     for at, part in enumerate(parts):
+        marks = CONTROL_MARK.search(part) or EVIDENCE_MARK.search(part)
+        if marks or not part or len(part) > _LONGEST or "\n" in part:
+            return "a question is empty, too long or carries marks"
         if any(not 0 < int(number) <= at for number in HOLE.findall(part)):
             return "a question needs an answer that does not come before it"
-        if _BRACE.search(HOLE.sub("", part)):
+        if re.search("[{}]", HOLE.sub("", part)):
             return "a question has a brace that is no hole"
     return None
 
 
-def _wrong_words(parts: Sequence[str], question: str) -> str | None:
-    """Each part is of the question's own words, and together they keep most of them."""
+def _wrong_plan(plan: Plan, parts: Sequence[str], question: str) -> str | None:
+    """Each part must be of the question's own words, and together they must keep most of them."""
     asked = set(query_terms(question))
     known = asked | set(terms(question))
-    together: set[str] = set()
-    for part in parts:
-        own = set(query_terms(HOLE.sub(" ", part)))
-        if not own & asked or len(own - known) > _NEW:
-            return "a question is about something else"
-        together |= own
-    return "the questions lose what was asked" if 2 * len(together & asked) < len(asked) else None
-
-
-def _wrong_combining(parts: Sequence[str], combining: Combining) -> str | None:
-    if combining == "last" and not HOLE.search(parts[-1]):
-        return "the last question needs no answer before it"
-    if combining in _OF_TWO and _of_values(parts) != 2:  # noqa: PLR2004
-        return f"{combining} is of two values"
-    if combining in _COMPUTED and _of_values(parts) < 2:  # noqa: PLR2004
-        return f"{combining} needs several values"
-    return None
-
-
-def _of_values(parts: Sequence[str]) -> int:
-    return len(value_parts(parts))
+    own = [set(query_terms(HOLE.sub(" ", part))) for part in parts]
+    if any(not words & asked or len(words - known) > _NEW for words in own):
+        return "a question is about something else"
+    if 2 * len(set().union(*own) & asked) < len(asked):
+        return "the questions lose what was asked"
+    values = len(value_parts(parts))
+    if plan.combine == "last":
+        return None if HOLE.search(parts[-1]) else "the last question needs no answer before it"
+    if plan.combine in {"years", "difference"} and values != _TWO:
+        return f"{plan.combine} is of two values"
+    return f"{plan.combine} needs several values" if values < _TWO else None
