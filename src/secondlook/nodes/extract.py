@@ -350,17 +350,22 @@ def withheld(
     )
 
 
-def _drafted(
-    passage: Passage, span: tuple[int, int], *, confidence: float | None, reasons: Sequence[str]
-) -> DraftData:
-    span = whole_numbers(passage.text, *span)
-    start, end = sentence_around(passage.text, *span)
-    sentence = Sentence(
+def sentence_at(passage: Passage, start: int, end: int) -> Sentence:
+    """The sentence around a span of a passage, word for word."""
+    start, end = sentence_around(passage.text, start, end)
+    return Sentence(
         text=" ".join(passage.text[start:end].split()),
         cited=[Cited(passage=passage.id, start=passage.start + start, end=passage.start + end)],
         support=1.0,
         supported=True,
     )
+
+
+def _drafted(
+    passage: Passage, span: tuple[int, int], *, confidence: float | None, reasons: Sequence[str]
+) -> DraftData:
+    span = whole_numbers(passage.text, *span)
+    sentence = sentence_at(passage, *span)
     short = " ".join(passage.text[slice(*span)].split())
     return DraftData(
         method="extractive",

@@ -1,4 +1,5 @@
-"""Finds passages by meaning and by words."""
+"""Finds passages: by meaning and by words, again by words, in other words, by the names that the
+best passage mentions, and on the web. Whatever is found is ranked together."""
 
 from __future__ import annotations
 
@@ -40,12 +41,31 @@ if TYPE_CHECKING:
     from secondlook.passage import Hit, Passage
     from secondlook.retrieval.web.port import WebPassage
 
+_SHARE = 5
+"""A search in other words reads at most one passage for every five of the first search."""
+_AT_ONCE = 4
+"""Passages read between two looks at whether the evidence is good enough by now."""
 _FOLLOW_BELOW = 0.8
 """Share of the question's words in the best passage below which the question asks beyond it."""
+WORTH_KEEPING = -2.0
+"""Relevance, to the question together with the name that led there."""
+_NAMES = 8
+_HITS = 3
+_READ = 4
+_SHORTEST = 3
+_AND = re.compile(r"\s+(?:and|or)\s+")
 
 
 class Retrieved(Evidence, Trace):
     pass
+
+
+class Again(Asked, Searches):
+    pass
+
+
+class WebAsked(Retrieved):
+    web_tried: bool
 
 
 async def retrieve(state: Query, runtime: Runtime[Context]) -> Retrieved:
@@ -54,23 +74,27 @@ async def retrieve(state: Query, runtime: Runtime[Context]) -> Retrieved:
     hits = await asyncio.to_thread(
         runtime.context.shelf.find, state["queries"][-1], options, where(state["scope"])
     )
-    found = [found_by(hit) for hit in hits]
-    return {"found": found, "steps": [_told(found)], "warnings": []}
+    documents = len({hit.passage.document for hit in hits})
+    told = step(
+        "retrieve",
+        f"Found {len(hits)} passages in {documents} documents." if hits else "Found nothing.",
+        passages=len(hits),
+        documents=documents,
+        by_meaning=sum(hit.dense_rank is not None for hit in hits),
+        by_words=sum(hit.lexical_rank is not None for hit in hits),
+    )
+    return {"found": [found_by(hit) for hit in hits], "steps": [told], "warnings": []}
 
 
 def where(scope: Scope) -> Filter:
-    documents = scope["documents"]
-    return Filter(
-        documents=None if documents is None else frozenset(documents),
-        labels=frozenset(scope["labels"]),
-    )
+    documents = None if scope["documents"] is None else frozenset(scope["documents"])
+    return Filter(documents=documents, labels=frozenset(scope["labels"]))
 
 
 def found_by(hit: Hit) -> Found:
+    score = hit.fusion_score if math.isfinite(hit.fusion_score) else 0.0
     return {
-        **unread(
-            hit.passage, fusion_score=hit.fusion_score if math.isfinite(hit.fusion_score) else 0.0
-        ),
+        **unread(hit.passage, fusion_score=score),
         "dense_rank": hit.dense_rank,
         "dense_score": hit.dense_score,
         "lexical_rank": hit.lexical_rank,
@@ -78,25 +102,9 @@ def found_by(hit: Hit) -> Found:
     }
 
 
-def _told(found: list[Found]) -> dict[str, object]:
-    documents = len({item["document"] for item in found})
-    said = f"Found {len(found)} passages in {documents} documents." if found else "Found nothing."
-    return step(
-        "retrieve",
-        said,
-        passages=len(found),
-        documents=documents,
-        by_meaning=sum(item["dense_rank"] is not None for item in found),
-        by_words=sum(item["lexical_rank"] is not None for item in found),
-    )
-
-
-# Reads the candidates and puts those first that look like answers.
-
-
 async def rerank(state: Asked, runtime: Runtime[Context]) -> Retrieved:
-    search, answer = runtime.context.settings.search, runtime.context.settings.answer
-    found = state["found"]
+    """Reads the candidates and puts those first that look like answers."""
+    search, found = runtime.context.settings.search, state["found"]
     warnings: list[dict[str, Any]] = []
     if search.rerank and found:
         first, rest = found[: search.candidates], found[search.candidates :]
@@ -106,140 +114,104 @@ async def rerank(state: Asked, runtime: Runtime[Context]) -> Retrieved:
             found = [*read, *rest]
         except Exception as error:  # noqa: BLE001 - a search is worth more than its second look
             warnings = [trouble("rerank", error, "the order of the searches was kept")]
-    placed = ranking.ranked(found, blend=search.blend, k=answer.k)
+    k = runtime.context.settings.answer.k
+    placed = ranking.ranked(found, blend=search.blend, k=k)
+    relevances = [item["relevance"] for item in placed if item["relevance"] is not None]
+    numbers: dict[str, Any] = {"read": len(relevances), "kept": len(ranking.kept(placed))}
+    said = "Kept the order of the searches."
+    if relevances:
+        looked = len(relevances) - sum(map(ranking.glanced_at, placed))
+        closely = "" if looked == len(relevances) else f", {looked} of them closely,"
+        said = f"Read {len(relevances)} passages{closely} and kept the best {numbers['kept']}."
+        # Those looked at come first; a first guess is not what the search is worth.
+        numbers |= {"looked": looked, "best": max(relevances[:looked] or relevances)}
+    told = step("rerank", said, numbers)
     clean, kept_out = await kept_clean(runtime.context, placed)
-    return {"found": clean, "steps": [*kept_out, _rerank_told(placed)], "warnings": warnings}
+    return {"found": clean, "steps": [*kept_out, told], "warnings": warnings}
 
 
-def _rerank_told(found: Sequence[Found]) -> dict[str, Any]:
-    relevances = [item["relevance"] for item in found if item["relevance"] is not None]
-    kept = ranking.kept(found)
-    if not relevances:
-        return step("rerank", "Kept the order of the searches.", read=0, kept=len(kept))
-    looked = len(relevances) - sum(map(ranking.glanced_at, found))
-    closely = "" if looked == len(relevances) else f", {looked} of them closely,"
-    said = f"Read {len(relevances)} passages{closely} and kept the best {len(kept)}."
-    # Those looked at come first; a first guess is not what the search is worth.
-    best = max(relevances[:looked] or relevances)
-    return step("rerank", said, read=len(relevances), looked=looked, kept=len(kept), best=best)
-
-
-# Searches again, mostly by words, and pools what it finds with what was there.
+# Further searches by words. What they find is pooled with what was there.
 
 
 async def fall_back(state: Asked, runtime: Runtime[Context]) -> Retrieved:
-    context = runtime.context
-    settings = context.settings
-    known = {item["id"]: item for item in state["found"]}
-    chosen = context.settings.adaptive
-    options = search_options(
-        context.settings.search,
-        k=context.settings.answer.k,
-        dense=chosen.dense,
-        lexical=chosen.lexical,
-        candidates=chosen.candidates,
+    settings, query = runtime.context.settings, state["queries"][-1]
+    found, read, warnings = await _by_words(
+        state,
+        runtime.context,
+        question=query,
+        candidates=settings.adaptive.candidates,
+        most=settings.search.candidates,
+        replace=settings.adaptive.pooling == "replace",
     )
-    hits = await asyncio.to_thread(
-        context.shelf.find, state["queries"][-1], options, where(state["scope"])
-    )
-    again = [found_by(hit) for hit in hits[: chosen.candidates]]
-    pool = pooled(known, again, replace=settings.adaptive.pooling == "replace")
-    warnings: list[dict[str, Any]] = []
-    try:
-        found, read = await read_on(
-            context, state["queries"][-1], pool, most=settings.search.candidates
-        )
-    except Exception as error:  # noqa: BLE001 - what was read before is worth keeping
-        warnings = [trouble("fall_back", error, "what the first search found was kept")]
-        found, read = ranking.ranked(pool, blend=settings.search.blend, k=settings.answer.k), 0
-    new = [item for item in again if item["id"] not in known]
+    known = {item["id"] for item in state["found"]}
     before = {item["id"] for item in ranking.kept(state["found"])}
-    entered = [item for item in ranking.kept(found) if item["id"] not in before]
-    said = f"Found {len(new)} more by words; {len(entered)} of them are among the best."
-    told = step("fall_back", said, new=len(new), read=read, entered=len(entered))
-    clean, kept_out = await kept_clean(context, found)
+    new = sum(item["id"] not in known for item in found)
+    entered = sum(item["id"] not in before for item in ranking.kept(found))
+    said = f"Found {new} more by words; {entered} of them are among the best."
+    told = step("fall_back", said, new=new, read=read, entered=entered)
+    clean, kept_out = await kept_clean(runtime.context, found)
     return {"found": clean, "steps": [*kept_out, told], "warnings": warnings}
-
-
-# Searches in other words and pools what it finds with what the user's own words found. Whatever
-# is read is read for the user's question.
-
-_NODE = "search_again"
-_SHARE = 5
-"""A retry reads at most one passage for every five of the first search."""
-
-
-class Again(Asked, Searches):
-    pass
 
 
 async def search_again(state: Again, runtime: Runtime[Context]) -> Retrieved:
-    context, search = runtime.context, runtime.context.settings.search
-    number = len(state["searches"])
-    pool = list(state["found"])
-    warnings: list[dict[str, Any]] = []
-    try:
-        again = [
-            _first_found(item, number) for item in await _search_again_searched(state, context)
-        ]
-        pool = pooled({item["id"]: item for item in pool}, again, replace=False)
-        most = max(1, search.candidates // _SHARE)
-        found, read = await read_on(context, state["question"], pool, most=most)
-    except Exception as error:  # noqa: BLE001 - what was read before is worth keeping
-        warnings = [trouble(_NODE, error, "what the earlier searches found was kept")]
-        found, read = ranking.ranked(pool, blend=search.blend, k=context.settings.answer.k), 0
-    told = _search_again_told(state, found, number, read)
-    clean, kept_out = await kept_clean(context, found)
-    return {"found": clean, "steps": [*kept_out, told], "warnings": warnings}
-
-
-async def _search_again_searched(state: Again, context: Context) -> list[Found]:
-    """By words above all: what was said by meaning the first search has found."""
-    weights = context.settings.adaptive
-    settings = context.settings.search
-    options = search_options(
-        settings, k=context.settings.answer.k, dense=weights.dense, lexical=weights.lexical
+    """In other words. What is found is read for the user's question."""
+    candidates, number = runtime.context.settings.search.candidates, len(state["searches"])
+    found, read, warnings = await _by_words(
+        state,
+        runtime.context,
+        question=state["question"],
+        candidates=candidates,
+        most=max(1, candidates // _SHARE),
+        number=number,
     )
-    query = state["queries"][-1]
-    hits = await asyncio.to_thread(context.shelf.find, query, options, where(state["scope"]))
-    return [found_by(hit) for hit in hits[: settings.candidates]]
-
-
-def _first_found(item: Found, number: int) -> Found:
-    return {**item, "search": number}
-
-
-def _search_again_told(
-    state: Again, found: Sequence[Found], number: int, read: int
-) -> dict[str, Any]:
     before = {item["id"] for item in state["found"]}
     new = sum(item["id"] not in before for item in found)
     entered = sum(item["search"] == number for item in ranking.kept(found))
     said = f"Found {new} more in other words; {entered} of them are among the best."
-    return step(_NODE, said, query=state["queries"][-1], new=new, read=read, entered=entered)
+    query = state["queries"][-1]
+    told = step("search_again", said, query=query, new=new, read=read, entered=entered)
+    clean, kept_out = await kept_clean(runtime.context, found)
+    return {"found": clean, "steps": [*kept_out, told], "warnings": warnings}
 
 
-# A second search joined with what was there before, and read no further than it takes.
+async def _by_words(
+    state: Asked,
+    context: Context,
+    *,
+    question: str,
+    candidates: int,
+    most: int,
+    number: int = 0,
+    replace: bool = False,
+) -> tuple[list[Found], int, list[dict[str, Any]]]:
+    """All passages best first, how many were read for the question, and warnings. A passage that
+    was found before keeps its readings, and the better of its two fusion scores."""
+    settings = context.settings
+    search, weights, k = settings.search, settings.adaptive, settings.answer.k
+    known = {item["id"]: item for item in state["found"]}
+    pool = list(known.values())
+    try:
+        options = search_options(
+            search, k=k, dense=weights.dense, lexical=weights.lexical, candidates=candidates
+        )
+        query, scope = state["queries"][-1], where(state["scope"])
+        hits = await asyncio.to_thread(context.shelf.find, query, options, scope)
+        pool = []
+        for hit in hits[:candidates]:
+            new = found_by(hit)
+            old = known.pop(new["id"], None)
+            better = max(old["fusion_score"], new["fusion_score"]) if old else 0.0
+            pool.append({**old, "fusion_score": better} if old else {**new, "search": number})
+        pool += [] if replace else known.values()
+        found, read = await _read_on(context, question, pool, most=most)
+    except Exception as error:  # noqa: BLE001 - what was read before is worth keeping
+        node = "search_again" if number else "fall_back"
+        lost = trouble(node, error, "what the earlier searches found was kept")
+        return ranking.ranked(pool, blend=search.blend, k=k), 0, [lost]
+    return found, read, []
 
-_AT_ONCE = 4
-"""Passages read between two looks at whether the evidence is good enough by now."""
 
-
-def pooled(known: dict[str, Found], again: Sequence[Found], *, replace: bool) -> list[Found]:
-    """Each passage once, with the better of its two fusion scores; readings are kept."""
-    merged = [_merged(known[item["id"]], item) if item["id"] in known else item for item in again]
-    if replace:
-        return merged
-    ids = {item["id"] for item in again}
-    return [*merged, *(item for item in known.values() if item["id"] not in ids)]
-
-
-def _merged(read: Found, again: Found) -> Found:
-    better = max(read["fusion_score"], again["fusion_score"])
-    return {**read, "fusion_score": better}
-
-
-async def read_on(
+async def _read_on(
     context: Context, query: str, pool: list[Found], *, most: int
 ) -> tuple[list[Found], int]:
     """All of them, best first, and how many were read: what nobody has read yet, until the evidence
@@ -251,10 +223,8 @@ async def read_on(
     unread = [item for item in pool if item["relevance"] is None]
     done = [item for item in pool if item["relevance"] is not None]
     unread.sort(key=lambda item: (-item["fusion_score"], item["id"]))
-    if not search.rerank:
-        return ranking.ranked(pool, blend=search.blend, k=k), 0
     read = 0
-    while unread and read < most:
+    while search.rerank and unread and read < most:
         batch, unread = unread[:_AT_ONCE], unread[_AT_ONCE:]
         done += await ranking.read(context, query, batch, looks=search.looks, rivals=done)
         read += len(batch)
@@ -267,35 +237,31 @@ async def read_on(
 # Looks up what the best passage names, where the question asks beyond it: "the mother of the
 # director of X" is answered by a passage that does not speak of X. Asks no model.
 
-WORTH_KEEPING = -2.0
-"""Relevance, to the question together with the name that led there."""
-_NAMES = 8
-_HITS = 3
-_READ = 4
-_SHORTEST = 3
-_AND = re.compile(r"\s+(?:and|or)\s+")
-
 
 async def follow(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     context, found = runtime.context, state["found"]
+    chosen, linked, warnings = None, 0, []
+    said = "The best passage covers the question."
     try:
-        best = await _best(context, found)
-        if best is None or covered(state["question"], best) >= _FOLLOW_BELOW:
-            return _left(found, "The best passage covers the question.")
-        linked = await _linked(context, state, best)
-        chosen = await _chosen(context, state["question"], best, linked)
+        read = [item for item in ranking.kept(found) if item["relevance"] is not None]
+        held = await ranking.texts(context, [item["id"] for item in read[:1]])
+        best = held.get(read[0]["id"]) if read else None
+        if best is not None and covered(state["question"], best) < _FOLLOW_BELOW:
+            pairs = await _linked(context, state, best)
+            chosen, linked = await _chosen(context, state["question"], best, pairs), len(pairs)
+            said = "Nothing that the best passage names helps."
+            said = f"{best.title!r} leads to {chosen['title']!r}." if chosen else said
     except Exception as error:  # noqa: BLE001 - what was found before is worth keeping
-        lost = trouble("follow", error, "nothing was looked up beyond the search")
-        return {**_left(found, "Nothing could be looked up."), "warnings": [lost]}
-    if chosen is None:
-        return _left(found, "Nothing that the best passage names helps.", linked=len(linked))
-    settings = context.settings
-    rest = [item for item in found if item["id"] != chosen["id"]]
-    placed = ranking.ranked([*rest, chosen], blend=settings.search.blend, k=settings.answer.k)
-    said = f"{best.title!r} leads to {chosen['title']!r}."
-    told = step("follow", said, linked=len(linked), followed=True)
-    clean, kept_out = await kept_clean(context, placed)
-    return {"found": clean, "steps": [*kept_out, told], "warnings": []}
+        warnings = [trouble("follow", error, "nothing was looked up beyond the search")]
+        said = "Nothing could be looked up."
+    kept_out: list[dict[str, Any]] = []
+    if chosen is not None:
+        settings = context.settings
+        pool = [*(item for item in found if item["id"] != chosen["id"]), chosen]
+        placed = ranking.ranked(pool, blend=settings.search.blend, k=settings.answer.k)
+        found, kept_out = await kept_clean(context, placed)
+    told = step("follow", said, linked=linked, followed=chosen is not None)
+    return {"found": found, "steps": [*kept_out, told], "warnings": warnings}
 
 
 def covered(question: str, passage: Passage) -> float:
@@ -308,111 +274,95 @@ def covered(question: str, passage: Passage) -> float:
 def leads(question: str, best: Passage, titles: Sequence[str]) -> list[str]:
     """Names in the best passage that the question does not say, and names in the question that no
     passage which is kept is about."""
-    asked, title = question.casefold(), best.title.casefold()
+    known = question.casefold() + best.title.casefold()
     shown = [one.casefold() for one in titles]
-    told = (
-        name for name in names(best.text) if name.casefold() not in asked + title and _long(name)
-    )
+    told = (name for name in names(best.text) if name.casefold() not in known)
     unmet = (
         name
         for joined in names(question[:1].lower() + question[1:])
         for name in _AND.split(joined)
-        if _long(name) and not any(name.casefold() in one for one in shown)
+        if not any(name.casefold() in one for one in shown)
     )
-    return list({name.casefold(): name for name in chain(unmet, told)}.values())[:_NAMES]
-
-
-def _long(name: str) -> bool:
-    return len(name) >= _SHORTEST
-
-
-async def _best(context: Context, found: Sequence[Found]) -> Passage | None:
-    kept = [item for item in ranking.kept(found) if item["relevance"] is not None]
-    if not kept:
-        return None
-    return (await ranking.texts(context, [kept[0]["id"]])).get(kept[0]["id"])
+    long = (name for name in chain(unmet, told) if len(name) >= _SHORTEST)
+    return list({name.casefold(): name for name in long}.values())[:_NAMES]
 
 
 async def _linked(context: Context, state: Asked, best: Passage) -> list[tuple[Found, str]]:
-    """Passages about what is named, each with the name, that are not kept already."""
+    """Passages about what is named, each with the name, that are not kept already. "Ed Wood (film)"
+    is about Ed Wood."""
     kept = ranking.kept(state["found"])
-    known = {item["id"]: item for item in state["found"]}
+    known, ids = {item["id"]: item for item in state["found"]}, {item["id"] for item in kept}
     options = search_options(context.settings.search, k=_HITS, dense=0.0, lexical=1.0)
     linked: dict[str, tuple[Found, str]] = {}
     for name in leads(state["question"], best, [item["title"] for item in kept]):
         hits = await asyncio.to_thread(context.shelf.find, name, options, where(state["scope"]))
-        for hit in hits[:_HITS]:
-            if hit.passage.title != best.title and _is_about(name, hit.passage.title, best.text):
-                item = known.get(hit.passage.id) or found_by(hit)
-                linked.setdefault(item["id"], (item, name))
-    ids = {item["id"] for item in kept}
-    return [pair for pair in linked.values() if pair[0]["id"] not in ids][:_READ]
-
-
-def _is_about(name: str, title: str, text: str) -> bool:
-    """Whether a document of that title is about the name: "Ed Wood (film)" is about Ed Wood."""
-    topic = title.partition(" (")[0].casefold()
-    return bool(topic) and (name.casefold() in topic or topic in text.casefold())
+        for passage, hit in ((hit.passage, hit) for hit in hits[:_HITS]):
+            topic = passage.title.partition(" (")[0].casefold()
+            about = topic and (name.casefold() in topic or topic in best.text.casefold())
+            if about and passage.title != best.title and passage.id not in ids:
+                linked.setdefault(passage.id, (known.get(passage.id) or found_by(hit), name))
+    return list(linked.values())[:_READ]
 
 
 async def _chosen(
     context: Context, question: str, best: Passage, linked: Sequence[tuple[Found, str]]
 ) -> Found | None:
-    """The one that fits best, read for the question alone: who answers sees no other."""
-    read = [
-        (await ranking.read(context, f"{question} ({best.title}: {name})", [item]), item)
-        for item, name in linked
-    ]
-    worth = [(seen[0]["relevance"], item) for seen, item in read if seen]
-    fitting = [(value, item) for value, item in worth if value is not None]
-    value, item = max(fitting, key=lambda pair: pair[0], default=(WORTH_KEEPING, None))
-    if item is None or value <= WORTH_KEEPING:
-        return None
-    for seen in await ranking.read(context, question, [item]):
+    """The one that fits best with the name said; it is shown as it is read for the question."""
+    value, chosen = WORTH_KEEPING, None
+    for item, name in linked:
+        for seen in await ranking.read(context, f"{question} ({best.title}: {name})", [item]):
+            if seen["relevance"] is not None and seen["relevance"] > value:
+                value, chosen = seen["relevance"], item
+    for seen in await ranking.read(context, question, [chosen]) if chosen else ():
         return {**seen, "pinned": True}
     return None
 
 
-def _left(found: list[Found], said: str, *, linked: int = 0) -> Retrieved:
-    told = step("follow", said, linked=linked, followed=False)
-    return {"found": found, "steps": [told], "warnings": []}
-
-
 # Looks on the web and lets what it finds compete with what the library has.
-
-_SKIPPED = "skipped: the answer rests on the library alone"
 
 
 async def search_web(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     context, query = runtime.context, state["queries"][-1]
+    search, k = context.settings.search, context.settings.answer.k
     began = time.monotonic()
     if context.ledger.must_end("search_web"):
         told = step("search_web", "The web was not searched: the budget or the time ran out.")
         return {"found": state["found"], "steps": [told], "warnings": []}
+    # Half of what the run has left: passages are worth nothing without time to answer.
+    left = context.ledger.remaining_seconds()
     try:
-        async with asyncio.timeout(_seconds(context)):
-            passages = await _looked_up(context, query)
-            read = await _read(context, query, passages)
+        async with asyncio.timeout(None if left is None else left / 2):
+            if context.web is None:
+                raise WebSearchError("this run has no web search")  # noqa: TRY301
+            passages = await context.web.find(query)
+            await asyncio.to_thread(context.pages.put, passages)
+            read = _found(passages, k=search.rrf_k)[: search.candidates]
+            if search.rerank and read:
+                read = await ranking.read(context, query, read, looks=search.looks)
     except Exception as error:  # noqa: BLE001 - the web is a bonus, whatever goes wrong with it
         told = step("search_web", "The web could not be searched.", pages=0, passages=0)
-        lost = [trouble("search_web", error, _SKIPPED)]
-        return {"found": state["found"], "steps": [told], "warnings": lost}
-    found = _placed(context, [*_not_among(state["found"], read), *read], passages)
+        lost = trouble("search_web", error, "skipped: the answer rests on the library alone")
+        return {"found": state["found"], "steps": [told], "warnings": [lost]}
+    again, snippets = {item["id"] for item in read}, {one.id for one in passages if one.is_snippet}
+    pool = [*(item for item in state["found"] if item["id"] not in again), *read]
+    found = ranking.ranked(pool, blend=search.blend, k=k)
+    for item in found:
+        if item["id"] in snippets:
+            item["why"] += " (the search engine's summary: its page was not read)"
     pages = {passage.document for passage in passages if not passage.is_snippet}
-    snippets = sum(passage.is_snippet for passage in passages)
     entered = sum(item["origin"] == "web" for item in ranking.kept(found))
-    seconds = time.monotonic() - began
+    seconds, whole = time.monotonic() - began, len(passages) - len(snippets)
     said = (
-        f"Read {len(pages)} web pages with {len(passages) - snippets} passages in {seconds:.1f} s"
-        f"{f' and {snippets} summaries of others' if snippets else ''}; "
+        f"Read {len(pages)} web pages with {whole} passages in {seconds:.1f} s"
+        f"{f' and {len(snippets)} summaries of others' if snippets else ''}; "
         f"{entered} are among the best."
     )
     told = step(
         "search_web",
         said if passages else f"The web had nothing to offer ({seconds:.1f} s).",
         pages=len(pages),
-        passages=len(passages) - snippets,
-        snippets=snippets,
+        passages=whole,
+        snippets=len(snippets),
         entered=entered,
         seconds=seconds,
     )
@@ -420,15 +370,7 @@ async def search_web(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     return {"found": clean, "steps": [*kept_out, told], "warnings": []}
 
 
-class AlsoAsked(Asked, Searches):
-    pass
-
-
-class WebAsked(Retrieved):
-    web_tried: bool
-
-
-async def search_web_once(state: AlsoAsked, runtime: Runtime[Context]) -> WebAsked:
+async def search_web_once(state: Again, runtime: Runtime[Context]) -> WebAsked:
     """In the user's own words, however the library was searched; a run asks the web once."""
     own: Asked = {
         "question": state["question"],
@@ -436,31 +378,7 @@ async def search_web_once(state: AlsoAsked, runtime: Runtime[Context]) -> WebAsk
         "queries": [state["question"]],
         "found": state["found"],
     }
-    looked = await search_web(own, runtime)
-    return {**looked, "web_tried": True}
-
-
-def _seconds(context: Context) -> float | None:
-    """Half of what the run has left: passages are worth nothing without time to answer."""
-    left = context.ledger.remaining_seconds()
-    return None if left is None else left / 2
-
-
-async def _looked_up(context: Context, query: str) -> list[WebPassage]:
-    if context.web is None:
-        raise WebSearchError("this run was given nobody to search the web with")
-    passages = await context.web.find(query)
-    await asyncio.to_thread(context.pages.put, passages)
-    return passages
-
-
-async def _read(context: Context, query: str, passages: Sequence[WebPassage]) -> list[Found]:
-    """The best by words, with what the reader makes of them."""
-    search = context.settings.search
-    found = _found(passages, k=search.rrf_k)[: search.candidates]
-    if not (search.rerank and found):
-        return found
-    return await ranking.read(context, query, found, looks=search.looks)
+    return {**await search_web(own, runtime), "web_tried": True}
 
 
 def _found(passages: Sequence[WebPassage], *, k: int) -> list[Found]:
@@ -476,24 +394,4 @@ def _found(passages: Sequence[WebPassage], *, k: int) -> list[Found]:
             "fetched": by_id[entry.id].fetched,
         }
         for entry in fuse([], by_words, dense_weight=0.0, lexical_weight=1.0, k=k)
-    ]
-
-
-def _not_among(found: Sequence[Found], read: Sequence[Found]) -> list[Found]:
-    """What was found before, without what the web has just given again."""
-    ids = {item["id"] for item in read}
-    return [item for item in found if item["id"] not in ids]
-
-
-def _placed(
-    context: Context, found: Sequence[Found], passages: Sequence[WebPassage]
-) -> list[Found]:
-    settings = context.settings
-    snippets = {passage.id for passage in passages if passage.is_snippet}
-    ranked = ranking.ranked(found, blend=settings.search.blend, k=settings.answer.k)
-    return [
-        {**item, "why": f"{item['why']} (the search engine's summary: its page was not read)"}
-        if item["id"] in snippets
-        else item
-        for item in ranked
     ]

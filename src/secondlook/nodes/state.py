@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, cast
 
 from typing_extensions import TypedDict
 
@@ -116,38 +116,22 @@ class Assessed(Asked, Quality):
     pass
 
 
+READ = (
+    *("relevance", "answerable", "span_start", "span_end"),
+    *("span_score", "null_score", "windows"),
+)
+"""What the reader adds to a passage."""
+_PLACE = ("id", "document", "title", "page", "start", "end")
+_RANKS = ("dense_rank", "dense_score", "lexical_rank", "lexical_score")
+
+
 def unread(passage: Passage, *, fusion_score: float = 0.0, origin: Origin = "library") -> Found:
     """A passage as a search returned it, before the reader has seen it."""
-    return Found(
-        id=passage.id,
-        document=passage.document,
-        title=passage.title,
-        page=passage.page,
-        start=passage.start,
-        end=passage.end,
-        score=fusion_score,
-        fusion_score=fusion_score,
-        dense_rank=None,
-        dense_score=None,
-        lexical_rank=None,
-        lexical_score=None,
-        relevance=None,
-        answerable=None,
-        span_start=None,
-        span_end=None,
-        span_score=None,
-        null_score=None,
-        windows=None,
-        origin=origin,
-        url=None,
-        fetched=None,
-        kept=False,
-        why="not read",
-        grade="not graded",
-        graded_by=None,
-        search=0,
-        pinned=False,
-    )
+    found = {name: getattr(passage, name) for name in _PLACE}
+    found |= dict.fromkeys((*_RANKS, *READ, "url", "fetched", "graded_by"))
+    found |= {"score": fusion_score, "fusion_score": fusion_score, "origin": origin, "search": 0}
+    found |= {"kept": False, "pinned": False, "why": "not read", "grade": "not graded"}
+    return cast("Found", found)
 
 
 # Answers in the making, and what checks made of them.
