@@ -25,8 +25,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from benchmarks.common import parser, save, spread
 from secondlook.sandbox import available, open_sandbox
+from secondlook.sandbox.forked import server_environment
 from secondlook.sandbox.port import Supplied
-from secondlook.sandbox.server import server_environment
 
 if TYPE_CHECKING:
     import argparse

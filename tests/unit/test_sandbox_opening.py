@@ -6,20 +6,19 @@ import importlib.util
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
 from secondlook.errors import SandboxError, UsageError
-from secondlook.sandbox import available, bubblewrap, open_sandbox
+from secondlook.sandbox import available, bubblewrap, forked, open_sandbox
 from secondlook.sandbox import kernel as landlock
-from secondlook.sandbox import probe as probing
-from secondlook.sandbox.outcomes import new_request, opened
+from secondlook.sandbox.forked import import_paths, server_environment
+from secondlook.sandbox.outcomes import run_job
 from secondlook.sandbox.port import Limits, Supplied
-from secondlook.sandbox.server import import_paths, server_environment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 
@@ -33,7 +32,7 @@ def other_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(autouse=True)
 def _forget_trials() -> Iterator[None]:
     """Before, and after: other tests must not hear of machines that were made up here."""
-    remembering = (probing._of_the_machine, bubblewrap._of_the_machine)
+    remembering = (forked._of_the_machine, bubblewrap._of_the_machine)
     for remembered in remembering:
         remembered.cache_clear()
     yield
@@ -68,30 +67,30 @@ def test_missing_libraries_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_without_landlock_plain_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(landlock, "version", lambda: 0)
-    verdict = probing.probed("plain")
+    verdict = forked.verdict("plain")
     assert (verdict.usable, "Landlock" in verdict.why) == (False, True)
 
 
 def test_trial_that_fails_says_what_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probing, "_TRY", "raise PermissionError('unshare: refused')")
-    verdict = probing.probed("namespaces")
+    monkeypatch.setattr(forked, "_TRY", "raise PermissionError('unshare: refused')")
+    verdict = forked.verdict("namespaces")
     assert not verdict.usable
     assert verdict.why == "PermissionError: unshare: refused"
-    probing._of_the_machine.cache_clear()
-    monkeypatch.setattr(probing, "_TRY", "import os; os._exit(3)")
-    assert probing.probed("namespaces").why == "the trial ended with 3"
-    probing._of_the_machine.cache_clear()
+    forked._of_the_machine.cache_clear()
+    monkeypatch.setattr(forked, "_TRY", "import os; os._exit(3)")
+    assert forked.verdict("namespaces").why == "the trial ended with 3"
+    forked._of_the_machine.cache_clear()
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    assert "could not be tried" in probing.probed("namespaces").why
+    assert "could not be tried" in forked.verdict("namespaces").why
 
 
 def test_trial_that_confines_nothing_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """The filter is left out, everything else is done: the trial must notice."""
     leave_out = "from secondlook.sandbox import seccomp; seccomp.install = print; "
-    head, _, tail = probing._TRY.partition("; ")
+    head, _, tail = forked._TRY.partition("; ")
     first, _, rest = tail.partition("; ")
-    monkeypatch.setattr(probing, "_TRY", f"{head}; {first}; {leave_out}{rest}")
-    for verdict in (probing.probed("plain"), probing.probed("namespaces")):
+    monkeypatch.setattr(forked, "_TRY", f"{head}; {first}; {leave_out}{rest}")
+    for verdict in (forked.verdict("plain"), forked.verdict("namespaces")):
         assert not verdict.usable
 
 
@@ -107,24 +106,27 @@ def test_server_inherits_nothing_of_the_environment(monkeypatch: pytest.MonkeyPa
     assert str(os.getcwd()) not in import_paths()  # noqa: PTH109
 
 
-def test_requests_that_no_job_can_take(tmp_path: Path) -> None:
+def test_requests_that_no_job_can_take_and_tables_are_closed_again(tmp_path: Path) -> None:
+    never: Any = pytest.fail
     many = [Supplied(str(number), tmp_path) for number in range(201)]
     with pytest.raises(UsageError, match="201 tables"):
-        new_request("", many, limits=Limits())
+        run_job(never, "", many, Limits())
     with pytest.raises(UsageError, match="longer than"):
-        new_request("x" * 10_000_001, [], limits=Limits())
-
-
-def test_tables_are_closed_again(tmp_path: Path) -> None:
+        run_job(never, "x" * 10_000_001, [], Limits())
     (tmp_path / "a").write_text("x")
     tables = [Supplied("a", tmp_path / "a"), Supplied("b", tmp_path / "b")]
     before = set(os.listdir("/proc/self/fd"))  # noqa: PTH208
-    with pytest.raises(SandboxError, match="'b' cannot be opened"), opened(tables):
-        pass
-    with opened(tables[:1]) as files:
+    with pytest.raises(SandboxError, match="'b' cannot be opened"):
+        run_job(never, "", tables, Limits())
+
+    def start(_request: int, files: Sequence[int], _limits: Limits) -> NoReturn:
         assert os.read(files[0], 9) == b"x"
         with pytest.raises(OSError, match="Bad file descriptor"):
             os.write(files[0], b"y")
+        raise SandboxError("enough")
+
+    with pytest.raises(SandboxError, match="enough"):
+        run_job(start, "", tables[:1], Limits())
     assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
 
 

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from secondlook.sandbox import outcomes
+from secondlook.sandbox.forked import used_memory
 from secondlook.sandbox.outcomes import (
     TooMuch,
     Unreadable,
@@ -24,7 +25,6 @@ from secondlook.sandbox.outcomes import (
     watch,
 )
 from secondlook.sandbox.port import LENGTH, Frame, Limits, Outcome, encode_reply
-from secondlook.sandbox.server import used_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,7 +13,7 @@ from secondlook.answer import AnalysisFigure, ResultTable
 from secondlook.errors import TableError
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.desk import desk_of, keep
-from secondlook.nodes.state import AttemptData, Coding, Question, Required, Trace, step
+from secondlook.nodes.state import Analysed, AttemptData, Coding, Trace, step
 from secondlook.sandbox.port import Failure, Figure, Frame, Outcome
 from secondlook.tables.query import Filter, Query
 from secondlook.tables.table import TEMPORAL
@@ -30,15 +30,11 @@ if TYPE_CHECKING:
     from secondlook.tables.understand.readings import Reading, Wanted
 
 
-class ToCompute(Question, Required, Coding):
-    pass
-
-
 class Ran(Coding, Trace):
     route: str
 
 
-async def compute(state: ToCompute, runtime: Runtime[Context]) -> Ran:
+async def compute(state: Analysed, runtime: Runtime[Context]) -> Ran:
     context = runtime.context
     reading = reading_from(state["query"] or {})
     desk, question = desk_of(context), state["question"]

@@ -16,12 +16,9 @@ from langgraph.runtime import Runtime  # noqa: TC002
 from secondlook.errors import ModelError, TableError
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.state import (
-    Alignment,
     Analysed,
     LookedAt,
     Question,
-    Remedies,
-    Required,
     RequirementsData,
     ResolvedData,
     Trace,
@@ -87,15 +84,11 @@ async def lay_out(state: Question, runtime: Runtime[Context]) -> LaidOut:
     }
 
 
-class ToLook(Required, LookedAt, Alignment, Remedies):
-    pass
-
-
 class Looked(LookedAt, Trace):
     pass
 
 
-async def look(state: ToLook, runtime: Runtime[Context]) -> Looked:
+async def look(state: Analysed, runtime: Runtime[Context]) -> Looked:
     """The profile is computed when a table is added. A second look computes what it does not hold,
     for the columns that a gap or a remedy names."""
     gaps = {gap["variable"] for gap in state["gaps"] if gap["kind"] == "data"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002
@@ -25,12 +24,7 @@ from secondlook.nodes.extract import withheld
 from secondlook.nodes.state import (
     Alignment,
     Analysed,
-    Coding,
     GapData,
-    Judged,
-    LookedAt,
-    Question,
-    Remedies,
     Required,
     RequirementsData,
     ResolvedData,
@@ -56,10 +50,6 @@ _LIKELY = 0.5
 """The same once it is known that no better one is there."""
 
 
-class ToRequire(Question, Required, Alignment, Coding, Judged, Remedies):
-    pass
-
-
 class Formulated(Required, Trace):
     pass
 
@@ -77,77 +67,59 @@ class Formulation(BaseModel):
     success: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    question: str
-    wanted: Wanted
-    tables: Sequence[AskedTable]
-    resolver: Resolver
-
-
-async def require(state: ToRequire, runtime: Runtime[Context]) -> Formulated:
+async def require(state: Analysed, runtime: Runtime[Context]) -> Formulated:
     """Our own reading of the question where there is one; else its variables, which code resolves
     to columns that are there."""
     context, question = runtime.context, state["question"]
     tables = await asked_tables(context, question)
-    asked = _Asked(question, wanted_of(question), tables, resolver(context, tables))
+    wanted, columns = wanted_of(question), resolver(context, tables)
     revising = state["requirements"] is not None
+    best: Reading | None = None
     if not revising and context.settings.models.servers.query == "grammar" and tables:
-        read = await asyncio.to_thread(lambda: read_question(question, tables, wanted=asked.wanted))
-        if read.best is not None:
-            return _as_read(asked, read.best)
-    requirements, warnings = await _formulated(context, asked, state)
-    # What was not sure enough the first time may be the best there is.
-    least = _LIKELY if revising else _SURE
-    resolved, unresolved = await asyncio.to_thread(
-        _matched, asked.resolver, requirements["variables"], least
-    )
-    told = step(
-        "requirements",
-        f"Needs {', '.join(requirements['variables']) or 'no column by name'}.",
-        analysis=requirements["analysis"],
-        by=requirements["by"],
-        resolved=len(resolved),
-        unresolved=", ".join(unresolved),
-    )
+        read = await asyncio.to_thread(lambda: read_question(question, tables, wanted=wanted))
+        best = read.best
+    unresolved: list[str] = []
+    warnings: list[dict[str, Any]] = []
+    if best is not None:
+        resolved = [_resolved(one) for one in best.resolved]
+        requirements = _by_rules(question, wanted, [one["column"] for one in resolved])
+        said = f"Read as: {best.said}."
+        told = step("requirements", said, doubt=best.doubt, by=RULES, family=best.family)
+    else:
+        mentions = await asyncio.to_thread(columns.mentions, question)
+        named = [*_variables_named(question), *(one.resolved.asked for one in mentions)]
+        requirements = _by_rules(question, wanted, named)
+        by_model = context.settings.models.servers.require == "model" or state["remedies"]
+        if by_model and context.models.serves("require") and tables:
+            requirements, warnings = await _formulated(context, requirements, state)
+        # What was not sure enough the first time may be the best there is.
+        least = _LIKELY if revising else _SURE
+        resolved, unresolved = await asyncio.to_thread(
+            _matched, columns, requirements["variables"], least
+        )
+        told = step(
+            "requirements",
+            f"Needs {', '.join(requirements['variables']) or 'no column by name'}.",
+            analysis=requirements["analysis"],
+            by=requirements["by"],
+            resolved=len(resolved),
+            unresolved=", ".join(unresolved),
+        )
     return {
         "requirements": requirements,
         "resolved": resolved,
         "unresolved": unresolved,
-        "query": None,
-        "reading": "",
-        "doubt": 1.0,
+        "query": None if best is None else reading_data(best),
+        "reading": "" if best is None else best.said,
+        "doubt": 1.0 if best is None else best.doubt,
         "steps": [told],
         "warnings": warnings,
     }
 
 
-def _as_read(asked: _Asked, best: Reading) -> Formulated:
-    resolved = [_resolved(one) for one in best.resolved]
-    variables = list(dict.fromkeys(one["column"] for one in resolved))
-    said = f"Read as: {best.said}."
-    told = step("requirements", said, doubt=best.doubt, by=RULES, family=best.family)
-    return {
-        "requirements": _by_rules(asked, variables),
-        "resolved": resolved,
-        "unresolved": [],
-        "query": reading_data(best),
-        "reading": best.said,
-        "doubt": best.doubt,
-        "steps": [told],
-        "warnings": [],
-    }
-
-
 async def _formulated(
-    context: Context, asked: _Asked, state: ToRequire
+    context: Context, by_rules: RequirementsData, state: Analysed
 ) -> tuple[RequirementsData, list[dict[str, Any]]]:
-    mentions = await asyncio.to_thread(asked.resolver.mentions, asked.question)
-    named = [*_variables_named(asked.question), *(one.resolved.asked for one in mentions)]
-    by_rules = _by_rules(asked, list(dict.fromkeys(named)))
-    by_model = context.settings.models.servers.require == "model" or state["remedies"]
-    if not (by_model and context.models.serves("require") and asked.tables):
-        return by_rules, []
     again = ""
     if (before := state["requirements"]) is not None:  # what was wrong with the last formulation
         lines = ["", "", f"You asked for: {', '.join(before['variables']) or 'nothing'}."]
@@ -200,12 +172,12 @@ _COLUMN = re.compile(r"\s+columns?$", re.IGNORECASE)
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 
 
-def _by_rules(asked: _Asked, variables: Sequence[str]) -> RequirementsData:
-    question, names = asked.question, list(asked.wanted.names)
+def _by_rules(question: str, wanted: Wanted, variables: Iterable[str]) -> RequirementsData:
+    names = list(wanted.names)
     kinds = (kind for kind, words in _KINDS if re.search(rf"\b(?:{words})", question.casefold()))
     success = "a chart of the data" if asks_for_chart(question) else "the value or values asked for"
     return RequirementsData(
-        variables=list(variables),
+        variables=list(dict.fromkeys(variables)),
         constraints=[],
         analysis=next(kinds, "visualization" if asks_for_chart(question) else "descriptive"),
         success=f"a value for each of: {', '.join(names)}" if names else success,
@@ -250,44 +222,35 @@ _FEWEST = {"correlation": 3, "regression": 5, "classification": 5, "test": 3, "t
 """Rows below which an analysis of that kind says nothing."""
 
 
-class ToAlign(Question, Required, LookedAt, Alignment):
-    pass
-
-
 class Aligned(Alignment, Trace):
     route: str
 
 
-async def align(state: ToAlign, runtime: Runtime[Context]) -> Aligned:
+async def align(state: Analysed, runtime: Runtime[Context]) -> Aligned:
     context = runtime.context
     tables = await asked_tables(context, state["question"])
     gaps = _gaps(state, {one.table.id: one.profile for one in tables})
-    count = state["alignments"] + 1
-    way, why = _way(state, gaps, count, most=context.settings.analyst.max_alignments)
-    if way == "code" and not context.models.serves("code"):
-        way, why = "limitation", "no model is there that could write code"
+    count, kinds = state["alignments"] + 1, {gap["kind"] for gap in gaps}
+    looked = {one["column"] for one in state["looked"]}
+    way, why = "limitation", "a closer look found nothing more"
+    if not gaps:
+        way, why = ("compute" if state["query"] is not None else "code"), "no gap"
+        if way == "code" and not context.models.serves("code"):
+            way, why = "limitation", "no model is there that could write code"
+    elif "nothing" in kinds:
+        why = "a gap that nothing can close"
+    elif count >= context.settings.analyst.max_alignments:
+        why = f"checked {count} times, and a gap is left"
+    elif "requirements" in kinds:
+        way, why = "requirements", "something is asked for that is not there by that name"
+    elif not all(gap["variable"] in looked for gap in gaps):
+        way, why = "profile", "the columns must be looked at more closely"
     said = "The data can give what is needed." if not gaps else " ".join(g["said"] for g in gaps)
     told = step("align", said, gaps=len(gaps), alignments=count, route=(way, why))
     return {"gaps": gaps, "alignments": count, "route": way, "steps": [told], "warnings": []}
 
 
-def _way(state: ToAlign, gaps: Sequence[GapData], count: int, *, most: int) -> tuple[str, str]:
-    kinds = {gap["kind"] for gap in gaps}
-    looked = {one["column"] for one in state["looked"]}
-    if not gaps:
-        return ("compute" if state["query"] is not None else "code"), "no gap"
-    if "nothing" in kinds:
-        return "limitation", "a gap that nothing can close"
-    if count >= most:
-        return "limitation", f"checked {count} times, and a gap is left"
-    if "requirements" in kinds:
-        return "requirements", "something is asked for that is not there by that name"
-    if all(gap["variable"] in looked for gap in gaps):
-        return "limitation", "a closer look found nothing more"
-    return "profile", "the columns must be looked at more closely"
-
-
-def _gaps(state: ToAlign, profiles: Mapping[str, TableProfile]) -> list[GapData]:
+def _gaps(state: Analysed, profiles: Mapping[str, TableProfile]) -> list[GapData]:
     if not profiles:
         return [GapData(kind="nothing", variable="", said="There is no table to ask.")]
     gaps = [

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib import import_module
-from typing import Literal, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 from secondlook.errors import SandboxError
 from secondlook.sandbox.port import Limits, Sandbox, Verdict  # noqa: TC001
@@ -20,8 +19,7 @@ _OPTIONS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Backend:
+class Backend(NamedTuple):
     """A module with `verdict` and `start`; where it serves two kinds, the kind comes first."""
 
     name: str
@@ -30,9 +28,6 @@ class Backend:
 
     def verdict(self) -> Verdict:
         return cast("Verdict", import_module(self.module).verdict(*self.kind))
-
-    def start(self, limits: Limits) -> Sandbox:
-        return cast("Sandbox", import_module(self.module).start(*self.kind, limits))
 
 
 BACKENDS = (
@@ -50,8 +45,7 @@ def available() -> tuple[Verdict, ...]:
 
 def open_sandbox(backend: Choice = "auto", *, limits: Limits | None = None) -> Sandbox:
     """A sandbox for many jobs; close it when done. `limits` hold for jobs that name none."""
-    from secondlook.sandbox.port import Limits
-    from secondlook.sandbox.probe import missing_packages
+    from secondlook.sandbox.port import Limits, missing_packages
 
     candidates = [each for each in BACKENDS if backend in ("auto", each.name)]
     if not candidates:
@@ -62,7 +56,8 @@ def open_sandbox(backend: Choice = "auto", *, limits: Limits | None = None) -> S
     for candidate in candidates:
         verdict = candidate.verdict()
         if verdict.usable:
-            return candidate.start(limits or Limits())
+            start = import_module(candidate.module).start
+            return cast("Sandbox", start(*candidate.kind, limits or Limits()))
         refusals.append(f"{verdict.name}: {verdict.why}")
     raise SandboxError(
         f"Generated code cannot be confined here ({'; '.join(refusals)}).", hint=_OPTIONS

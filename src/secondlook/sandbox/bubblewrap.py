@@ -25,17 +25,16 @@ from typing import TYPE_CHECKING, BinaryIO
 from secondlook.errors import SandboxError, UsageError
 from secondlook.processes import APART
 from secondlook.sandbox import kernel
+from secondlook.sandbox.forked import import_paths, server_environment, used_memory
 from secondlook.sandbox.inside.preload import SYSTEM_PATHS
 from secondlook.sandbox.kernel import SCRATCH
-from secondlook.sandbox.outcomes import request_file, run_job
-from secondlook.sandbox.port import READY, Limits, Verdict
-from secondlook.sandbox.probe import missing_packages
-from secondlook.sandbox.server import import_paths, server_environment, used_memory
+from secondlook.sandbox.outcomes import run_job
+from secondlook.sandbox.port import READY, Limits, Verdict, missing_packages, trial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.sandbox.port import Outcome, Request, Sandbox, Supplied
+    from secondlook.sandbox.port import Outcome, Sandbox, Supplied
 
 _NAME = "bubblewrap"
 _PROGRAM = "bwrap"
@@ -62,8 +61,9 @@ def _of_the_machine(program: str | None) -> Verdict:
         return Verdict(_NAME, usable=False, why="it needs Linux on x86-64 or ARM64")
     if program is None:
         return Verdict(_NAME, usable=False, why=_INSTALL)
-    problem = trial(program)
-    if problem:
+    python = (sys.executable, "-s", "-P", "-c", _TRIAL, *import_paths())
+    command = [*arguments(program, Limits()), *python]
+    if problem := trial(command, environment=server_environment()):
         return Verdict(_NAME, usable=False, why=problem)
     known = kernel.version()
     files = f"Landlock {known}" if known else "no Landlock"
@@ -79,7 +79,7 @@ class WrappingSandbox:
         self._program = program
         self._limits = limits
         self._lock = threading.Lock()
-        self._running: weakref.WeakSet[WrappedJob] = weakref.WeakSet()
+        self._running: weakref.WeakSet[_WrappedJob] = weakref.WeakSet()
         self._closed = False
 
     def run(
@@ -94,14 +94,10 @@ class WrappingSandbox:
             for job in self._running:
                 job.kill()
 
-    def _started(self, request: Request, tables: Sequence[int]) -> WrappedJob:
+    def _started(self, request: int, tables: Sequence[int], limits: Limits) -> _WrappedJob:
         if self._closed:
             raise UsageError("This sandbox has been closed.", hint="Open another one.")
-        content = request_file(request)
-        try:
-            job = start_job(self._program, content, tables, request.limits)
-        finally:
-            os.close(content)
+        job = _start_job(self._program, request, tables, limits)
         with self._lock:
             self._running.add(job)
             if self._closed:
@@ -125,7 +121,7 @@ _TRIAL = (
 )
 
 
-class WrappedJob:
+class _WrappedJob:
     """A job and the `bwrap` around it. Closing it kills both."""
 
     def __init__(self, process: subprocess.Popen[bytes], said: BinaryIO) -> None:
@@ -153,9 +149,7 @@ class WrappedJob:
         self._baseline = used_memory(self._handle)
 
     def memory(self) -> int:
-        if self._handle is None:
-            return 0
-        return max(0, used_memory(self._handle) - self._baseline)
+        return 0 if self._handle is None else max(0, used_memory(self._handle) - self._baseline)
 
     def kill(self) -> None:
         """The first process of its space: with it, all that is in there ends."""
@@ -185,7 +179,7 @@ class WrappedJob:
         self._said.close()
 
 
-def start_job(program: str, request: int, tables: Sequence[int], limits: Limits) -> WrappedJob:
+def _start_job(program: str, request: int, tables: Sequence[int], limits: Limits) -> _WrappedJob:
     """The descriptors stay the caller's. Returns when the job is about to run the code."""
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
         reply, reply_end = _pipe(ours, theirs)
@@ -193,7 +187,9 @@ def start_job(program: str, request: int, tables: Sequence[int], limits: Limits)
         ready, ready_end = _pipe(ours, theirs)
         info, info_end = _pipe(ours, theirs)
         numbers = [request, reply_end, output_end, ready_end, *tables]
-        command = arguments(program, limits, info=info_end) + _python(numbers)
+        listed = ",".join(map(str, numbers))
+        python = (sys.executable, "-s", "-P", "-c", _BOOT, listed, *import_paths())
+        command = [*arguments(program, limits, info=info_end), *python]
         said = tempfile.TemporaryFile()  # noqa: SIM115 - closed with the job
         process = subprocess.Popen(  # noqa: S603 - bubblewrap, our own interpreter and code
             command,
@@ -206,7 +202,7 @@ def start_job(program: str, request: int, tables: Sequence[int], limits: Limits)
             **APART,
         )
         theirs.close()
-        job = WrappedJob(process, said)
+        job = _WrappedJob(process, said)
         try:
             job.wait_until_ready(ready, info)
             job.reply, job.output = os.dup(reply), os.dup(output)
@@ -216,32 +212,14 @@ def start_job(program: str, request: int, tables: Sequence[int], limits: Limits)
         return job
 
 
-def trial(program: str) -> str:
-    """What a process says that confines itself as a job would; empty where it could."""
-    command = [
-        *arguments(program, Limits()),
-        *(sys.executable, "-s", "-P", "-c", _TRIAL, *import_paths()),
-    ]
-    try:
-        tried = subprocess.run(  # noqa: S603 - bubblewrap, our own interpreter and code
-            command,
-            capture_output=True,
-            stdin=subprocess.DEVNULL,
-            env=server_environment(),
-            timeout=_START_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"it could not be tried ({error})"
-    if tried.returncode == 0:
-        return ""
-    lines = tried.stderr.decode("utf-8", "replace").strip().splitlines()
-    return lines[-1] if lines else f"the trial ended with {tried.returncode}"
-
-
 def arguments(program: str, limits: Limits, *, info: int | None = None) -> list[str]:
     """A root of its own with read-only views of what Python needs, and nothing to talk to."""
-    shown = [word for path in readable() for word in _view(path)]
+    shown: list[str] = []
+    for path in readable():
+        if os.path.islink(path):  # noqa: PTH114 - /lib on most systems
+            shown += ["--symlink", os.readlink(path), path]  # noqa: PTH115
+        else:
+            shown += ["--ro-bind", path, path]
     return [
         program,
         "--unshare-all",
@@ -275,17 +253,6 @@ def readable() -> tuple[str, ...]:
     links = [path for path in present if os.path.islink(path)]  # noqa: PTH114
     real = kernel.outermost([path for path in present if path not in links])
     return tuple(sorted([*real, *links], key=len))
-
-
-def _view(path: str) -> tuple[str, str, str]:
-    if os.path.islink(path):  # noqa: PTH114 - /lib on most systems
-        return ("--symlink", os.readlink(path), path)  # noqa: PTH115
-    return ("--ro-bind", path, path)
-
-
-def _python(numbers: Sequence[int]) -> list[str]:
-    listed = ",".join(map(str, numbers))
-    return [sys.executable, "-s", "-P", "-c", _BOOT, listed, *import_paths()]
 
 
 def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:

@@ -9,7 +9,7 @@ import secrets
 import select
 import signal
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -17,7 +17,7 @@ from secondlook.errors import SandboxError, UsageError
 from secondlook.sandbox.port import LENGTH, MOST_FIGURES, Failure, Figure, Frame, Outcome, Request
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from secondlook.sandbox.port import Limits, Plain, Status, Supplied
 
@@ -34,35 +34,21 @@ class Job(Protocol):
     def output(self) -> int: ...
     def memory(self) -> int:
         """Bytes that it uses now beyond what it began with; 0 where nobody can tell."""
-        ...
 
     def kill(self) -> None: ...
     def ended(self) -> tuple[int, int] | None:
         """Exit code (negative: the signal) and most memory; None where nobody can tell."""
-        ...
 
     def close(self) -> None: ...
 
 
 def run_job(
-    start: Callable[[Request, Sequence[int]], Job],
+    start: Callable[[int, Sequence[int], Limits], Job],
     code: str,
     tables: Sequence[Supplied],
     limits: Limits,
 ) -> Outcome:
-    """`start` is given the request and descriptors of the tables."""
-    request = new_request(code, tables, limits=limits)
-    with opened(tables) as files:
-        job = start(request, files)
-        try:
-            seen = watch(job, limits)
-            job.kill()
-            return outcome_of(seen, token=request.token, limits=limits, ended=job.ended)
-        finally:
-            job.close()
-
-
-def new_request(code: str, tables: Sequence[Supplied], *, limits: Limits) -> Request:
+    """`start` is given descriptors of the request and of the tables, which stay ours."""
     names = tuple(table.name for table in tables)
     if len(names) > MOST_TABLES:
         raise UsageError(
@@ -72,36 +58,27 @@ def new_request(code: str, tables: Sequence[Supplied], *, limits: Limits) -> Req
         raise UsageError(f"Two tables have the same name: {sorted(names)!r}.")
     if len(code) > _MOST_CODE:
         raise UsageError(f"Code of {len(code)} characters is longer than {_MOST_CODE}.")
-    return Request(code, names, limits, token=secrets.token_hex(16))
-
-
-@contextmanager
-def opened(tables: Sequence[Supplied]) -> Iterator[list[int]]:
-    """Descriptors that can be read and nothing else, in the order of the tables."""
-    descriptors: list[int] = []
-    try:
+    request = Request(code, names, limits, token=secrets.token_hex(16))
+    with ExitStack() as ours:
+        files: list[int] = []
         for table in tables:
             try:
-                descriptors.append(os.open(table.file, os.O_RDONLY | os.O_CLOEXEC))
+                files.append(os.open(table.file, os.O_RDONLY | os.O_CLOEXEC))
             except OSError as error:
-                raise SandboxError(
-                    f"The table {table.name!r} cannot be opened "
-                    f"({error.strerror}: {str(table.file)!r})."
-                ) from error
-        yield descriptors
-    finally:
-        for descriptor in descriptors:
-            os.close(descriptor)
-
-
-def request_file(request: Request) -> int:
-    """The request in memory, as a descriptor to be read from its start."""
-    descriptor = os.memfd_create("request", os.MFD_CLOEXEC)
-    view = memoryview(request.encoded())
-    while view:
-        view = view[os.write(descriptor, view) :]
-    os.lseek(descriptor, 0, os.SEEK_SET)
-    return descriptor
+                said = f"({error.strerror}: {str(table.file)!r})"
+                raise SandboxError(f"The table {table.name!r} cannot be opened {said}.") from error
+            ours.callback(os.close, files[-1])
+        content = os.memfd_create("request", os.MFD_CLOEXEC)
+        ours.callback(os.close, content)
+        view = memoryview(request.encoded())
+        while view:
+            view = view[os.write(content, view) :]
+        os.lseek(content, 0, os.SEEK_SET)
+        job = start(content, files, limits)
+        ours.callback(job.close)
+        seen = watch(job, limits)
+        job.kill()
+        return outcome_of(seen, token=request.token, limits=limits, ended=job.ended)
 
 
 # Watches a job from outside: takes what it says within bounds, ends it when it goes beyond.
@@ -203,14 +180,11 @@ def _crashed(code: int | None) -> str:
         return f"It ended without a reply (exit code {code})."
     if code == -signal.SIGKILL:
         return "It was killed; the machine may be out of memory."
-    try:
-        return f"It was ended by {signal.Signals(-code).name}."
-    except ValueError:
-        return f"It was ended by signal {-code}."
+    named = -code in set(signal.Signals)
+    return f"It was ended by {signal.Signals(-code).name if named else f'signal {-code}'}."
 
 
-# Reads what a job replied. Its bytes may be anything; what comes out is plain data, or a
-# refusal.
+# Reads what a job replied. Its bytes may be anything; what comes out is plain data, or a refusal.
 
 _MOST_DEPTH = 40
 _MOST_CONTAINERS = 1_500_000
@@ -236,7 +210,19 @@ def read_reply(data: bytes, *, token: str, limits: Limits) -> Outcome:
         fields = _of(dict, _parsed(document))
         if fields.get("token") != token:
             raise Unreadable("The reply does not bear the job's token.")
-        return _outcome(fields, attachments, limits)
+        frame, frames = fields.get("frame"), _of(dict, fields.get("frames") or {})
+        status, kinds = _text(fields.get("status")), _of(list, fields.get("figures"))
+        _STATUSES.index(status)  # ValueError where it is none
+        return Outcome(
+            status=cast("Status", status),
+            result=_plain(fields.get("result")),
+            has_result=fields.get("has_result") is True,
+            frame=None if frame is None else _frame(frame, limits),
+            figures=tuple(_figure(*one) for one in zip(_of(list, kinds), attachments, strict=True)),
+            failure=None if status == "ok" else _failure(fields.get("failure")),
+            memory=_count(fields.get("memory")),
+            frames={_text(name): _frame(each, limits) for name, each in frames.items()},
+        )
     except (ValueError, TypeError, KeyError, RecursionError, MemoryError, OverflowError) as error:
         raise Unreadable(f"The reply cannot be read ({type(error).__name__}).") from error
 
@@ -262,26 +248,6 @@ def _parsed(data: bytes, *, no_constants: bool = False) -> Any:
         raise TooMuch("The reply holds more values than are read.")
     text = data.decode("utf-8")
     return json.loads(text, parse_constant=lambda _: None) if no_constants else json.loads(text)
-
-
-def _outcome(fields: dict[str, Any], attachments: list[bytes], limits: Limits) -> Outcome:
-    status, frame = fields.get("status"), fields.get("frame")
-    if status not in _STATUSES:
-        raise ValueError("no status")
-    kinds = _of(list, fields.get("figures"))
-    if len(kinds) != len(attachments):
-        raise ValueError("other figures than announced")
-    frames = _of(dict, fields.get("frames") or {})
-    return Outcome(
-        status=cast("Status", status),
-        result=_plain(fields.get("result")),
-        has_result=fields.get("has_result") is True,
-        frame=None if frame is None else _frame(frame, limits),
-        figures=tuple(map(_figure, kinds, attachments)),
-        failure=None if status == "ok" else _failure(fields.get("failure")),
-        memory=_count(fields.get("memory")),
-        frames={_text(name): _frame(each, limits) for name, each in frames.items()},
-    )
 
 
 def _plain(value: Any, depth: int = 0) -> Plain:

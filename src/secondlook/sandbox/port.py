@@ -7,8 +7,10 @@ unpickled: it is JSON that we read within bounds.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import struct
+import subprocess
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
@@ -113,13 +115,11 @@ class Sandbox(Protocol):
     @property
     def name(self) -> str:
         """As `sandbox.backend` names it."""
-        ...
 
     def run(
         self, code: str, tables: Sequence[Supplied] = (), *, limits: Limits | None = None
     ) -> Outcome:
         """Never raises for what the code does. Raises SandboxError where no job can be run."""
-        ...
 
     def close(self) -> None: ...
 
@@ -149,6 +149,41 @@ def outcome_from(data: Mapping[str, Any]) -> Outcome:
         "frames": {name: frame(one) for name, one in data["frames"].items()},
     }
     return Outcome(**{**data, **read})
+
+
+# Whether this machine can confine code, found out by doing it to a small process.
+
+PACKAGES = ("pandas", "pyarrow", "scipy", "sklearn", "statsmodels", "plotly", "matplotlib")
+"""Distributions of the extra `analyst`, by the name that is imported."""
+_TRIAL_SECONDS = 120.0  # a cold disk under load; a second otherwise
+
+
+def missing_packages() -> str:
+    """What jobs import and is not there, and how to get it; empty where all is."""
+    missing = [name for name in PACKAGES if importlib.util.find_spec(name) is None]
+    if not missing:
+        return ""
+    needed = " ".join(missing).replace("sklearn", "scikit-learn")
+    return f"not installed: {', '.join(missing)}; pip install {needed}"
+
+
+def trial(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> str:
+    """What a process says that confines itself as a job would; empty where it could."""
+    try:
+        tried = subprocess.run(  # noqa: S603 - our own interpreter and code
+            command,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            timeout=_TRIAL_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"it could not be tried ({error})"
+    if tried.returncode == 0:
+        return ""
+    lines = tried.stderr.decode("utf-8", "replace").strip().splitlines()
+    return lines[-1] if lines else f"the trial ended with {tried.returncode}"
 
 
 # What passes between the program and a job: a request in, one reply out, both plain data.

@@ -481,16 +481,6 @@ def knock():
 
 attempt("connected by TCP", knock)
 """
-_UNIX = """
-import socket
-
-def knock():
-    with socket.socket(socket.AF_UNIX) as open_socket:
-        open_socket.connect(world["unix_path"])
-        open_socket.sendall(b"knock")
-
-attempt("connected to a unix socket", knock)
-"""
 _USER_FILE = """
 with open(world["secret_file"]) as file:
     result = file.read()
@@ -514,37 +504,22 @@ c.getenv.restype = ctypes.c_char_p
 result = [here, str(c.getenv(world["secret_name"].encode()))]
 """
 _TABLE = """
-import fcntl, mmap, os, stat
+import os, stat
 
-def overwrite(number):
-    os.pwrite(number, b"changed!", 0)
-
-def empty(number):
-    os.ftruncate(number, 0)
-
-def by_map(number):
-    mmap.mmap(number, 8)[:] = b"changed!"
-
-def again(number):
-    with open(f"/proc/self/fd/{number}", "r+b") as file:
-        file.write(b"changed!")
-
-def by_name(number):
-    with open(world["table_file"], "r+b") as file:
-        file.write(b"changed!")
-
-def unlocked(number):
-    os.fchmod(number, 0o666)
-
+ways = {
+    "overwrote": lambda number: os.pwrite(number, b"changed!", 0),
+    "emptied": lambda number: os.ftruncate(number, 0),
+    "opened again": lambda number: open(f"/proc/self/fd/{number}", "r+b").close(),
+    "unlocked": lambda number: os.fchmod(number, 0o666),
+}
 for number in range(3, 256):
     try:
         table = stat.S_ISREG(os.fstat(number).st_mode)
     except OSError:
         continue
-    if table:
-        for way in (overwrite, empty, by_map, again, unlocked):
-            attempt(f"{way.__name__} descriptor {number}", lambda: way(number))
-attempt("by_name", lambda: by_name(0))
+    for way, function in ways.items() if table else ():
+        attempt(f"{way} descriptor {number}", lambda: function(number))
+attempt("opened it by name", lambda: open(world["table_file"], "r+b").close())
 """
 _FORK = """
 import os
@@ -617,7 +592,6 @@ reached("made a socket")
 
 PROBES = (
     Attack("tcp", _TCP),
-    Attack("unix socket", _UNIX),
     Attack("secret file", _USER_FILE),
     Attack("write outside", _WRITE),
     Attack("environment", _ENVIRONMENT),

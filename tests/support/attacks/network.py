@@ -23,6 +23,16 @@ def send():
 
 attempt("sent by UDP", send)
 """
+_UNIX = """
+import socket
+
+def knock():
+    with socket.socket(socket.AF_UNIX) as open_socket:
+        open_socket.connect(world["unix_path"])
+        open_socket.sendall(b"knock")
+
+attempt("connected to a unix socket", knock)
+"""
 _ABSTRACT = """
 import socket
 
@@ -48,6 +58,7 @@ attempt("made a netlink socket", lambda: socket.socket(16, socket.SOCK_RAW).clos
 NETWORK = (
     Attack("tcp listener", _TCP_LISTEN),
     Attack("udp", _UDP),
+    Attack("unix socket", _UNIX),
     Attack("abstract socket", _ABSTRACT),
     Attack("vsock", _VSOCK, provable=False),
     Attack("raw sockets", _RAW, provable=False),

@@ -27,19 +27,7 @@ from secondlook.nodes.desk import (
     meant,
 )
 from secondlook.nodes.limits import hotter
-from secondlook.nodes.state import (
-    Alignment,
-    AttemptData,
-    Coding,
-    Judged,
-    LookedAt,
-    Question,
-    Remedies,
-    Required,
-    Trace,
-    step,
-    trouble,
-)
+from secondlook.nodes.state import Analysed, AttemptData, Coding, Trace, step, trouble
 from secondlook.sandbox.port import Failure, Outcome, Supplied, limits_for
 from secondlook.tables.understand.charts import asks_for_chart
 
@@ -56,15 +44,11 @@ _SHORTEST_JOB = 0.1
 """Seconds."""
 
 
-class ToCode(Question, Required, LookedAt, Alignment, Coding, Judged, Remedies):
-    pass
-
-
 class Coded(Coding, Trace):
     route: str
 
 
-async def write_code(state: ToCode, runtime: Runtime[Context]) -> Coded:
+async def write_code(state: Analysed, runtime: Runtime[Context]) -> Coded:
     context = runtime.context
     tables = await asked_tables(context, state["question"])
     warnings: list[dict[str, Any]] = []
@@ -102,7 +86,7 @@ async def write_code(state: ToCode, runtime: Runtime[Context]) -> Coded:
 
 
 async def _attempted(
-    context: Context, state: ToCode, tables: tuple[AskedTable, ...]
+    context: Context, state: Analysed, tables: tuple[AskedTable, ...]
 ) -> AttemptData:
     code = await _written(context, state, tables)
     refusal = None
@@ -128,7 +112,7 @@ def _columns(tables: Sequence[AskedTable]) -> dict[str, list[str]]:
     return {one.table.name: [column.name for column in one.table.columns] for one in tables}
 
 
-async def _written(context: Context, state: ToCode, tables: tuple[AskedTable, ...]) -> str:
+async def _written(context: Context, state: Analysed, tables: tuple[AskedTable, ...]) -> str:
     # Seen as code, a small model does not invent the data again.
     loaded = [
         f'{"df" if len(tables) == 1 else one.table.name} = tables["{one.table.name}"]'

@@ -26,15 +26,11 @@ from secondlook.nodes.desk import (
 )
 from secondlook.nodes.judge.arithmetic import checks as arithmetic
 from secondlook.nodes.state import (
-    Alignment,
+    Analysed,
     AnalysisCheckData,
-    Coding,
     Judged,
-    LookedAt,
-    Question,
     Remedies,
     RemedyData,
-    Required,
     Trace,
     step,
     trouble,
@@ -45,12 +41,7 @@ from secondlook.tables.understand.interpreter import MOST_DOUBT
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from secondlook.nodes.state import Analysed
     from secondlook.sandbox.port import Outcome
-
-
-class ToEvaluate(Question, Required, LookedAt, Coding, Remedies):
-    pass
 
 
 class Evaluated(Judged, Trace):
@@ -65,7 +56,7 @@ class Judgement(BaseModel):
     issues: list[str] = Field(default=[], json_schema_extra={"maxItems": 3})
 
 
-async def evaluate_result(state: ToEvaluate, runtime: Runtime[Context]) -> Evaluated:
+async def evaluate_result(state: Analysed, runtime: Runtime[Context]) -> Evaluated:
     context = runtime.context
     outcome = last_outcome(context, state["attempts"])
     warnings: list[dict[str, Any]] = []
@@ -83,7 +74,7 @@ async def evaluate_result(state: ToEvaluate, runtime: Runtime[Context]) -> Evalu
     return {**found, "route": way, "steps": [told], "warnings": warnings}
 
 
-def _way(context: Context, state: ToEvaluate, issues: list[str]) -> tuple[str, str]:
+def _way(context: Context, state: Analysed, issues: list[str]) -> tuple[str, str]:
     chosen, last, tried = context.settings.analyst, state["attempts"][-1], len(state["remedies"])
     reasons = {
         "nothing speaks against the result": not issues,
@@ -98,7 +89,7 @@ def _way(context: Context, state: ToEvaluate, issues: list[str]) -> tuple[str, s
 
 
 async def _checked(
-    context: Context, state: ToEvaluate, outcome: Outcome
+    context: Context, state: Analysed, outcome: Outcome
 ) -> tuple[list[AnalysisCheckData], list[dict[str, Any]]]:
     question = state["question"]
     checks: list[AnalysisCheckData] = []
@@ -140,10 +131,6 @@ _ABOUT_DATA = re.compile(
 _ABOUT_COLUMNS = re.compile(r"KeyError|no column|not in index|unknown column", re.IGNORECASE)
 
 
-class ToRemedy(Question, Required, LookedAt, Alignment, Coding, Judged, Remedies):
-    pass
-
-
 class Planned(Remedies, Trace):
     route: str
     tries: int
@@ -160,7 +147,7 @@ class Diagnosis(BaseModel):
     guidance: str = Field(default="", json_schema_extra={"maxLength": 400})
 
 
-async def remediate(state: ToRemedy, runtime: Runtime[Context]) -> Planned:
+async def remediate(state: Analysed, runtime: Runtime[Context]) -> Planned:
     remedy, by, warnings = await _planned(runtime.context, state)
     way = _GOES_TO[remedy["action"]]
     told = step("remediate", remedy["cause"], by=by, route=(way, remedy["guidance"]))
@@ -177,7 +164,7 @@ async def remediate(state: ToRemedy, runtime: Runtime[Context]) -> Planned:
 
 
 async def _planned(
-    context: Context, state: ToRemedy
+    context: Context, state: Analysed
 ) -> tuple[RemedyData, str, list[dict[str, Any]]]:
     by_rules = _by_rules("; ".join(state["issues"]))
     if context.ledger.must_end("remediate"):

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pandas as pd
-    import pyarrow as pa
 
     from secondlook.sandbox.port import Limits
 
@@ -43,14 +42,21 @@ def serve(
     """Never returns: the process ends with the job. Standard output already leads to the reader."""
     code = 1
     try:
-        request = Request.decoded(_read_whole(request_file))
+        with os.fdopen(request_file, "rb") as file:
+            request = Request.decoded(file.read())
         try:
             confine(request.limits)
         except Exception as error:
-            _send(reply_file, _encoded(request, _not_confined(error), []))
+            message = f"The job could not give up its rights, so the code was not run ({error})."
+            failure = {"kind": "NotConfined", "message": message}
+            _send(reply_file, _encoded(request, {"status": "crashed", "failure": failure}, []))
             raise
         reply = answered(request, table_files)
-        _end_output()
+        # Output ends before the reply: the reader then need not wait until we are cleared away.
+        with contextlib.suppress(Exception):  # the code may have put anything in its place
+            sys.stdout.flush()
+        with contextlib.suppress(OSError):
+            os.close(1)
         _send(reply_file, reply)
         code = 0
     finally:
@@ -125,11 +131,6 @@ def _failed(error: BaseException, code: str) -> dict[str, Any]:
     }
 
 
-def _not_confined(error: Exception) -> dict[str, Any]:
-    message = f"The job could not give up its rights, so the code was not run ({error})."
-    return {"status": "crashed", "failure": {"kind": "NotConfined", "message": message}}
-
-
 def _encoded(
     request: Request, document: dict[str, Any], figures: Sequence[tuple[str, bytes]]
 ) -> bytes:
@@ -153,14 +154,6 @@ def prepare_streams(output_file: int) -> None:
     )
 
 
-def _end_output() -> None:
-    """Before the reply: the reader then need not wait until the kernel has cleared us away."""
-    with contextlib.suppress(Exception):  # the code may have put anything in its place
-        sys.stdout.flush()
-    with contextlib.suppress(OSError):
-        os.close(1)
-
-
 def clean_environment(scratch: str | None) -> None:
     kept = {
         name: value
@@ -169,14 +162,6 @@ def clean_environment(scratch: str | None) -> None:
     }
     os.environ.clear()
     os.environ.update(kept, HOME=scratch or "/", TMPDIR=scratch or "/")
-
-
-def _read_whole(file: int) -> bytes:
-    parts = []
-    while part := os.read(file, 1 << 20):
-        parts.append(part)
-    os.close(file)
-    return b"".join(parts)
 
 
 def _send(file: int, reply: bytes) -> None:
@@ -190,36 +175,28 @@ def _send(file: int, reply: bytes) -> None:
 
 
 def load(descriptor: int) -> pd.DataFrame:
-    """One Parquet file. Reads on this thread alone: a job can make no other."""
+    """One Parquet file, decimals as floats and categories as text, so that the usual operations
+    work on them. Reads on this thread alone: a job can make no other."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    size = os.fstat(descriptor).st_size
-    content = mmap.mmap(descriptor, size, access=mmap.ACCESS_READ)
+    content = mmap.mmap(descriptor, os.fstat(descriptor).st_size, access=mmap.ACCESS_READ)
     try:
         reader = pq.ParquetFile(pa.BufferReader(pa.py_buffer(content)), pre_buffer=False)
         table = reader.read(use_threads=False)
     finally:
         os.close(descriptor)
-    return _plain_types(table).to_pandas(
+    wanted = [
+        column.with_type(pa.float64())
+        if pa.types.is_decimal(column.type)
+        else column.with_type(column.type.value_type)
+        if pa.types.is_dictionary(column.type)
+        else column
+        for column in table.schema
+    ]
+    return table.cast(pa.schema(wanted)).to_pandas(
         use_threads=False, date_as_object=False, ignore_metadata=True, split_blocks=True
     )
-
-
-def _plain_types(table: pa.Table) -> pa.Table:
-    """Decimals as floats and categories as text, so that the usual operations work on them."""
-    import pyarrow as pa
-
-    for position, column in enumerate(table.schema):
-        wanted = None
-        if pa.types.is_decimal(column.type):
-            wanted = pa.float64()
-        elif pa.types.is_dictionary(column.type):
-            wanted = column.type.value_type
-        if wanted is not None:
-            changed = table.column(position).cast(wanted)
-            table = table.set_column(position, pa.field(column.name, wanted), changed)
-    return table
 
 
 # What the code leaves in `result`, as plain data that JSON can carry.
@@ -234,8 +211,6 @@ _SEQUENCES = (list, tuple, AbstractSet, range)
 
 def collect(result: Any, most_rows: int) -> dict[str, Any]:
     """The fields `result`, `frame` and `frames` of a reply."""
-    if type(result).__name__ == "Styler" and _is_frame(getattr(result, "data", None)):
-        result = result.data  # `df.style` is a frame in its best clothes
     if _is_frame(result):
         return {"result": None, "frame": frame(result, most_rows), "frames": {}}
     if not isinstance(result, Mapping):
@@ -251,12 +226,14 @@ def collect(result: Any, most_rows: int) -> dict[str, Any]:
     return {"result": values, "frame": None, "frames": frames}
 
 
-def frame(value: Any, most_rows: int) -> dict[str, Any]:
+def frame(value: Any, most_rows: int, depth: int = 0) -> dict[str, Any]:
     """A frame or a series: its index becomes columns where it says something."""
     named = _columns(value)
     total = len(value)
     rows = min(total, most_rows, max(1, _MOST_CELLS // max(1, len(named))))
-    cells = [[plain(cell, most_rows) for cell in islice(column, rows)] for _, column in named]
+    cells = [
+        [plain(cell, most_rows, depth) for cell in islice(column, rows)] for _, column in named
+    ]
     return {
         "columns": [name for name, _ in named],
         "rows": [list(row) for row in zip(*cells, strict=True)] if named else [],
@@ -272,45 +249,35 @@ def plain(value: Any, most_rows: int, depth: int = 0) -> Any:
         return int(value) if -_WIDEST_INTEGER <= value < _WIDEST_INTEGER else _text(int(value))
     if isinstance(value, float):
         return float(value)
-    if isinstance(value, str):
-        return _text(str(value))
-    if depth >= MOST_DEPTH:
+    if isinstance(value, str) or depth >= MOST_DEPTH:
         return _text(value)
     return _other(value, most_rows, depth)
 
 
-def _other(value: Any, most_rows: int, depth: int) -> Any:  # noqa: C901, PLR0911 - one line a kind
+def _other(value: Any, most_rows: int, depth: int) -> Any:  # noqa: PLR0911 - one line a kind
     import numpy as np
     import pandas as pd
 
     if value is pd.NA or value is pd.NaT:
         return None
-    if isinstance(value, np.datetime64):
-        return plain(pd.Timestamp(value), most_rows, depth)
-    if isinstance(value, np.timedelta64):
-        return _text(pd.Timedelta(value))
-    if isinstance(value, np.floating):
+    if isinstance(value, np.datetime64 | np.timedelta64):
+        dated = isinstance(value, np.datetime64)
+        return pd.Timestamp(value).isoformat() if dated else _text(pd.Timedelta(value))
+    if isinstance(value, (np.floating, Decimal, Fraction)):
         return float(value)
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic | np.ndarray) and value.ndim == 0:
         bare = value.item()
-        return plain(bare, most_rows, depth) if type(bare) is not type(value) else _text(value)
+        return plain(bare, most_rows, depth + 1) if type(bare) is not type(value) else _text(value)
     if isinstance(value, (dt.date, dt.time)):  # a timestamp of pandas is a date too
         return value.isoformat()
-    if isinstance(value, (Decimal, Fraction)):
-        return float(value)
     if _is_frame(value):  # within a list or deeper in a mapping
-        named = _columns(value)
-        rows = islice(zip(*(column for _, column in named), strict=True), most_rows)
-        names = [name for name, _ in named]
-        cells = ([plain(cell, most_rows, depth + 2) for cell in row] for row in rows)
-        return [dict(zip(names, row, strict=True)) for row in cells]
+        made = frame(value, most_rows, depth + 2)
+        return [dict(zip(made["columns"], row, strict=True)) for row in made["rows"]]
     if isinstance(value, Mapping):
         return {
             _text(_key(key)): plain(each, most_rows, depth + 1)
             for key, each in islice(value.items(), MOST_ITEMS)
         }
-    if isinstance(value, np.ndarray) and value.ndim == 0:
-        return plain(value.item(), most_rows, depth + 1)
     arrays = (np.ndarray, pd.Index, pd.api.extensions.ExtensionArray)
     several: Any = (*_SEQUENCES, *arrays, type({}.values()), type({}.items()))
     if isinstance(value, several):
@@ -334,14 +301,15 @@ def _columns(value: Any) -> list[tuple[str, Iterable[Any]]]:
     else:
         for position, label in enumerate(value.columns):
             named.append((_key(label), value.iloc[:, position]))
-    return [(_text(name), _cells(column)) for name, column in named]
+    # What is missing among texts and dates is no number, though pandas says so.
+    return [
+        (_text(name), column if column.dtype.kind in "biufc" else map(_or_none, column))
+        for name, column in named
+    ]
 
 
-def _cells(column: Any) -> Iterable[Any]:
-    """What is missing among texts and dates is no number, though pandas says so."""
-    if column.dtype.kind in "biufc":
-        return column  # type: ignore[no-any-return]
-    return (None if isinstance(one, float) and math.isnan(one) else one for one in column)
+def _or_none(cell: Any) -> Any:
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
 
 
 def _key(label: Any) -> str:

@@ -14,8 +14,8 @@ import warnings
 from importlib.abc import MetaPathFinder
 from typing import Any
 
-PACKAGES = ("pandas", "pyarrow", "scipy", "sklearn", "statsmodels", "plotly", "matplotlib")
-"""Distributions of the extra `analyst`, by the name that is imported."""
+from secondlook.sandbox.port import PACKAGES
+
 _MODULES = (
     *("numpy", "pandas", "pyarrow.parquet", "scipy.stats"),
     *("scipy.optimize", "scipy.cluster.hierarchy", "scipy.interpolate", "scipy.signal"),
@@ -113,9 +113,7 @@ def _quieten() -> None:
     def show(*_: Any, **__: Any) -> None:
         return None
 
-    plotly.io.show = show
-    BaseFigure.show = show
-    plt.show = show
+    plotly.io.show = BaseFigure.show = plt.show = show
 
 
 def _exercise() -> None:
@@ -125,13 +123,8 @@ def _exercise() -> None:
     import plotly.express as px
     from sklearn.cluster import KMeans
 
-    frame = pd.DataFrame(
-        {
-            "place": ["a", "b", "a", "c"],
-            "day": pd.to_datetime(["2024-01-01", "2024-02-01", "2024-03-01", "2024-03-02"]),
-            "value": [1.5, 2.0, 4.0, None],
-        }
-    )
+    days = pd.to_datetime(["2024-01-01", "2024-02-01", "2024-03-01"])
+    frame = pd.DataFrame({"place": ["a", "b", "a"], "day": days, "value": [1.5, 2.0, None]})
     frame.describe()
     frame.groupby("place")["value"].mean().sort_values().reset_index()
     frame.merge(frame, on="place").pivot_table(index="place", values="value_x")
