@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
-from secondlook import __version__
 from secondlook.answer import (
     Answer,
     AnswerPart,
@@ -171,7 +171,7 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         web_used=any(item["origin"] == "web" for item in ranking.kept(found)),
         warnings=once([*state["warnings"], *_about_orders(context, found)]),
         created=context.created,
-        version=__version__,
+        version=version("secondlook-qa"),
     )
 
 
