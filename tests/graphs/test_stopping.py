@@ -81,7 +81,7 @@ def test_what_was_refused_before_is_told_by_who_takes_the_run_up(tmp_path: Path)
     settings = settings_of(
         runs={"path": tmp_path / "runs.db", "keep": 20}, corrective={"grader": "llm-batch"}
     )
-    asked = {"workflow": "corrective", "budget": {"calls": 1}}
+    asked: dict[str, Any] = {"workflow": "corrective", "budget": {"calls": 1}}
     with engine_of(settings, told) as engine:
         whole = engine.ask(QUESTION, **asked)
     assert (whole.status, whole.stop_reason) == ("partial", "budget")

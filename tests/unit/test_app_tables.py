@@ -109,8 +109,8 @@ def test_where_nothing_is_recorded_nothing_stays(worker: Worker, runs: RunSettin
         ({"x": None}, "'x' is of type 'NoneType'"),
         ({"x": 3}, "'x' is of type 'int'"),
         ({"x": b"a,b"}, "'x' is of type 'bytes'"),
-        ({"x": "no such file.csv"}, "does not exist"),
-        ({"x": "."}, "is a folder"),
+        ({"x": "no such file.csv"}, "No such file"),
+        ({"x": "."}, "Is a directory"),
         ({"x": []}, ""),
         ({"x": object()}, ""),
     ],
@@ -132,8 +132,6 @@ def test_what_are_no_tables_by_name(given: object) -> None:
 
 def test_which_workflow_is_meant() -> None:
     usual, plain = settings_of(), settings_of(answer={"workflow": "linear"})
-    assert workflow_for(None, None, usual) is None
-    assert workflow_for(None, "linear", usual) == "linear"
     assert workflow_for({"a": ROWS}, None, usual) == "auto"
     assert workflow_for({"a": ROWS}, None, plain) == "analyst"
     assert workflow_for({"a": ROWS}, "auto", plain) == "auto"

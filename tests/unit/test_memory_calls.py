@@ -19,7 +19,7 @@ class Written(MemoryJournal):
     """A journal that can be read as it was written."""
 
     def rows(self) -> Iterator[tuple[str, JournalEntry]]:
-        return iter(self._entries.items())
+        return iter(self.entries.items())
 
 
 @pytest.fixture

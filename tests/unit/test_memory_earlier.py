@@ -36,7 +36,7 @@ def journal() -> MemoryJournal:
 
 
 def left_by(journal: MemoryJournal) -> Earlier:
-    return earlier_of(journal._entries.items(), seconds=2.0)
+    return earlier_of(journal.entries.items(), seconds=2.0)
 
 
 def taken_up(journal: MemoryJournal, caps: Caps) -> Ledger:

@@ -309,7 +309,7 @@ def prune(
         most, before = settings.keep, oldest_kept(settings)
     gone: list[str] = []
     with suppress(RunMissing), _opened(call) as store:  # none has been recorded yet
-        gone = store.prunable(most, before=before)
+        gone = store.prune(most, before=before, dry=True)
         if gone and not dry_run:
             call.confirm(f"Remove {counted(len(gone), 'run')}?", yes=yes)
             gone = store.prune(most, before=before)

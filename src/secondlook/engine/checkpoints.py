@@ -1,10 +1,8 @@
 """LangGraph's checkpoints: a file for each run, in a folder beside the record of runs, or in the
 database that holds that record.
 
-Runs with files of their own never wait for each other, and a run is forgotten by deleting its file:
-in one file for all, a run that ends and one that writes lock each other out of it.
-State holds references and plain data, never passages, so a checkpoint stays small. Only types that
-LangGraph holds to be safe are read back: whoever can write the file cannot have code run.
+Runs with files of their own never wait for each other, and a run is forgotten by deleting its file.
+Only types that LangGraph holds to be safe are read back: a file cannot make code run.
 """
 
 from __future__ import annotations
@@ -121,17 +119,18 @@ def _saver_class() -> type[Any]:
         anyone holds a cursor."""
 
         failures = (sqlite3.Error,)
+        patience = BUSY_SECONDS
 
-        async def insisted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-            return await insisted(work, self.conn.rollback)
+        async def may_pass(self, error: Exception) -> bool:
+            # SQLite does not wait for others where this connection has read before they wrote, nor
+            # where the last of them is just closing the file: then it must begin anew.
+            busy = isinstance(error, sqlite3.OperationalError) and is_busy(error)
+            if busy:
+                await self.conn.rollback()
+            return busy
 
         async def begin_step_again(self, run: str) -> None:
-            # A graph that is called by another keeps checkpoints under a namespace of its own.
-            statement = (
-                "DELETE FROM writes WHERE thread_id = ? AND checkpoint_id IN "
-                "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = ? "
-                "GROUP BY checkpoint_ns)"
-            )
+            statement = _FORGET_STEP.format(table="writes", run="?")
             async with self.conn.execute(statement, (run, run)):
                 await self.conn.commit()
 
@@ -140,23 +139,6 @@ def _saver_class() -> type[Any]:
             await self.conn.close()
 
     return SqliteCheckpoints
-
-
-async def insisted(
-    work: Callable[[], Coroutine[Any, Any, T]], undo: Callable[[], Coroutine[Any, Any, None]]
-) -> T:
-    """SQLite does not wait for others where this connection has read before they wrote, nor where
-    the last of them is just closing the file: then it must begin anew. What is written twice is
-    written once."""
-    deadline = time.monotonic() + BUSY_SECONDS
-    while True:
-        try:
-            return await work()
-        except sqlite3.OperationalError as error:
-            if not is_busy(error) or time.monotonic() > deadline:
-                raise
-        await undo()
-        await asyncio.sleep(_RETRY_SECONDS)
 
 
 def _unusable(path: Path, error: Exception) -> RunError:
@@ -259,13 +241,13 @@ def _opened_pool(address: StoreAddress) -> _Shared:
         check=AsyncConnectionPool.check_connection,
         name="secondlook-checkpoints",
     )
-    return _Shared(pool, asyncio.ensure_future(_ready(address, pool)))
 
+    async def ready() -> None:
+        # Tried by ourselves first: the pool would try for long and then not say what is wrong.
+        await asyncio.to_thread(_set_up, address)
+        await pool.open(wait=True, timeout=BUSY_SECONDS)
 
-async def _ready(address: StoreAddress, pool: AsyncConnectionPool[AsyncConnection[Any]]) -> None:
-    # Tried by ourselves first: the pool would try for long and then not say what is wrong.
-    await asyncio.to_thread(_set_up, address)
-    await pool.open(wait=True, timeout=BUSY_SECONDS)
+    return _Shared(pool, asyncio.ensure_future(ready()))
 
 
 def _set_up(address: StoreAddress) -> None:
@@ -273,30 +255,25 @@ def _set_up(address: StoreAddress) -> None:
     waits holds a snapshot, and to make an index beside others means to wait for all snapshots."""
     import psycopg
     from langgraph.checkpoint.postgres import PostgresSaver
+    from langgraph.checkpoint.postgres.base import MIGRATIONS
 
     with psycopg.connect(**connecting(address)) as connection:
-        if _is_set_up(connection):
-            return
+
+        def first(statement: str, *values: Any) -> Any:
+            row = connection.execute(statement.encode(), values).fetchone()
+            return row["it"] if row else None
+
+        if first("SELECT to_regclass('checkpoint_migrations') AS it"):
+            done = first("SELECT max(v) AS it FROM checkpoint_migrations")
+            if done is not None and done >= len(MIGRATIONS) - 1:
+                return
         deadline = time.monotonic() + BUSY_SECONDS
-        while not _first(connection, "SELECT pg_try_advisory_lock(%s) AS it", SET_UP_LOCK + 1):
+        while not first("SELECT pg_try_advisory_lock(%s) AS it", SET_UP_LOCK + 1):
             if time.monotonic() > deadline:
                 raise RunError("the checkpoints are in use by another process", hint="try again")
             time.sleep(_RETRY_SECONDS)
         make_schema(connection)
         PostgresSaver(connection).setup()  # closing the connection frees the lock
-
-
-def _is_set_up(connection: Any) -> bool:
-    from langgraph.checkpoint.postgres.base import MIGRATIONS
-
-    if not _first(connection, "SELECT to_regclass('checkpoint_migrations') AS it"):
-        return False
-    done = _first(connection, "SELECT max(v) AS it FROM checkpoint_migrations")
-    return done is not None and done >= len(MIGRATIONS) - 1
-
-
-def _first(connection: Any, statement: str, *values: Any) -> Any:
-    return connection.execute(statement, values).fetchone()["it"]
 
 
 @cache
@@ -306,26 +283,15 @@ def _postgres_saver_class() -> type[Any]:
 
     class PostgresCheckpoints(WholeWrites, AsyncPostgresSaver):
         failures = (psycopg.Error,)
+        patience = _RESTART_SECONDS
 
-        async def insisted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-            """What is written twice is written once, so a server may restart meanwhile."""
-            deadline = time.monotonic() + _RESTART_SECONDS
-            while True:
-                try:
-                    return await work()
-                except psycopg.OperationalError:
-                    if time.monotonic() > deadline:
-                        raise
-                await asyncio.sleep(_RETRY_SECONDS)
+        async def may_pass(self, error: Exception) -> bool:
+            return isinstance(error, psycopg.OperationalError)  # a server may restart meanwhile
 
         async def begin_step_again(self, run: str) -> None:
             async with self._cursor() as cursor:
-                await cursor.execute(
-                    "DELETE FROM checkpoint_writes WHERE thread_id = %s AND checkpoint_id IN "
-                    "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = %s "
-                    "GROUP BY checkpoint_ns)",
-                    (run, run),
-                )
+                statement = _FORGET_STEP.format(table="checkpoint_writes", run="%s")
+                await cursor.execute(statement.encode(), (run, run))
 
     return PostgresCheckpoints
 
@@ -333,6 +299,11 @@ def _postgres_saver_class() -> type[Any]:
 # What checkpointers of every engine have in common here.
 
 _NAMESPACE = "checkpoint_ns"
+_FORGET_STEP = (
+    # A graph that is called by another keeps checkpoints under a namespace of its own.
+    "DELETE FROM {table} WHERE thread_id = {run} AND checkpoint_id IN "
+    "(SELECT max(checkpoint_id) FROM checkpoints WHERE thread_id = {run} GROUP BY checkpoint_ns)"
+)
 
 
 class WholeWrites:
@@ -348,11 +319,25 @@ class WholeWrites:
 
     failures: tuple[type[Exception], ...] = ()
     """What the engine raises where it cannot write."""
+    patience = 0.0
+    """Seconds for which it is tried again."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
         self.writing: set[asyncio.Task[Any]] = set()
         self.given_up = False
+
+    async def may_pass(self, error: Exception) -> bool:
+        """Whether to begin anew may help. What is written twice is written once."""
+        raise NotImplementedError
+
+    async def begin_step_again(self, run: str) -> None:
+        """Forget what the step in which a run stopped had written.
+
+        A node that is cancelled may leave its values and not where they lead, and the graph would
+        then take the run for finished. The whole step is done again; replies of models are in the
+        journal."""
+        raise NotImplementedError
 
     async def aput(self, config: Any, checkpoint: Any, *others: Any) -> Any:
         put = super().aput  # type: ignore[misc]
@@ -374,16 +359,14 @@ class WholeWrites:
             await asyncio.wait(self.writing)
 
     async def insisted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """Do it, again where the engine says that it must be begun anew."""
-        raise NotImplementedError
-
-    async def begin_step_again(self, run: str) -> None:
-        """Forget what the step in which a run stopped had written.
-
-        A node that is cancelled may leave its values and not where they lead, and the graph would
-        then take the run for finished. The whole step is done again; replies of models are in the
-        journal."""
-        raise NotImplementedError
+        deadline = time.monotonic() + self.patience
+        while True:
+            try:
+                return await work()
+            except self.failures as error:
+                if time.monotonic() > deadline or not await self.may_pass(error):
+                    raise
+            await asyncio.sleep(_RETRY_SECONDS)
 
     async def _tried(self, work: Callable[[], Coroutine[Any, Any, Any]]) -> None:
         if self.given_up:

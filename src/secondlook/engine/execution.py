@@ -9,7 +9,7 @@ import threading
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack, aclosing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from secondlook.answer import Answer, Step, Trouble
@@ -77,7 +77,7 @@ class Work:
             self.observer.see(event)
             hear(event)
 
-        watched = Watched(context)
+        watched, ledger = Watched(context), context.ledger
         tell(RunStarted(run=run.id, question=run.question, workflow=context.workflow))
         for event in () if run.resumed else run.worked_on.events(run.id):
             tell(event)
@@ -87,23 +87,19 @@ class Work:
             self.recorder.leave(run.id)
             self.observer.left(run.id)
             raise
-        answer = told_of_cut(answer, context.ledger.refusal, context.settings.budget)
-        answer = answer.model_copy(
-            update={"steps": watched.all_steps(), "usage": context.ledger.usage()}
-        )
-        at = watched.seconds  # the record tells what was streamed, to the digit
+        if ledger.refusal is not None or answer.stop_reason in {"budget", "deadline"}:
+            answer = told_of_cut(answer, ledger.refusal, context.settings.budget)
+        answer = answer.model_copy(update={"steps": watched.all_steps(), "usage": ledger.usage()})
+        at = ledger.seconds()  # the record tells what was streamed, to the digit
         answer = self.recorder.finish(answer, at=at)
         # Not before the answer is safe: until then the run goes on from its checkpoints.
-        if self._keeps(run):
+        if self.settings.runs.keep:
             with contextlib.suppress(RunError):  # they will be pruned with the run
                 place = Place.of(self.settings.runs)
                 await asyncio.to_thread(forget_checkpoints, place, run.id)
         answered = Answered(run=run.id, at=at, answer=answer)
         self.observer.see(answered)
         hear(answered)
-
-    def _keeps(self, run: Run) -> bool:
-        return bool(self.settings.runs.keep) and not self.recorder.trouble(run.id)
 
     async def _answered(self, run: Run, watched: Watched, tell: Callable[[Event], None]) -> Answer:
         from langgraph.errors import GraphDrained
@@ -114,7 +110,7 @@ class Work:
         try:
             async with asyncio.timeout(left), AsyncExitStack() as held:
                 saver: WholeWrites | None = None
-                if self._keeps(run):
+                if self.recorder.keeps(run.id):
                     # An answer matters more than its record.
                     with contextlib.suppress(RunError):
                         saver = await held.enter_async_context(
@@ -158,21 +154,16 @@ class Work:
 # One run of a graph as a stream of events: the only place that knows langgraph's streams.
 
 
+@dataclass(slots=True)
 class Watched:
     """Follows a graph, and those that it calls. Afterwards `state` is the newest state, `called`
     that of a workflow which was called and has not come back, and `steps` what each node did."""
 
-    def __init__(self, context: Context) -> None:
-        self.context = context
-        self.state: dict[str, Any] = {}
-        self.called: tuple[str, dict[str, Any]] | None = None
-        self.steps: list[Step] = []
-        self._started: dict[str, float] = {}
-
-    @property
-    def seconds(self) -> float:
-        """Of the whole run, with what an earlier part of it took."""
-        return self.context.ledger.seconds()
+    context: Context
+    state: dict[str, Any] = field(default_factory=dict)
+    called: tuple[str, dict[str, Any]] | None = None
+    steps: list[Step] = field(default_factory=list)
+    _started: dict[str, float] = field(default_factory=dict)
 
     def all_steps(self) -> tuple[Step, ...]:
         """Those that an earlier part of the run left in its state, then those seen here."""
@@ -217,42 +208,39 @@ class Watched:
         if given is None and "answer" not in self.state:  # it had ended before it was resumed
             self.state = (await graph.aget_state(config)).values
 
-    def _seen(self, kind: str, data: Any, called: str | None) -> Iterator[Event]:
-        run, at = self.context.run, self.seconds
+    def _seen(  # noqa: C901
+        self, kind: str, data: Any, called: str | None
+    ) -> Iterator[Event]:
+        common: dict[str, Any] = {"run": self.context.run, "at": self.context.ledger.seconds()}
         if kind == "custom":
             if "token" in data:
-                yield Token(run=run, at=at, text=data["token"])
+                yield Token(text=data["token"], **common)
             elif "redraft" in data:
-                yield Redrafted(run=run, at=at, why=data["redraft"])
-        elif "input" in data:
-            self._started[data["id"]] = time.monotonic()
-            yield NodeStarted(run=run, at=at, node=data["name"], workflow=called)
-        elif not data.get("error"):
-            yield from self._finished(data["id"], data["name"], dict(data["result"]), called)
-
-    def _finished(
-        self, task: str, node: str, update: dict[str, Any], called: str | None
-    ) -> Iterator[Event]:
-        run, at = self.context.run, self.seconds
-        spent = time.monotonic() - self._started.pop(task, time.monotonic())
+                yield Redrafted(why=data["redraft"], **common)
+            return
+        node, now = data["name"], time.monotonic()
+        if "input" in data:
+            self._started[data["id"]] = now
+            yield NodeStarted(node=node, workflow=called, **common)
+            return
+        if data.get("error"):
+            return
+        update, spent = dict(data["result"]), now - self._started.pop(data["id"], now)
         # What a workflow that was called has done and found was seen as it happened.
         steps = update.get("steps", ())
         own = [told for told in steps if told["workflow"] is None]
         if len(own) == len(steps):
             if "found" in update:
                 state = self.called[1] if called is not None and self.called else self.state
-                yield PassagesFound(
-                    run=run,
-                    at=at,
-                    query=(state.get("queries") or [""])[-1],
-                    passages=tuple(seen(item, self.context) for item in update["found"]),
-                )
+                query = (state.get("queries") or [""])[-1]
+                passages = tuple(seen(item, self.context) for item in update["found"])
+                yield PassagesFound(query=query, passages=passages, **common)
             for warning in update.get("warnings", ()):
-                yield Warned(run=run, at=at, trouble=Trouble.model_validate(warning))
+                yield Warned(trouble=Trouble.model_validate(warning), **common)
+        common |= {"at": self.context.ledger.seconds(), "workflow": called}
         for told in own:
             step = Step.model_validate({**told, "seconds": round(spent, 4), "workflow": called})
             self.steps.append(step)
-            common: dict[str, Any] = {"run": run, "at": self.seconds, "workflow": called}
             yield NodeFinished(
                 node=node, said=step.said, numbers=step.numbers, seconds=spent, **common
             )
@@ -353,14 +341,20 @@ async def _failed(
         ],
         "draft": {**withheld(reason), "note": note},
     }
-    best = _standing(state)
-    if best is not None and best["sentences"]:
+    best = best_of(state.get("drafts", []))
+    standing = None if best is None else cut(best)
+    if "plan" in state:
+        from secondlook.nodes import research
+
+        done = research.standing(state["plan"])
+        standing = research.together(done) if done else None
+    if standing is not None and standing["sentences"]:
         stopped = "(The run stopped before this was finished.)"
         # What broke the run may break its evidence too: then there is nothing to show for it.
         # And a late answer waits no longer for a library that does not come back.
         with contextlib.suppress(Exception):
             async with asyncio.timeout(_SECONDS_TO_TELL):
-                draft: DraftData = {**best, "stop": reason, "note": stopped}
+                draft: DraftData = {**standing, "stop": reason, "note": stopped}
                 return await _told(context, state, {**whole, "draft": draft})
     return await _told(context, state, whole)
 
@@ -371,22 +365,11 @@ async def _told(context: Context, state: Mapping[str, Any], whole: Finishing) ->
         from secondlook.nodes.finish_analysis import Analysing, analysed
 
         return await analysed(cast("Analysing", {**state, **whole}), context)
-    if "plan" not in state:
-        return await assembled(whole, context)
-    from secondlook.nodes.finish_research import Reported, researched
+    if "plan" in state:
+        from secondlook.nodes.finish_research import Reported, researched
 
-    return await researched(cast("Reported", {**state, **whole}), context)
-
-
-def _standing(state: Mapping[str, Any]) -> DraftData | None:
-    """What stood already when the run had to stop."""
-    if "plan" not in state:
-        best = best_of(state.get("drafts", []))
-        return None if best is None else cut(best)
-    from secondlook.nodes.research import standing, together
-
-    done = standing(state["plan"])
-    return together(done) if done else None
+        return await researched(cast("Reported", {**state, **whole}), context)
+    return await assembled(whole, context)
 
 
 # An answer that was cut short says so: by which cap, and what would allow more.

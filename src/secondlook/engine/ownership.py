@@ -9,7 +9,7 @@ import socket
 import sys
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,7 +65,7 @@ def hear(db: Statements, run: str, *, process: str, now: float) -> None:
 def lives(row: Row, *, now: float) -> bool:
     """Whether the process that works on a run still does."""
     with contextlib.suppress(ValueError, TypeError):
-        return Process.from_json(row["process"]).lives(heard=row["heard"], now=now)
+        return Process(**json.loads(row["process"])).lives(heard=row["heard"], now=now)
     return False
 
 
@@ -83,8 +83,6 @@ SILENT_TOO_LONG = 120.0
 for dead. It gives one every twenty seconds (`memory.heartbeat`)."""
 _START_TIME = 19
 """Place of the start time among the fields that follow the name in /proc/PID/stat."""
-
-
 _DEAD = {"Z", "X"}
 """States of a process that ended and was not yet buried by its parent."""
 
@@ -100,13 +98,6 @@ class Process:
     def current(cls) -> Process:
         pid = os.getpid()
         return cls(pid, socket.gethostname(), _began(pid))
-
-    @classmethod
-    def from_json(cls, text: str) -> Process:
-        return cls(**json.loads(text))
-
-    def to_json(self) -> str:
-        return json.dumps(asdict(self))
 
     def lives(self, *, heard: float, now: float | None = None) -> bool:
         """`heard` is when it last gave a sign of life, by the clock that also tells `now`."""
@@ -227,7 +218,7 @@ class Stops:
         """Who works on it, in words."""
         rows = self.database.select("SELECT process FROM runs WHERE id = ?", run)
         with contextlib.suppress(ValueError, TypeError, IndexError):
-            process = Process.from_json(rows[0]["process"])
+            process = Process(**json.loads(rows[0]["process"]))
             return f"process {process.pid} on {process.host!r}"
         return "another process"
 

@@ -1,9 +1,8 @@
 """The record of runs: question, events, replies and answer of each, in one database.
 
-Events are gathered and written in batches, one transaction each: when a node ends, when there is
-a warning, when enough have come together, and with the answer. `Token` events that follow each
-other are merged within a batch, so a run keeps all text that was streamed, not its rhythm.
-A run that is removed while it goes on stays removed: what it still writes is left out.
+Events are written in batches: when a node ends, when there is a warning, when enough have come
+together, and with the answer. `Token` events that follow each other are merged within a batch. A
+run that is removed while it goes on stays removed: what it still writes is left out.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ import contextlib
 import json
 import re
 import threading
+from collections import defaultdict
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -32,7 +32,6 @@ from secondlook.store.tables import forget_tables
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
     from typing import Self
 
     from secondlook.settings.sections import RunSettings
@@ -77,12 +76,12 @@ Kept = list[dict[str, Any]]
 
 
 class RunStore:
-    """Every method may raise `RunError`; `memory.recorder` is the door that never does."""
+    """Every method may raise `RunError`; `Recorder` is the door that never does."""
 
     def __init__(self, database: Database, place: Place) -> None:
         self.place = place
         self._database = database
-        self._process = Process.current().to_json()
+        self._process = json.dumps(asdict(Process.current()))
         self._lock = threading.Lock()
         self._waiting: dict[str, list[Event]] = {}
         self._heartbeat = Heartbeat(self._hear)
@@ -107,20 +106,16 @@ class RunStore:
         """Write what waits, then let go of the file."""
         self._heartbeat.close()
         try:
-            for run in list(self._waiting):
-                self.flush(run)
+            for run in [name for name, events in self._waiting.items() if events]:
+                with self._writing(run, "NORMAL"):
+                    pass
         finally:
             self._database.close()
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # Writing
@@ -136,9 +131,8 @@ class RunStore:
     ) -> None:
         """Record a run, or take up one that was interrupted. Of several that reach for one run, one
         gets it; the others get `RunTaken`."""
-        asked = storable(question)
-        row = (run, asked, workflow, created, json.dumps(request or {}, default=str))
-        about = {"question": asked, "workflow": workflow, "request": request or {}}
+        asked, request = storable(question), request or {}
+        row = (run, asked, workflow, created, json.dumps(request, default=str))
         with self._database.transaction("NORMAL") as db:
             now = self._database.now()
             begun = db.execute(
@@ -147,6 +141,7 @@ class RunStore:
                 (*row, self._process, now),
             )
             if not begun.rowcount:
+                about = {"question": asked, "workflow": workflow, "request": request}
                 take_up(db, run, about, process=self._process, now=now)
         self._heartbeat.add(run)
 
@@ -170,12 +165,7 @@ class RunStore:
                 waiting.append(event)
             full = len(waiting) >= _BATCH
         if full or isinstance(event, _FLUSHED_AT_ONCE):
-            self.flush(event.run)
-
-    def flush(self, run: str) -> None:
-        """Write the events of a run that wait."""
-        if self._waiting.get(run):
-            with self._writing(run, "NORMAL"):
+            with self._writing(event.run, "NORMAL"):
                 pass
 
     def leave(self, run: str) -> None:
@@ -184,10 +174,10 @@ class RunStore:
             db.execute("UPDATE runs SET process = ? WHERE id = ?", (NOBODY, run))
         self._heartbeat.discard(run)
 
-    def discard(self, run: str) -> Events:
-        """Let go of the events of a run that wait; returns them."""
+    def discard(self, run: str) -> None:
+        """Let go of the events of a run that wait."""
         with self._lock:
-            return self._waiting.pop(run, [])
+            self._waiting.pop(run, None)
 
     def finish(self, answer: Answer, *, at: float | None = None) -> None:
         """Store the answer; `at` is when it was there, in seconds since the run began."""
@@ -223,24 +213,19 @@ class RunStore:
         forget_runs(self.place, [found])
         self._drop([found])
 
-    def prune(self, keep: int, *, before: str | None = None) -> list[str]:
+    def prune(self, keep: int, *, before: str | None = None, dry: bool = False) -> list[str]:
         """Delete the oldest runs beyond `keep` and those begun before that time (ISO 8601), never
-        one that is running; returns their ids."""
-        old = self.prunable(keep, before=before)
-        if old:
-            self._drop(old)
-        return old
-
-    def prunable(self, keep: int, *, before: str | None = None) -> list[str]:
-        """What `prune` would delete."""
+        one that is running; returns their ids. `dry`: delete nothing."""
         many = f"SELECT {_SUMMARY} FROM runs {_NEWEST_FIRST} LIMIT ? OFFSET ?"  # noqa: S608
         rows = self._database.select(many, ALL, keep)
         if before is not None:
             late = f"SELECT {_SUMMARY} FROM runs WHERE created < ? {_NEWEST_FIRST}"  # noqa: S608
             rows = [*rows, *self._database.select(late, before)]
         now = self._database.now()
-        found = (row["id"] for row in rows if _status(row, now) != "running")
-        return list(dict.fromkeys(found))
+        old = list(dict.fromkeys(row["id"] for row in rows if _status(row, now) != "running"))
+        if old and not dry:
+            self._drop(old)
+        return old
 
     # Reading
 
@@ -316,7 +301,8 @@ class RunStore:
         taken: Events = []
         try:
             with self._database.transaction(safety) as db:
-                taken = self.discard(run)
+                with self._lock:
+                    taken = self._waiting.pop(run, [])
                 hear(db, run, process=self._process, now=self._database.now())
                 db.executemany(
                     "INSERT INTO events (run, at, event) SELECT ?, ?, ? "
@@ -401,6 +387,7 @@ class _Active:
     journal: MemoryJournal = field(default_factory=MemoryJournal)
     pages: dict[str, dict[str, Any]] = field(default_factory=dict)
     trouble: Trouble | None = None
+    """Why it is not recorded; None = it is, or is not meant to be."""
 
 
 class Recorder:
@@ -410,7 +397,7 @@ class Recorder:
         self._settings = settings
         self._lock = threading.Lock()
         self._store: RunStore | None = None
-        self._active: dict[str, _Active] = {}
+        self._active: defaultdict[str, _Active] = defaultdict(_Active)
 
     def start(
         self,
@@ -427,15 +414,16 @@ class Recorder:
         if run in self._active:
             return
         self._active[run] = _Active()
-        if not self._settings.keep:
+        settings = self._settings
+        if not settings.keep:
             return
         try:
             with self._lock:
                 if self._store is None:
-                    self._store = RunStore.of(self._settings)
+                    self._store = RunStore.of(settings)
             store = self._store
             store.start(run, question=question, workflow=workflow, created=created, request=request)
-            store.prune(self._settings.keep, before=oldest_kept(self._settings))
+            store.prune(settings.keep, before=oldest_kept(settings) if settings.keep_days else None)
         except RunTaken:
             del self._active[run]
             raise
@@ -453,20 +441,18 @@ class Recorder:
 
     def finish(self, answer: Answer, *, at: float | None = None) -> Answer:
         """Store the answer, and return it with what went wrong with its record, if anything."""
-        known = self.trouble(answer.run)
-        if known is not None:
-            answer = answer.model_copy(update={"warnings": (*answer.warnings, known)})
         self._do(answer.run, lambda store: store.finish(answer, at=at), None)
-        late = self.trouble(answer.run)
-        self._let_go(answer.run)
-        if late is None or known is not None:
+        trouble = self._active.pop(answer.run, _Active()).trouble
+        if trouble is None:
             return answer
-        return answer.model_copy(update={"warnings": (*answer.warnings, late)})
+        self._leave(answer.run)
+        return answer.model_copy(update={"warnings": (*answer.warnings, trouble)})
 
     def leave(self, run: str) -> None:
         """The run stops here without an answer, and can be resumed."""
         self._do(run, lambda store: store.leave(run), None)
-        self._let_go(run)
+        if self._active.pop(run, _Active()).trouble is not None:
+            self._leave(run)
 
     def discard(self, run: str) -> None:
         """Forget a run that turned out not to be one."""
@@ -478,21 +464,21 @@ class Recorder:
 
     def reply(self, run: str, key: str) -> JournalEntry | None:
         """What the journal of a run holds under a key."""
-        return self._of(run).journal.get(key) or self._do(
+        return self._active[run].journal.get(key) or self._do(
             run, lambda store: store.journal(run).get(key), None
         )
 
     def keep_reply(self, run: str, key: str, entry: JournalEntry) -> None:
-        self._of(run).journal.put(key, entry)
+        self._active[run].journal.put(key, entry)
         self._do(run, lambda store: store.journal(run).put(key, entry), None)
 
     def put_passages(self, run: str, passages: Iterable[Mapping[str, Any]]) -> None:
         kept = [dict(item) for item in passages]
-        self._of(run).pages.update((item["id"], item) for item in kept)
+        self._active[run].pages.update((item["id"], item) for item in kept)
         self._do(run, lambda store: store.put_passages(run, kept), None)
 
     def passages(self, run: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        here = self._of(run).pages
+        here = self._active[run].pages
         found = {item: here[item] for item in ids if item in here}
         missing = [item for item in ids if item not in here]
         nothing: dict[str, dict[str, Any]] = {}
@@ -504,10 +490,10 @@ class Recorder:
         """What earlier parts of a run leave to its account, for `Ledger.take_up`."""
         return self._do(run, lambda store: store.earlier(run), Earlier())
 
-    def trouble(self, run: str) -> Trouble | None:
-        """Why a run is not recorded; None = it is, or is not meant to be."""
+    def keeps(self, run: str) -> bool:
+        """Whether a run is recorded, as far as it has gone."""
         active = self._active.get(run)
-        return active.trouble if active else None
+        return bool(self._settings.keep) and not (active and active.trouble)
 
     def close(self) -> None:
         with self._lock:
@@ -516,15 +502,11 @@ class Recorder:
             with contextlib.suppress(*_FAILURES):  # the answers are out: nobody is left to tell
                 store.close()
 
-    def _let_go(self, run: str) -> None:
-        """A run that could not be recorded to its end is left: it must not seem to go on."""
-        active = self._active.pop(run, None)
-        if active is not None and active.trouble is not None and self._store is not None:
+    def _leave(self, run: str) -> None:
+        """A run that could not be recorded to its end must not seem to go on."""
+        if self._store is not None:
             with contextlib.suppress(*_FAILURES):
                 self._store.leave(run)
-
-    def _of(self, run: str) -> _Active:
-        return self._active.setdefault(run, _Active())
 
     def _do(
         self,
@@ -534,11 +516,10 @@ class Recorder:
         *,
         raising: type[RunError] | tuple[()] = (),
     ) -> T:
-        store = self._store
-        if store is None or self.trouble(run):
+        if self._store is None or (run in self._active and self._active[run].trouble):
             return otherwise
         try:
-            return work(store)
+            return work(self._store)
         except raising:
             raise
         except _FAILURES as error:
@@ -548,7 +529,7 @@ class Recorder:
     def _fail(self, run: str, error: Exception) -> None:
         if self._store is not None:
             self._store.discard(run)
-        self._of(run).trouble = Trouble(
+        self._active[run].trouble = Trouble(
             node="record", error=type(error).__name__, message=str(error), consequence=_CONSEQUENCE
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from pydantic import ValidationError
 
@@ -17,6 +17,7 @@ from secondlook.reading.risk import check_share
 from secondlook.settings.sections import BudgetSettings
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from secondlook.library.library import Library
@@ -32,50 +33,73 @@ AUTO: Final = "auto"
 """The workflow that picks another one."""
 
 
+class EngineOptions(TypedDict, total=False):
+    """In place of what is set."""
+
+    model: str | None
+    web: bool | None
+    k: int | None
+    timeout: float | None
+    max_risk: float | None
+    settings: Settings | None
+
+
+class QuestionOptions(TypedDict, total=False):
+    """What may come with a question."""
+
+    choices: Mapping[str, str] | Sequence[str] | None
+    """To choose from, by letter or in their order: the workflow `research` chooses one. They become
+    part of the question, where they may as well be typed."""
+    workflow: str | None
+    """None = that of the settings; `auto` looks at the question and picks one."""
+    filters: Mapping[str, object] | None
+    """Search documents with such metadata alone."""
+    documents: Collection[str] | None
+    """Search these alone, named by id, path, file name or title."""
+    tables: Mapping[str, object] | None
+    """What the question is about, by name: data frames, pyarrow tables, rows as dicts, or paths of
+    files. The workflow `analyst` computes with them, and no library is needed for it."""
+    earlier: Sequence[Turn]
+    """Turns of the conversation, which make a follow-up stand-alone."""
+    max_risk: float | None
+    """The share of answers that may be wrong: one that is less sure is withheld."""
+    budget: Budget | None
+    """Caps what this question may take, within what the settings allow."""
+    caller: Mapping[str, Any]
+    """Recorded with the run's request, for the program that asks: nothing here reads it."""
+
+
+class AskOptions(QuestionOptions, EngineOptions, total=False):
+    """Of one question that opens the library itself."""
+
+
 def chosen_settings(
-    library: str | Path | None = None,
-    *,
-    model: str | None = None,
-    web: bool | None = None,
-    k: int | None = None,
-    timeout: float | None = None,
-    max_risk: float | None = None,
-    settings: Settings | None = None,
+    library: str | Path | None = None, **options: Unpack[EngineOptions]
 ) -> Settings:
     """The settings given, or those of the machine with what is given here in their place."""
     from secondlook.settings import load
 
+    settings, max_risk = options.get("settings"), options.get("max_risk")
     if settings is None:
         given = {
             "library.path": str(library) if library is not None else None,
-            "models.default": model,
-            "web.enable_web_search": web,
-            "answer.k": k,
-            "budget.seconds": timeout,
+            "models.default": options.get("model"),
+            "web.enable_web_search": options.get("web"),
+            "answer.k": options.get("k"),
+            "budget.seconds": options.get("timeout"),
         }
         settings = load(given).settings
-    return with_risk(settings, max_risk)
-
-
-def usual_workflow(settings: Settings) -> str:
-    """Where none is named. The web is no part of `linear`: who allows it means another."""
-    configured = settings.answer.workflow
-    return "adaptive" if settings.web.enable_web_search and configured == "linear" else configured
+    return settings if max_risk is None else with_risk(settings, max_risk)
 
 
 def with_choices(
     question: str,
-    choices: Mapping[str, str] | Sequence[str] | None,
+    choices: Mapping[str, str] | Sequence[str],
     workflow: str | None,
     settings: Settings,
-) -> tuple[str, str | None]:
+) -> tuple[str, str]:
     """The question as it is typed with its choices, so that it is recorded and asked again with
-    them, and the workflow that can choose."""
-    question = _unicode(question)
-    if not question.strip():
-        raise UsageError("the question is empty", hint="say what you want to know")
-    if choices is None:
-        return question, workflow
+    them, and the workflow that can choose. What comes from outside may be of any type."""
     configured = settings.answer.workflow
     meant = workflow or (CHOOSING if configured == "linear" else configured)
     if meant not in {CHOOSING, AUTO}:
@@ -83,38 +107,24 @@ def with_choices(
             f"the workflow {meant!r} cannot choose among answers",
             hint=f"ask with the workflow {CHOOSING!r}, or without choices",
         )
-    texts = _checked(choices)
+    texts = in_order(choices) if isinstance(choices, Mapping) else choices
+    usable = (
+        texts is not None
+        and not isinstance(texts, str)
+        and 1 < len(texts) <= MOST_CHOICES
+        and all(isinstance(text, str) and text.strip() for text in texts)
+    )
+    if texts is None or not usable:
+        raise UsageError(
+            f"these are no choices: {choices!r}",
+            hint=f"give from 2 to {MOST_CHOICES} texts as a list, or by their letters from A on",
+        )
     if parsed(question).choices:
         raise UsageError(
             "the question itself holds choices already", hint="give them there or apart, not both"
         )
-    return _unicode(rendered(question.strip(), by_letter(texts))), meant
-
-
-def _unicode(text: str) -> str:
-    """What no encoding can write down, such as bytes that a shell passed on, cannot be recorded."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _checked(choices: Mapping[str, str] | Sequence[str]) -> list[str]:
-    """The texts in order. What comes from outside may be of any type."""
-    named = isinstance(choices, Mapping)
-    texts = in_order(choices) if isinstance(choices, Mapping) else choices
-    if texts is None:
-        raise UsageError(
-            f"choices are not named by letters from A on: {', '.join(map(repr, choices))}",
-            hint="give a list, and the letters are set",
-        )
-    if isinstance(texts, str) or not all(isinstance(text, str) for text in texts):
-        kind = "a mapping of letters to texts" if named else "a list of texts"
-        raise UsageError(f"choices are not {kind}: {choices!r}", hint='such as ["yes", "no"]')
-    if not 1 < len(texts) <= MOST_CHOICES:
-        raise UsageError(
-            f"there are {len(texts)} choices", hint=f"give from 2 to {MOST_CHOICES}, or ask without"
-        )
-    if not all(text.strip() for text in texts):
-        raise UsageError(f"a choice is empty: {choices!r}", hint="say what there is to choose")
-    return list(texts)
+    asked = rendered(question.strip(), by_letter(list(texts)))
+    return asked.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), meant
 
 
 async def made_stand_alone(asker: Asker, question: str, earlier: Sequence[Turn]) -> StandAlone:
@@ -129,10 +139,8 @@ async def made_stand_alone(asker: Asker, question: str, earlier: Sequence[Turn])
     return replace(made, asked=rendered(made.asked, apart.choices))
 
 
-def with_risk(settings: Settings, max_risk: float | None) -> Settings:
-    """The settings, with another risk allowed if one is given."""
-    if max_risk is None:
-        return settings
+def with_risk(settings: Settings, max_risk: float) -> Settings:
+    """The settings, with another risk allowed."""
     check_share("max_risk", max_risk)
     answer = settings.answer.model_copy(update={"max_risk": float(max_risk)})
     return settings.model_copy(update={"answer": answer})
@@ -182,16 +190,10 @@ _LAST_CALLS: tuple[tuple[str, Role, str], ...] = (
 """The call that a workflow cannot answer without: workflow, role and prompt."""
 
 
-def with_budget(settings: Settings, asked: Budget | None) -> Settings:
+def with_budget(settings: Settings, asked: Budget) -> Settings:
     """The settings, with the budget of one question. It may lower the caps, never raise them."""
-    if asked is None:
-        return settings
     try:
-        given = (
-            asked
-            if isinstance(asked, BudgetSettings)
-            else BudgetSettings.model_validate(dict(asked))
-        )
+        given = BudgetSettings.model_validate(dict(asked))
     except (ValidationError, TypeError, ValueError) as error:
         raise UsageError(
             f"this is no budget: {asked!r}",
@@ -207,8 +209,9 @@ def with_budget(settings: Settings, asked: Budget | None) -> Settings:
 
 def ledger_for(settings: Settings, models: Models, workflow: str, question: str) -> Ledger:
     """The account of a run."""
-    caps = Caps.of(settings.budget)
-    caps = replace(caps, seconds=max(0.8 * caps.seconds, caps.seconds - _LATEST))
+    own = settings.budget
+    seconds = max(0.8 * own.seconds, own.seconds - _LATEST)
+    caps = Caps(own.calls, own.tokens, own.money, seconds)
     if caps == Caps():
         return Ledger(caps)
     return Ledger(caps, set_aside=last_call(settings, models, workflow, question, caps))
@@ -224,24 +227,23 @@ def last_call(
     seconds = _SHARE_OF_TIME * caps.seconds
     if not (caps.tokens or caps.money):  # a call is a call, however long
         return None if caps == Caps() else SetAside(0, 0, seconds=seconds)
-    sizes = []
+    sizes, priced = [], []
     for name, role, prompt in _LAST_CALLS:
         part = models.cast.part(role, name)
         chosen = role != "choose" or parsed(question).choices
         if workflow in {name, AUTO} and part.spec.named and chosen:
-            longest = part.options.max_tokens or load(prompt).max_tokens
+            tokens_out = part.options.max_tokens or load(prompt).max_tokens
             tokens_in = _shown(settings, models, part) + _FRAME_TOKENS
-            sizes.append((tokens_in, longest, models.price(part.spec)))
+            sizes.append((tokens_in, tokens_out))
+            if (price := models.price(part.spec)) is not None:
+                worst = price.worst(tokens_in=tokens_in, tokens_out=tokens_out)
+                priced.append((worst, price))
     if not sizes:
         return None
-    priced = [
-        (price.worst(tokens_in=tokens_in, tokens_out=longest), price)
-        for tokens_in, longest, price in sizes
-        if price is not None
-    ]
+    most_in, most_out = map(max, zip(*sizes, strict=True))
     return SetAside(
-        max(size[0] for size in sizes) + approximate_tokens(question),
-        max(size[1] for size in sizes),
+        most_in + approximate_tokens(question),
+        most_out,
         price=max(priced, key=lambda one: one[0])[1] if priced else None,
         seconds=seconds,
     )
@@ -260,6 +262,6 @@ def _shown(settings: Settings, models: Models, part: Part) -> int:
         return MOST_PARTS * load(PART).max_tokens
     try:
         local = models.chat(part.spec).local
-    except SecondlookError:  # whoever asks it gets the error
+    except SecondlookError:  # the call itself tells the error
         local = False
     return settings.answer.evidence_tokens or (SENTENCES_TOKENS if local else PASSAGES_TOKENS)

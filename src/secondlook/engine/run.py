@@ -17,12 +17,11 @@ from secondlook.engine.request import (
     check_risk,
     ledger_for,
     made_stand_alone,
-    usual_workflow,
     with_budget,
     with_choices,
     with_risk,
 )
-from secondlook.engine.tables import handed_over, handed_to, workflow_for
+from secondlook.engine.tables import check_tables, handed_to, take_over, workflow_for
 from secondlook.errors import BudgetExceeded, UsageError
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.models.budget import keep_refusal
@@ -46,15 +45,6 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import RunSettings, Settings
 
 
-def now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def run_name() -> str:
-    """An id that nobody guesses."""
-    return f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """`Secondlook.astream` says what each part of a request means."""
@@ -71,8 +61,9 @@ class Run:
     budget: Budget | None = None
     """Of this question alone; None = as set."""
     caller: Mapping[str, Any] = field(default_factory=dict)
-    id: str = field(default_factory=run_name)
-    created: str = field(default_factory=now)
+    id: str = field(default_factory=lambda: f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}")
+    """Nobody may guess it."""
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     # What `begun` fills in.
     scope: Scope | None = None
@@ -87,45 +78,56 @@ class Run:
 
     def settings(self, usual: Settings) -> Settings:
         """The usual ones, with what holds for this question alone."""
-        return with_budget(with_risk(usual, self.max_risk), self.budget)
+        if self.max_risk is not None:
+            usual = with_risk(usual, self.max_risk)
+        return usual if self.budget is None else with_budget(usual, self.budget)
 
     def prepared(self, settings: Settings) -> Run:
         """Checked, with its choices in the question and its workflow named."""
-        question, meant = with_choices(self.question, self.choices, self.workflow, settings)
-        meant = workflow_for(last_result(question, self.earlier) or self.tables, meant, settings)
-        with_budget(settings, self.budget)
-        name = workflow_named(meant or usual_workflow(settings)).name
+        # What no encoding can write down, such as bytes that a shell passed on, cannot be recorded.
+        question = self.question.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if not question.strip():
+            raise UsageError("the question is empty", hint="say what you want to know")
+        meant = self.workflow
+        if self.choices is not None:
+            question, meant = with_choices(question, self.choices, meant, settings)
+        tables = last_result(question, self.earlier) if self.earlier else None
+        if tables or self.tables is not None:
+            meant = workflow_for(tables or self.tables, meant, settings)
+        self.settings(settings)  # a budget or a risk that makes no sense is told now
+        usual = settings.answer.workflow
+        if settings.web.enable_web_search and usual == "linear":
+            usual = "adaptive"  # the web is no part of `linear`
+        name = workflow_named(meant or usual).name
         return replace(self, question=question, choices=None, workflow=name)
 
     def to_record(self, settings: Settings) -> dict[str, Any]:
         """The request as it is recorded: enough to begin the run again, and once it has begun to
         go on with it."""
-        tables, budget = self.tables, self.budget
-        kept = tables is None or all(isinstance(one, str | os.PathLike) for one in tables.values())
-        earlier = [
-            {**asdict(one), "table": one.table and one.table.model_dump(mode="json")}
-            for one in self.earlier
-        ]
-        ask = {
-            "question": self.question,
-            "choices": None,
-            "workflow": self.workflow,
-            "filters": None if self.filters is None else dict(self.filters),
-            "documents": None if self.documents is None else list(self.documents),
-            # The run may be resumed from another folder.
-            "tables": tables and {name: os.path.abspath(str(one)) for name, one in tables.items()}  # noqa: PTH100
-            if kept
-            else None,
-            "earlier": earlier,
-            "max_risk": self.max_risk,
-            "budget": budget.model_dump() if isinstance(budget, BudgetSettings) else budget,
-        }
         request: dict[str, Any] = {
             "caller": dict(self.caller),
             "settings": self.settings(settings).model_dump(mode="json"),
         }
         if self.scope is None or self.ledger is not None:  # else its record has it already
-            request["ask"] = ask if kept else None
+            tables, budget = self.tables or {}, self.budget
+            paths = all(isinstance(one, str | os.PathLike) for one in tables.values())
+            ask = {
+                "question": self.question,
+                "choices": None,
+                "workflow": self.workflow,
+                "filters": None if self.filters is None else dict(self.filters),
+                "documents": None if self.documents is None else list(self.documents),
+                # The run may be resumed from another folder.
+                "tables": {name: os.path.abspath(str(one)) for name, one in tables.items()}  # noqa: PTH100
+                or None,
+                "earlier": [
+                    {**asdict(one), "table": one.table and one.table.model_dump(mode="json")}
+                    for one in self.earlier
+                ],
+                "max_risk": self.max_risk,
+                "budget": budget.model_dump() if isinstance(budget, BudgetSettings) else budget,
+            }
+            request["ask"] = ask if paths else None
         if self.scope is None:
             return request
         return request | {
@@ -185,12 +187,12 @@ class Run:
     ) -> Run:
         """Made stand-alone, with its account, its scope and its tables. `stopped` is what it has
         spent where it was stopped before it had begun."""
-        workflow, own = self.workflow or "", with_budget(settings, self.budget)
+        workflow, own = self.workflow or "", self.settings(settings)
         ledger = ledger_for(own, models, workflow, self.question)
         if stopped is not None:
             ledger.take_up(stopped)
         ledger.on_refusal = partial(keep_refusal, journal)
-        risk = with_risk(settings, self.max_risk).answer.max_risk
+        risk = own.answer.max_risk
         if risk is not None:
             await asyncio.to_thread(check_risk, library, risk)
         where = library.scope(filters=self.filters, documents=self.documents)
@@ -198,7 +200,7 @@ class Run:
             "documents": None if where.documents is None else sorted(where.documents),
             "labels": sorted(where.labels),
         }
-        leant_on = last_result(self.question, self.earlier)
+        leant_on = last_result(self.question, self.earlier) if self.earlier else None
         worked_on = StandAlone(self.question)
         if self.earlier and not leant_on:
             asker = models.asker(run=self.id, workflow=workflow, ledger=ledger, journal=journal)
@@ -211,11 +213,15 @@ class Run:
                 worked_on = replace(worked_on, warnings=(*worked_on.warnings, warning))
         handed = None
         tables = leant_on or self.tables
-        if tables is not None:  # else no thread is waited for
+        if tables is not None:
             try:
                 async with asyncio.timeout(ledger.remaining_seconds()):
                     handed = await asyncio.to_thread(
-                        handed_over, tables, self.id, library, settings
+                        take_over,
+                        check_tables(tables),
+                        run=self.id,
+                        runs=settings.runs,
+                        worker=library.worker(),
                     )
             except TimeoutError as late:
                 raise BudgetExceeded(

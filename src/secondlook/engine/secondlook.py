@@ -6,13 +6,14 @@ import asyncio
 import queue
 import threading
 from contextlib import aclosing, closing, contextmanager
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from secondlook.engine.execution import Draining, Graphs, Work
 from secondlook.engine.record import Recorder, RunStore
-from secondlook.engine.request import chosen_settings, ledger_for
-from secondlook.engine.run import Run, run_name, titles_within
+from secondlook.engine.request import EngineOptions, chosen_settings, ledger_for
+from secondlook.engine.run import Run, titles_within
 from secondlook.engine.services import (
     JournaledSandbox,
     JournaledWeb,
@@ -38,19 +39,15 @@ if TYPE_CHECKING:
     from collections.abc import (
         AsyncGenerator,
         AsyncIterator,
-        Collection,
         Coroutine,
         Generator,
         Iterator,
-        Mapping,
-        Sequence,
     )
     from concurrent.futures import Future
     from pathlib import Path
-    from types import TracebackType
 
     from secondlook.answer import Answer
-    from secondlook.engine.request import Budget
+    from secondlook.engine.request import AskOptions, QuestionOptions
     from secondlook.library.library import Library
     from secondlook.retrieval.web.port import WebSearch
     from secondlook.settings.sections import Settings
@@ -91,30 +88,12 @@ class Secondlook:
         )
 
     @classmethod
-    def open(
-        cls,
-        library: str | Path | None = None,
-        *,
-        model: str | None = None,
-        web: bool | None = None,
-        k: int | None = None,
-        timeout: float | None = None,
-        max_risk: float | None = None,
-        settings: Settings | None = None,
-    ) -> Self:
-        """Open the library at that path (default: the configured one). What is left out comes
-        from the settings."""
+    def open(cls, library: str | Path | None = None, **options: Unpack[EngineOptions]) -> Self:
+        """Open the library at that path (default: the configured one). What is left out comes from
+        the settings."""
         from secondlook.library.library import Library
 
-        chosen = chosen_settings(
-            library,
-            model=model,
-            web=web,
-            k=k,
-            timeout=timeout,
-            max_risk=max_risk,
-            settings=settings,
-        )
+        chosen = chosen_settings(library, **options)
         return cls(Library.open(library, create=False, settings=chosen), settings=chosen)
 
     def close(self) -> None:
@@ -129,7 +108,7 @@ class Secondlook:
         self.library.close()
 
     async def adetach(self) -> None:
-        """Let go of all but the library, for who goes on with it."""
+        """Let go of all but the library, for a caller that goes on with it."""
         await self._let_go()
         await asyncio.to_thread(self._loop.close)
         self._recorder.close()
@@ -140,73 +119,42 @@ class Secondlook:
             await self._web.aclose()
         if self.memory is not None:
             self.memory.close()
-        await asyncio.to_thread(self._sandbox.close)
+        if self._sandbox.opened is not None:
+            await asyncio.to_thread(self._sandbox.opened.close)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # Asking
 
-    def ask(self, question: str, **options: Any) -> Answer:
-        """The answer, with its evidence. Options are those of `astream`."""
-        return self._loop.run(self.aask(question, **options))
+    def ask(
+        self, question: str, *, run: str | None = None, **options: Unpack[QuestionOptions]
+    ) -> Answer:
+        """The answer, with its evidence."""
+        return self._loop.run(self.aask(question, run=run, **options))
 
-    def stream(self, question: str, **options: Any) -> Generator[Event]:
-        """What happens on the way to the answer, which comes last. Options as of `astream`."""
-        return self._loop.iterate(self.astream(question, **options))
+    def stream(
+        self, question: str, *, run: str | None = None, **options: Unpack[QuestionOptions]
+    ) -> Generator[Event]:
+        """What happens on the way to the answer, which comes last."""
+        return self._loop.iterate(self.astream(question, run=run, **options))
 
-    async def aask(self, question: str, **options: Any) -> Answer:
-        return await last_answer(self.astream(question, **options))
+    async def aask(
+        self, question: str, *, run: str | None = None, **options: Unpack[QuestionOptions]
+    ) -> Answer:
+        return await last_answer(self.astream(question, run=run, **options))
 
     async def astream(
-        self,
-        question: str,
-        *,
-        choices: Mapping[str, str] | Sequence[str] | None = None,
-        workflow: str | None = None,
-        filters: Mapping[str, object] | None = None,
-        documents: Collection[str] | None = None,
-        tables: Mapping[str, object] | None = None,
-        earlier: Sequence[Turn] = (),
-        max_risk: float | None = None,
-        budget: Budget | None = None,
-        run: str | None = None,
-        caller: Mapping[str, Any] | None = None,
+        self, question: str, *, run: str | None = None, **options: Unpack[QuestionOptions]
     ) -> AsyncGenerator[Event]:
-        """Every event of the run, ending in `Answered`. Leaving early cancels the run.
-
-        `choices` to choose from, by letter or in their order, become part of the question, where
-        they may as well be typed. `filters` limits the search to documents with such metadata,
-        `documents` to those named by id, path, file name or title. `tables` are what the question
-        is about, by name: data frames, pyarrow tables, rows as dicts, or paths of files. `earlier`
-        turns of a conversation make a follow-up stand-alone. Without a `workflow` it is that of the
-        settings; `auto` looks at the question and picks one. `max_risk` is the share of answers
-        that may be wrong: one that is less sure is withheld. `budget` caps what this question may
-        take (`calls`, `tokens`, `money`, `seconds`), within what the settings allow. `run` is the
-        run's id where the same question must make the same prompts; nobody may guess it. `caller`
-        is recorded with the run's request, for whoever asks: nothing here reads it.
-        """
-        asked = Run(
-            question=question,
-            choices=choices,
-            workflow=workflow,
-            filters=filters,
-            documents=documents,
-            tables=tables,
-            earlier=earlier,
-            max_risk=max_risk,
-            budget=budget,
-            caller=caller or {},
-            id=run or run_name(),
-        )
+        """Every event of the run, ending in `Answered`. Leaving early cancels the run. `run` is the
+        run's id where the same question must make the same prompts; nobody may guess it."""
+        asked = Run(question=question, **options)
+        if run is not None:
+            asked = replace(asked, id=run)
         async with aclosing(self._events(asked)) as events:
             async for event in events:
                 yield event
@@ -225,9 +173,9 @@ class Secondlook:
             async for event in events:
                 yield event
 
-    def note(self, question: str, *, run: str, **options: Any) -> None:
+    def note(self, question: str, *, run: str, **options: Unpack[QuestionOptions]) -> None:
         """Record a question that must wait for its turn, so that it can be resumed if its turn
-        never comes. Options are those of `astream`."""
+        never comes."""
         self._record(Run(question=question, id=run, **options).prepared(self.settings))
 
     def unnote(self, run: str) -> None:
@@ -265,7 +213,20 @@ class Secondlook:
         run = asked if asked.scope is not None else asked.prepared(self.settings)
         self._record(run)
         try:
-            run, context = await self._begun(run)
+            try:
+                if run.scope is None:
+                    journal = self._recorder.journal(run.id)
+                    earlier = self._recorder.earlier(run.id) if run.resumed else None
+                    library, models = self.library, self._models
+                    run = await run.begun(library, self.settings, models, journal, earlier)
+                    self._recorder.begin(run.id, run.to_record(self.settings))
+                context = self._context(run)
+            except BaseException as error:
+                if isinstance(error, SecondlookError) and run.scope is None and not run.resumed:
+                    self._recorder.discard(run.id)  # it cannot be resumed
+                else:
+                    self._recorder.leave(run.id)
+                raise
             events: asyncio.Queue[Event | None] = asyncio.Queue()
             working = self._work.do(run, context, events.put_nowait)
             work = asyncio.create_task(working, name=f"secondlook-{run.id}")
@@ -280,22 +241,6 @@ class Secondlook:
         finally:
             if run.handed is not None:
                 run.handed.close()
-
-    async def _begun(self, run: Run) -> tuple[Run, Context]:
-        """With what must be known before its graph runs, which is recorded."""
-        try:
-            if run.scope is None:
-                journal = self._recorder.journal(run.id)
-                earlier = self._recorder.earlier(run.id) if run.resumed else None
-                run = await run.begun(self.library, self.settings, self._models, journal, earlier)
-                self._recorder.begin(run.id, run.to_record(self.settings))
-            return run, self._context(run)
-        except BaseException as error:
-            if isinstance(error, SecondlookError) and run.scope is None and not run.resumed:
-                self._recorder.discard(run.id)  # it cannot be resumed
-            else:
-                self._recorder.leave(run.id)
-            raise
 
     def _context(self, run: Run) -> Context:
         workflow, scope = run.workflow, run.scope
@@ -365,38 +310,12 @@ async def last_answer(events: AsyncIterator[Event]) -> Answer:
 
 
 def ask(
-    question: str,
-    *,
-    library: str | Path | None = None,
-    tables: Mapping[str, object] | None = None,
-    choices: Mapping[str, str] | Sequence[str] | None = None,
-    workflow: str | None = None,
-    model: str | None = None,
-    filters: Mapping[str, object] | None = None,
-    documents: Collection[str] | None = None,
-    budget: Budget | None = None,
-    **options: Any,
+    question: str, *, library: str | Path | None = None, **options: Unpack[AskOptions]
 ) -> Answer:
-    """Answer a question over a library (default: the configured one).
-
-    `tables` are what a question is about, by name: data frames, pyarrow tables, rows as dicts, or
-    paths of files. The workflow `analyst` computes with them, and no library is needed for it.
-    `choices` are answers to choose from, by letter or in their order: the workflow `research`
-    chooses one. `budget` caps what the question may take: any of `calls`, `tokens`, `money` (US
-    dollars) and `seconds`. Further options are those of `Secondlook.open`: `web`, `k`, `timeout`,
-    `max_risk`, `settings`.
-    Works in plain scripts and in notebooks.
-    """
-    with _opened(library, over_tables=tables is not None, model=model, **options) as engine, engine:
-        return engine.ask(
-            question,
-            tables=tables,
-            choices=choices,
-            workflow=workflow,
-            filters=filters,
-            documents=documents,
-            budget=budget,
-        )
+    """Answer a question over a library (default: the configured one). Works in plain scripts and in
+    notebooks. Options are those of `Secondlook.open` and of `Secondlook.ask`."""
+    with _opened(library, options) as (engine, asked), engine:
+        return engine.ask(question, **asked)
 
 
 async def aask(question: str, **options: Any) -> Answer:
@@ -405,36 +324,32 @@ async def aask(question: str, **options: Any) -> Answer:
 
 
 async def astream(
-    question: str,
-    *,
-    library: str | Path | None = None,
-    tables: Mapping[str, object] | None = None,
-    **options: Any,
+    question: str, *, library: str | Path | None = None, **options: Unpack[AskOptions]
 ) -> AsyncIterator[Event]:
     """What happens on the way to the answer, which comes last. Options as of `ask`."""
-    asked = {name: options.pop(name) for name in _OF_A_QUESTION if name in options}
-    with _opened(library, over_tables=tables is not None, **options) as engine:
+    with _opened(library, options) as (engine, asked):
         try:
-            async for event in engine.astream(question, tables=tables, **asked):
+            async for event in engine.astream(question, **asked):
                 yield event
         finally:
             await engine.aclose()
 
 
-_OF_A_QUESTION = ("choices", "workflow", "filters", "documents", "budget")
-
-
 @contextmanager
 def _opened(
-    library: str | Path | None, *, over_tables: bool, **options: Any
-) -> Iterator[Secondlook]:
-    """An engine; who asks over tables of their own and has no library gets a passing one."""
+    library: str | Path | None, options: AskOptions
+) -> Iterator[tuple[Secondlook, QuestionOptions]]:
+    """An engine, and what is asked of it; a question over its own tables without a library gets a
+    passing one."""
     from secondlook.library.library import library_or_passing
 
-    settings = chosen_settings(library, **options)
-    may_pass = over_tables and library is None
+    given: Any = options
+    own = {name: value for name, value in given.items() if name in EngineOptions.__annotations__}
+    asked: Any = {name: value for name, value in given.items() if name not in own}
+    settings = chosen_settings(library, **own)
+    may_pass = options.get("tables") is not None and library is None
     with library_or_passing(settings, library, may_pass=may_pass) as opened:
-        yield Secondlook(opened, settings=opened.settings)
+        yield Secondlook(opened, settings=opened.settings), asked
 
 
 # Several questions in a row, where a later one may lean on those before it.
@@ -505,7 +420,7 @@ def turn_of(answer: Answer) -> Turn:
     )
 
 
-# The sync door: one event loop in a thread of its own.
+# The door for code that is not async: one event loop in a thread of its own.
 
 T = TypeVar("T")
 _END = object()
@@ -521,7 +436,14 @@ class LoopThread:
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
         """Begin `work`, and do not wait for it."""
-        return asyncio.run_coroutine_threadsafe(work, self._started())
+        with self._lock:
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = threading.Thread(
+                    target=_serve, args=(self._loop,), name="secondlook-loop", daemon=True
+                )
+                self._thread.start()
+            return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`. Ctrl-C cancels it before it is raised."""
@@ -558,8 +480,7 @@ class LoopThread:
                 yield item
         finally:
             future.cancel()
-            # Whoever leaves early finds everything put away when he has left.
-            ended.wait(_PATIENCE)
+            ended.wait(_PATIENCE)  # all is put away when the caller has left
         if item[1] is not None:
             raise item[1]
 
@@ -570,16 +491,6 @@ class LoopThread:
         if loop is not None and thread is not None:
             loop.call_soon_threadsafe(loop.stop)
             thread.join()
-
-    def _started(self) -> asyncio.AbstractEventLoop:
-        with self._lock:
-            if self._loop is None:
-                self._loop = asyncio.new_event_loop()
-                self._thread = threading.Thread(
-                    target=_serve, args=(self._loop,), name="secondlook-loop", daemon=True
-                )
-                self._thread.start()
-            return self._loop
 
 
 def _serve(loop: asyncio.AbstractEventLoop) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import threading
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -134,28 +134,22 @@ def own_memory(library: Library, settings: Settings) -> AnswerMemory | None:
     return AnswerMemory.own(settings.runs, place, embedder=lambda: library.embedder().name)
 
 
+@dataclass(slots=True)
 class OneSandbox:
     """The sandbox of an engine: opened when the first code is to run, and shared by all runs."""
 
-    def __init__(self, backend: Choice) -> None:
-        self._backend = backend
-        self._lock = threading.Lock()
-        self._open: Sandbox | None = None
+    backend: Choice
+    opened: Sandbox | None = None
+    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self) -> Sandbox:
         """Raises SandboxError where none works here."""
         with self._lock:
-            if self._open is None:
+            if self.opened is None:
                 from secondlook.sandbox import open_sandbox
 
-                self._open = open_sandbox(self._backend)
-            return self._open
-
-    def close(self) -> None:
-        with self._lock:
-            if self._open is not None:
-                self._open.close()
-                self._open = None
+                self.opened = open_sandbox(self.backend)
+            return self.opened
 
 
 def current_visit() -> str:

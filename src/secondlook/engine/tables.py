@@ -25,8 +25,6 @@ from secondlook.tables.column_types import identifier_of
 from secondlook.tables.table import named_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from secondlook.library.library import Library
     from secondlook.nodes.state import Scope
     from secondlook.settings.sections import RunSettings, Settings
@@ -57,86 +55,62 @@ class Handed:
             shutil.rmtree(self.folder, ignore_errors=True)
 
 
-def check_tables(tables: object) -> Mapping[str, object] | None:
+def check_tables(tables: object) -> Mapping[str, object]:
     """What was handed over, told apart from what cannot have been meant."""
-    if tables is None:
-        return None
-    if not isinstance(tables, Mapping):
+    names = list(tables) if isinstance(tables, Mapping) else []
+    named = all(isinstance(name, str) and name.strip() for name in names)
+    if not isinstance(tables, Mapping) or not 0 < len(names) <= _MOST_TABLES or not named:
         raise UsageError(
-            f"tables are not a mapping of names to tables: {type(tables).__name__!r}",
+            f"tables are not from 1 to {_MOST_TABLES} tables by name: {type(tables).__name__!r}"
+            + (f" of {', '.join(map(repr, names[:5]))}" if names else ""),
             hint='such as tables={"sales": frame}, where a table is a data frame, a path, or rows',
         )
-    if not tables:
-        raise UsageError("no table is given", hint='such as tables={"sales": frame}')
-    if len(tables) > _MOST_TABLES:
-        raise UsageError(
-            f"{len(tables)} tables are given, {_MOST_TABLES} can be",
-            hint="add their files to a library and ask that",
-        )
-    for name in tables:
-        if not isinstance(name, str) or not name.strip():
-            raise UsageError(f"a table cannot be called {name!r}", hint="give it a word for a name")
     return tables
 
 
-def workflow_for(tables: object, workflow: str | None, settings: Settings) -> str | None:
+def workflow_for(tables: object, workflow: str | None, settings: Settings) -> str:
     """With tables and no workflow named, the one that computes with them, or the one that picks."""
-    if check_tables(tables) is None:
-        return workflow
-    if workflow not in {None, *_OVER_TABLES}:
+    check_tables(tables)
+    usual = settings.answer.workflow
+    meant = workflow or (usual if usual in _OVER_TABLES else ANALYST)
+    if meant not in _OVER_TABLES:
         raise UsageError(
             f"the workflow {workflow!r} does not compute with tables",
             hint=f"ask with the workflow {ANALYST!r}, or without tables",
         )
-    usual = settings.answer.workflow
-    return workflow or (usual if usual in _OVER_TABLES else ANALYST)
-
-
-def handed_over(tables: object, run: str, library: Library, settings: Settings) -> Handed | None:
-    given = check_tables(tables)
-    if given is None:
-        return None
-    return take_over(given, run=run, runs=settings.runs, worker=library.worker())
+    return meant
 
 
 def desk_of(
     library: Library, workflow: str | None, scope: Scope, handed: Handed | None
 ) -> Desk | None:
     """The tables of a run; None where its workflow asks for none, or where there are none to pick
-    from because they cannot be listed: documents may still answer."""
+    from because they cannot be listed: documents may still answer.
+
+    Tables that were handed over are what a question is about. Those of the library lie beside them
+    where the question names a part of it, and alone where nothing was handed over."""
     if workflow not in _OVER_TABLES:
         return None
+    documents, labels = scope["documents"], frozenset(scope["labels"])
+    where = Filter(documents=None if documents is None else frozenset(documents), labels=labels)
     try:
-        return desk_for(library, scope, handed)
+        if handed is None:
+            return library.desk(where=where)
+        from secondlook.tables.desk import Desk
+
+        desk = Desk(handed.entries, folder=handed.folder, worker=library.worker())
+        if documents is None and not labels:
+            return desk
+        held = library.desk(where=where)
+        return desk.with_tables([(table, held.file(table.id)) for table in held.tables()])
     except (SecondlookError, OSError):
         if workflow == ANALYST or handed is not None:
             raise
         return None
 
 
-def desk_for(library: Library, scope: Scope, handed: Handed | None) -> Desk:
-    """Tables that were handed over are what a question is about. Those of the library lie beside
-    them where the question names a part of it, and alone where nothing was handed over."""
-    documents, labels = scope["documents"], frozenset(scope["labels"])
-    where = Filter(documents=None if documents is None else frozenset(documents), labels=labels)
-    if handed is None:
-        return library.desk(where=where)
-    from secondlook.tables.desk import Desk
-
-    desk = Desk(handed.entries, folder=handed.folder, worker=library.worker())
-    if documents is None and not labels:
-        return desk
-    held = library.desk(where=where)
-    return desk.with_tables([(table, held.file(table.id)) for table in held.tables()])
-
-
 def take_over(
-    tables: Mapping[str, object],
-    *,
-    run: str,
-    runs: RunSettings,
-    worker: Worker,
-    on_progress: Callable[[float], None] | None = None,
+    tables: Mapping[str, object], *, run: str, runs: RunSettings, worker: Worker
 ) -> Handed:
     """Write what was handed over as tables of the run: beside the record of runs or, where nothing
     is recorded or can be, in a passing folder."""
@@ -152,7 +126,7 @@ def take_over(
     try:
         for name, given in tables.items():
             if isinstance(given, str | os.PathLike):
-                found += _from_file(name, Path(given), folder, runs, worker, on_progress)
+                found += _from_file(name, Path(given), folder, runs, worker)
                 continue
             if given is None or isinstance(given, bool | int | float | bytes):
                 raise UsageError(  # noqa: TRY301
@@ -176,33 +150,27 @@ def take_over(
     return Handed(entries, folder, passing)
 
 
-def _from_file(  # noqa: PLR0917
-    name: str,
-    given: Path,
-    folder: Path,
-    runs: RunSettings,
-    worker: Worker,
-    on_progress: Callable[[float], None] | None,
+def _from_file(
+    name: str, given: Path, folder: Path, runs: RunSettings, worker: Worker
 ) -> list[Entry]:
     """What an earlier run was given of the same contents is not read again."""
-    path = given.expanduser()
-    if not path.is_file():
-        what = "is a folder" if path.is_dir() else "does not exist"
-        raise UsageError(f"the table {name!r} cannot be read: {str(path)!r} {what}", hint=_READABLE)
-    path = path.absolute()
+    path = given.expanduser().absolute()
     known: list[Entry] = []
-    if runs.keep:
-        try:
-            with path.open("rb") as stream:
+    try:
+        with path.open("rb") as stream:
+            if runs.keep:
                 known = same_source(runs.path, hashlib.file_digest(stream, "sha256").hexdigest())
-        except OSError as error:
-            raise UsageError(f"{str(path)!r} cannot be read: {error.strerror or error}") from error
+    except OSError as error:
+        raise UsageError(
+            f"the table {name!r} cannot be read: {str(path)!r}: {error.strerror or error}",
+            hint=_READABLE,
+        ) from error
     if known:
         return [_shared(name, path, table, file, folder) for table, file in known]
     from secondlook.tables.read import read_tables
 
     try:
-        read = read_tables(path, folder, worker=worker, name=name, on_progress=on_progress)
+        read = read_tables(path, folder, worker=worker, name=name)
     except (ExtractionError, TableError) as error:
         # Several tables may have been handed over: the reason alone does not say whose it is.
         said = f"the table {name!r} cannot be read from {path.name!r}: {error.message}"

@@ -205,7 +205,8 @@ class Ledger:
     def usage(self) -> Usage:
         """Calls that were settled, by node, role and model. `seconds` is the run's wall time."""
         with self._lock:
-            return _usage(self._spent, self.seconds())
+            spent = _usage(self._spent) if self._spent else Usage()
+            return spent.model_copy(update={"seconds": self.seconds()})
 
     def _learn(self, model: str, reserved: tuple[int, int], told: tuple[int, int]) -> None:
         both = (self._excess_in, self._excess_out)
@@ -291,15 +292,13 @@ def summed(calls: Sequence[CallUsage]) -> CallUsage:
     )
 
 
-def _usage(calls: Iterable[CallUsage], seconds: float) -> Usage:
+def _usage(calls: Iterable[CallUsage]) -> Usage:
     by_node: dict[tuple[str, str, str], list[CallUsage]] = {}
     for call in calls:
         by_node.setdefault((call.node, call.role, call.model), []).append(call)
     lines = tuple(map(summed, by_node.values()))
-    if not lines:
-        return Usage(seconds=seconds)
     total = summed(lines).model_dump(include=Usage.model_fields.keys() - {"seconds", "by_node"})
-    return Usage(**total, seconds=seconds, by_node=lines)
+    return Usage(**total, by_node=lines)
 
 
 # What the earlier parts of a run leave to its account when it is taken up again.
@@ -337,7 +336,8 @@ def earlier_of(rows: Iterable[tuple[str, JournalEntry]], *, seconds: float) -> E
         if key == _REFUSED:
             kept = json.loads(entry.text)
             refusal = BudgetExceeded(kept["message"], cap=kept["cap"], hint=kept["hint"])
-    usage = _usage(spent_on(entries), seconds)
+    spent = spent_on(entries)
+    usage = (_usage(spent) if spent else Usage()).model_copy(update={"seconds": seconds})
     return Earlier(usage, maybe_tokens, maybe_cost, tuple(counted), refusal)
 
 

@@ -223,7 +223,7 @@ class Asker:
 
     def serves(self, role: Role) -> bool:
         """Whether there is a model for this role; False for `none`."""
-        return self._part(role).spec.named
+        return self.models.cast.part(role, self.workflow).spec.named
 
     def name(self, role: Role) -> str:
         return self._part(role).spec.text

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.models.specs import ModelSpec
-    from secondlook.settings.sections import BudgetSettings
 
 NOTHING = Decimal(0)
 _PER = Decimal(1_000_000)
@@ -33,10 +32,6 @@ class Caps:
     tokens: int = 0
     money: float = 0.0
     seconds: float = 0.0
-
-    @classmethod
-    def of(cls, budget: BudgetSettings) -> Caps:
-        return cls(budget.calls, budget.tokens, budget.money, budget.seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,8 @@
 """The answer memory: research that was done, by the question that it was done for.
 
-It is given vectors and embeds nothing. Whether two questions are the same is not decided here
-either: `find` returns what is alike, and `nodes.recall` looks closer.
-
-The file lies beside the record of runs (`runs-memory.db` beside `runs.db`), not in the library:
-questions are their asker's own, and a library may be shared, read-only or on a network drive, where
-SQLite's log does not work. Entries are kept apart by the library's path. That a library was moved,
-restored or replaced does no harm: an entry counts only while the passages it cites say the same.
+Whether two questions are the same is not decided here: `find` returns what is alike. The file lies
+beside the record of runs, not in the library: questions are their asker's own, and a library may be
+shared or read-only. An entry counts only while the passages it cites say the same.
 """
 
 from __future__ import annotations
@@ -19,12 +15,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.errors import RunMissing
 from secondlook.settings.mistakes import place_of
-from secondlook.store.database import ALL, Kind, Place, SqliteDatabase, memory_file, storable
+from secondlook.store.database import (
+    ALL,
+    Kind,
+    Place,
+    PostgresDatabase,
+    SqliteDatabase,
+    memory_file,
+    storable,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from secondlook.settings.sections import RunSettings, StoreAddress
     from secondlook.store.database import Database, Row, Statements
@@ -43,11 +46,9 @@ ANSWERS = Kind(
     name="answers",
     what="the answer memory",
     application_id=0x534C414D,
-    version=1,
     schema=_SCHEMA,
     nothing_yet="nothing is remembered",
     begin='ask something: secondlook ask --workflow research "..."',
-    open_again="open it again with AnswerMemory",
 )
 _ENTRY = "id, library, question, run, created, cited, research"
 
@@ -148,12 +149,7 @@ class AnswerMemory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # Writing
@@ -170,23 +166,16 @@ class AnswerMemory:
         research: Mapping[str, Any],
     ) -> int:
         """Remember it in place of what was known of the very same question; returns its id."""
-        where = (self.library, self._embedder(), asking.scope, asking.manner)
-        quoted = json.dumps([[item.passage, item.sha256] for item in cited])
         import numpy as np
 
-        row = (
-            *where,
-            storable(question),
-            np.asarray(vector, "<f4").tobytes(),
-            run,
-            created,
-            quoted,
-        )
+        where = (self.library, self._embedder(), asking.scope, asking.manner, storable(question))
+        quoted = json.dumps([[item.passage, item.sha256] for item in cited])
+        row = (*where, np.asarray(vector, "<f4").tobytes(), run, created, quoted)
         with self._opened().transaction("FULL") as db:
             db.execute(
                 "DELETE FROM answers WHERE library = ? AND embedder = ? AND scope = ? "
                 "AND manner = ? AND question = ?",
-                row[:5],
+                where,
             )
             made = db.execute(
                 "INSERT INTO answers (library, embedder, scope, manner, question, vector, run, "
@@ -256,7 +245,7 @@ class AnswerMemory:
         return [_entry(row) for row in rows]
 
     def _found(self) -> Database | None:
-        """None where nothing can have been remembered: who only looks makes nothing."""
+        """None where nothing can have been remembered: looking alone makes nothing."""
         try:
             return self._opened(create=False)
         except RunMissing:
@@ -265,17 +254,13 @@ class AnswerMemory:
     def _opened(self, *, create: bool = True) -> Database:
         with self._lock:
             if self._database is None:
-                self._database = self._open(create=create)
+                if self._store is not None:
+                    self._database = PostgresDatabase(self._store, kind=ANSWERS, create=create)
+                elif self.file is None and not create:
+                    raise RunMissing(ANSWERS.nothing_yet)
+                else:
+                    self._database = SqliteDatabase(self.file, kind=ANSWERS, create=create)
             return self._database
-
-    def _open(self, *, create: bool) -> Database:
-        if self._store is not None:
-            from secondlook.store.database import PostgresDatabase
-
-            return PostgresDatabase(self._store, kind=ANSWERS, create=create)
-        if self.file is None and not create:
-            raise RunMissing(ANSWERS.nothing_yet)
-        return SqliteDatabase(self.file, kind=ANSWERS, create=create)
 
 
 def forget_runs(place: Place, names: Collection[str]) -> None:
@@ -300,22 +285,11 @@ def _prune(db: Statements, keep: int) -> None:
 
 
 def _entry(row: Row) -> Entry:
-    cited, research = _readable(row)
-    return Entry(
-        id=row["id"],
-        library=row["library"],
-        question=row["question"],
-        run=row["run"],
-        created=row["created"],
-        cited=cited,
-        research=research,
-    )
-
-
-def _readable(row: Row) -> tuple[tuple[CitedText, ...], dict[str, Any]]:
-    """What cannot be read is as good as what cites nothing: no question is answered with it."""
+    told = {name: row[name] for name in ("id", "library", "question", "run", "created")}
     try:
         cited = tuple(CitedText(*item) for item in json.loads(row["cited"]))
-        return cited, dict(json.loads(row["research"]))
+        research = dict(json.loads(row["research"]))
     except (ValueError, TypeError):
-        return (), {}
+        # What cannot be read is as good as what cites nothing: no question is answered with it.
+        cited, research = (), {}
+    return Entry(**told, cited=cited, research=research)

@@ -1,8 +1,7 @@
 """What the record of runs and the answer memory ask of a database, whichever engine it is.
 
 Statements are written once, in the words that SQLite and PostgreSQL share: `?` for values,
-`ON CONFLICT`, `RETURNING`; `rowid` is the order in which rows came. What must differ, the types of
-columns, is a word of `Dialect`.
+`ON CONFLICT`, `RETURNING`; `rowid` is the order in which rows came.
 """
 
 from __future__ import annotations
@@ -70,13 +69,12 @@ class Kind:
     name: Literal["runs", "answers"]
     what: str
     application_id: int
-    version: int
     schema: str
     nothing_yet: str
     """What is said where there is none."""
     begin: str
     """How there comes to be one."""
-    open_again: str
+    version: int = 1
 
     def statements(self, dialect: Mapping[str, str]) -> list[str]:
         """What makes its tables, with the words of an engine for `$ordered` text, a `$number_key`,
@@ -88,11 +86,9 @@ RUNS = Kind(
     name="runs",
     what="the record of runs",
     application_id=0x534C524E,
-    version=1,
     schema=_RUNS_SCHEMA,
     nothing_yet="no run has been recorded",
     begin='ask something: secondlook ask "..."',
-    open_again="open it again with RunStore.open",
 )
 Row = Mapping[str, Any]
 
@@ -235,7 +231,7 @@ class SqliteDatabase:
                 how = "mode=ro" if log.exists() else "immutable=1"
                 address = f"{file.absolute().as_uri()}?{how}"
         with self._explained():
-            self._db = self._connected(address)
+            self._db = _connected(address, self.file, kind)
 
     def close(self) -> None:
         with self._lock:
@@ -266,27 +262,28 @@ class SqliteDatabase:
     def now(self) -> float:
         return time.time()
 
-    def _connected(self, address: str) -> sqlite3.Connection:
-        db = sqlite3.connect(
-            address,
-            uri=address.startswith("file:"),
-            timeout=BUSY_SECONDS,
-            isolation_level=None,
-            check_same_thread=False,
-        )
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
         try:
-            db.row_factory = sqlite3.Row
-            # What a person removes is gone from the file, not only from its index.
-            db.execute("PRAGMA secure_delete=ON")
-            if not self._is_ours(db):
-                _set_up(db, self.kind)
-        except BaseException:
-            db.close()
-            raise
-        return db
+            yield
+        except sqlite3.Error as error:
+            raise _explanation(error, self.file, self.kind) from error
 
-    def _is_ours(self, db: sqlite3.Connection) -> bool:
-        """False for a file that is still empty."""
+
+def _connected(address: str, file: Path, kind: Kind) -> sqlite3.Connection:
+    """Set up where it is still empty."""
+    db = sqlite3.connect(
+        address,
+        uri=address.startswith("file:"),
+        timeout=BUSY_SECONDS,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    with contextlib.ExitStack() as undone:
+        undone.callback(db.close)
+        db.row_factory = sqlite3.Row
+        # What a person removes is gone from the file, not only from its index.
+        db.execute("PRAGMA secure_delete=ON")
         db.execute("BEGIN")  # all of it at one moment: another process may be setting it up
         application, version = (
             int(db.execute(f"PRAGMA {name}").fetchone()[0])
@@ -294,23 +291,17 @@ class SqliteDatabase:
         )
         holds_tables = db.execute("SELECT 1 FROM sqlite_master").fetchone() is not None
         db.execute("COMMIT")
-        if application == self.kind.application_id and version > self.kind.version:
-            raise newer(self.kind, str(self.file), version)
-        if application == self.kind.application_id:
-            return True
-        if application or version or holds_tables:
-            raise RunError(
-                f"{str(self.file)!r} is the database of another program",
-                hint=f"name another file for {self.kind.what} (runs.path)",
-            )
-        return False
-
-    @contextlib.contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise _explanation(error, self.file, self.kind) from error
+        if application == kind.application_id and version > kind.version:
+            raise newer(kind, str(file), version)
+        if application != kind.application_id:
+            if application or version or holds_tables:
+                raise RunError(
+                    f"{str(file)!r} is the database of another program",
+                    hint=f"name another file for {kind.what} (runs.path)",
+                )
+            _set_up(db, kind)
+        undone.pop_all()
+    return db
 
 
 def _set_up(db: sqlite3.Connection, kind: Kind) -> None:
@@ -340,7 +331,7 @@ def make_private(file: Path) -> None:
 def _explanation(error: sqlite3.Error, file: Path, kind: Kind) -> RunError:
     said = f"{kind.what} {str(file)!r}"
     if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
-        return RunError(f"{said} is closed", hint=kind.open_again)
+        return RunError(f"{said} is closed", hint="open it again")
     code = _code(error)
     if code in _BUSY:
         return RunError(f"{said} is in use by another process", hint="try again")
@@ -471,7 +462,7 @@ class PostgresDatabase:
 
     def _held(self) -> psycopg.Connection[Any]:
         if self._closed:
-            raise RunError(f"{self.kind.what} {self.place!r} is closed", hint=self.kind.open_again)
+            raise RunError(f"{self.kind.what} {self.place!r} is closed", hint="open it again")
         if self._connection is None:
             self._connection = self._connected()
         return self._connection
