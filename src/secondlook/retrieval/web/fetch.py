@@ -16,18 +16,18 @@ import threading
 import zlib
 from dataclasses import dataclass
 from functools import cache, partial
+from importlib.metadata import version
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypeVar
 
 import httpx
 
-from secondlook import __version__
 from secondlook.errors import WebSearchError
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterable, Awaitable, Callable
 
-USER_AGENT = f"secondlook/{__version__}"
+USER_AGENT = f"secondlook/{version('secondlook-qa')}"
 _MOST_REDIRECTS = 5
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NO_REUSE = httpx.Limits(max_connections=32, max_keepalive_connections=0)
