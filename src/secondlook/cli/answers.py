@@ -8,20 +8,19 @@ import sys
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from secondlook.cli.command import counted, one_line, output, shortened
+from secondlook.cli.command import counted, one_line, output, print_table, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from rich.console import Console, RenderableType
+    from rich.console import Console
     from rich.text import Text
 
     from secondlook.answer import (
         Analysis,
         Answer,
         Choice,
-        ChoiceVerdict,
         Citation,
         Research,
         ResearchStep,
@@ -56,22 +55,15 @@ def print_answer(
 ) -> None:
     """`search` is the command that shows the passages of a withheld answer, if there is one.
     `code` shows that of an analysis."""
-    from rich.text import Text
-
     console = output()
-    _print_before(console, answer)
-    if answer.asks_back and answer.claims:  # readings are alternatives, not one text
-        for claim in answer.claims:
-            console.print(_hanging("-", Text(f"{claim.text}{_marks(claim.citations)}")))
-    else:
-        console.print(Text(answer.text))
-    _print_made_of(console, answer)
+    _print_text(console, answer)
+    if answer.parts:
+        console.print()
+    for at, part in enumerate(answer.parts, 1):
+        found = (one_line(part.short), "bold") if part.short else ("no answer of its own", "dim")
+        _hang(console, f"    {at}.", f"{one_line(part.question)} ", found, _marks(part.citations))
     print_analysis(console, answer, quiet=quiet, code=code)
-    if answer.method == "outline":  # its lines are the quotes
-        _print_sources(console, answer)
-    else:
-        for citation in answer.citations:
-            _print_citation(console, citation)
+    _print_citations(console, answer)
     if quiet:
         # An answer that was made without the model asked for says so all the same.
         failed = [warning for warning in answer.warnings if warning.node in _WRITING]
@@ -83,124 +75,104 @@ def print_answer(
         _print_making(console, answer, search)
     if answer.asks_back:
         console.print()
-        console.print(Text(one_line(answer.asks_back), style=f"bold {_ASIDE}"))
+        console.print(one_line(answer.asks_back), style=f"bold {_ASIDE}")
 
 
-def _print_before(console: Console, answer: Answer) -> None:
-    """What must be known to read the text, and the answer in short."""
-    from rich.text import Text
+def _print_text(console: Console, answer: Answer) -> None:
+    """What must be known to read the text, the answer in short, the text and its arithmetic."""
+    from secondlook.export import reckoned
 
     if answer.research and (recalled := answer.research.recalled):
         asked = shortened(recalled.question, _LONGEST)
         like = f"{recalled.similarity:.2f} alike, {recalled.created[:10]}"
-        line = f'From memory: "{asked}" ({like}); --fresh asks again.'
-        console.print(Text(line, style=_ASIDE))
+        console.print(f'From memory: "{asked}" ({like}); --fresh asks again.', style=_ASIDE)
     if answer.assumed:  # without it, the answer may be one to another question
-        console.print(Text(f"Taken as: {one_line(answer.assumed)}", style=_ASIDE))
+        console.print(f"Taken as: {one_line(answer.assumed)}", style=_ASIDE)
     # The letter of a choice ends the text, with its words.
     is_letter = answer.choice is not None and answer.choice.letter == answer.short
     if answer.short and not is_letter and answer.short != answer.text.strip():
-        console.print(Text(answer.short, style="bold"))
-
-
-def _print_made_of(console: Console, answer: Answer) -> None:
-    """The arithmetic of computed claims, and the questions that the question was split into."""
-    from rich.text import Text
-
-    from secondlook.export import reckoned
-
+        console.print(answer.short, style="bold")
+    if answer.asks_back and answer.claims:  # readings are alternatives, not one text
+        for claim in answer.claims:
+            _hang(console, "-", f"{claim.text}{_marks(claim.citations)}")
+    else:
+        console.print(answer.text)
     for claim in answer.claims:
         if claim.computation:
-            console.print(Text(f"computed: {one_line(reckoned(claim.computation))}", style=_ASIDE))
-    if answer.parts:
-        console.print()
-    for at, part in enumerate(answer.parts, 1):
-        found = (one_line(part.short), "bold") if part.short else ("no answer of its own", "dim")
-        told = Text.assemble(f"{one_line(part.question)} ", found, _marks(part.citations))
-        console.print(_hanging(f"    {at}.", told))
+            console.print(f"computed: {one_line(reckoned(claim.computation))}", style=_ASIDE)
 
 
 def _marks(citations: Sequence[int]) -> str:
     return f" {''.join(f'[{number}]' for number in citations)}" if citations else ""
 
 
-def _hanging(mark: str, told: Text) -> RenderableType:
+def _hang(console: Console, mark: str, *told: str | tuple[str, str]) -> None:
     """What does not fit on one line goes on under its first word, not under its mark."""
     from rich.table import Table
+    from rich.text import Text
 
     grid = Table.grid(padding=(0, 1, 0, 0), pad_edge=False)
     grid.add_column(no_wrap=True, style="dim")
-    grid.add_column()
-    grid.add_row(mark, told)
-    return grid
+    grid.add_row(mark, Text.assemble(*told))
+    console.print(grid)
 
 
-def _print_citation(console: Console, citation: Citation) -> None:
+def _print_citations(console: Console, answer: Answer) -> None:
+    """Of an outline, whose lines are the quotes, each document once with its quoted pages."""
     from rich.padding import Padding
     from rich.text import Text
 
-    page = f", p. {citation.page}" if citation.page is not None else ""
-    web = f" (web, read {citation.fetched})" if citation.origin == "web" else ""
-    console.print()
-    console.print(Text.assemble(f"[{citation.number}] ", (citation.title, "bold"), page, web))
-    if place := citation.url or citation.path:
-        console.print(Padding(Text(place, style="dim"), (0, 0, 0, 4), expand=False))
-    quote = one_line(citation.quote)
-    shown = quote if len(quote) <= _LONGEST_QUOTE else f"{quote[:_LONGEST_QUOTE]}..."
-    console.print(Padding(Text(f'"{shown}"'), (0, 0, 0, 4), expand=False))
+    def put(text: Text) -> None:
+        console.print(Padding(text, (0, 0, 0, 4), expand=False))
 
-
-def _print_sources(console: Console, answer: Answer) -> None:
-    """Each document once, with the pages that are quoted."""
-    from rich.text import Text
-
-    console.print()
-    for document in dict.fromkeys(citation.document for citation in answer.citations):
-        quoted = [citation for citation in answer.citations if citation.document == document]
-        pages = sorted({citation.page for citation in quoted if citation.page is not None})
+    groups: dict[object, list[Citation]] = {}
+    outline = answer.method == "outline"
+    for one in answer.citations:
+        groups.setdefault(one.document if outline else one.number, []).append(one)
+    for cited in groups.values():
+        first = cited[0]
+        pages = sorted({one.page for one in cited if one.page is not None})
         listed = f", p. {', '.join(map(str, pages))}" if pages else ""
-        console.print(Text.assemble((quoted[0].title, "bold"), listed))
-        if place := quoted[0].url or quoted[0].path:
-            console.print(Text(f"    {place}", style="dim"))
+        web = f" (web, read {first.fetched})" if first.origin == "web" else ""
+        number = "" if outline else f"[{first.number}] "
+        console.print()
+        console.print(Text.assemble(number, (first.title, "bold"), listed, web))
+        if place := first.url or first.path:
+            put(Text(place, style="dim"))
+        if not outline:
+            put(Text(f'"{shortened(first.quote, _LONGEST_QUOTE)}"'))
 
 
 def _print_making(console: Console, answer: Answer, search: str | None) -> None:
     """How sure it is, what went wrong, what was tried and what it took."""
-    from rich.text import Text
-
     from secondlook.export import review_reason
 
     console.print()
     for warning in answer.warnings:
-        console.print(Text(_warned(warning), style="yellow"))
+        console.print(_warned(warning), style="yellow")
     if answer.research is not None:
         _print_research(console, answer.research, answer.passages)
     if reason := review_reason(answer):
-        console.print(Text(f"needs review: {reason}", style="yellow"))
-    for line in (" · ".join(_tries(answer)), _confidence(answer), footer(answer)):
-        if line:
-            console.print(Text(line, style="dim"))
-    if search is not None and answer.status == "abstained" and answer.passages:
-        flat = one_line(answer.asked)
-        quoted = shlex.quote(flat) if re.search(r'["$`\\!%]', flat) else f'"{flat}"'
-        sys.stderr.write(f"hint: {search} {quoted} shows the nearest passages\n")
-
-
-def _warned(warning: Trouble) -> str:
-    return f"warning: {warning.node}: {one_line(warning.message)}; {warning.consequence}"
-
-
-def _tries(answer: Answer) -> list[str]:
-    """`also searched for "..."`, `written again 2 times`: nothing where the first try did it."""
-    told = []
+        console.print(f"needs review: {reason}", style="yellow")
+    tries = []
     known = {one_line(answer.question), one_line(answer.asked)}
     others = [query for query in map(one_line, answer.queries) if query not in known]
     if others and not answer.research:  # the steps of research say what was searched for
         quoted = ", ".join(f'"{query}"' for query in others)
-        told.append(f"also searched for {quoted}")
+        tries.append(f"also searched for {quoted}")
     if answer.regenerations:
-        told.append(f"written again {counted(answer.regenerations, 'time')}")
-    return told
+        tries.append(f"written again {counted(answer.regenerations, 'time')}")
+    for line in (" · ".join(tries), _confidence(answer), footer(answer)):
+        if line:
+            console.print(line, style="dim")
+    if search is not None and answer.status == "abstained" and answer.passages:
+        flat = one_line(answer.asked)
+        words = shlex.quote(flat) if re.search(r'["$`\\!%]', flat) else f'"{flat}"'
+        sys.stderr.write(f"hint: {search} {words} shows the nearest passages\n")
+
+
+def _warned(warning: Trouble) -> str:
+    return f"warning: {warning.node}: {one_line(warning.message)}; {warning.consequence}"
 
 
 def _confidence(answer: Answer) -> str:
@@ -210,15 +182,27 @@ def _confidence(answer: Answer) -> str:
     failed = answer.research is not None and not answer.claims and confidence.value is None
     if answer.asks_back or failed:  # the question back, or the text, says it better
         reasons = []
-    sure = ""
-    if confidence.value is not None:
-        sure = f"confidence {confidence.value:.2f} ({confidence.label})"
+    known = confidence.value is not None
+    sure = f"confidence {confidence.value:.2f} ({confidence.label})" if known else ""
     how = _METHODS.get(answer.method, answer.model or "")
-    from_tables = made_how(answer)
+    from_tables = _computed_how(answer)
     if from_tables is not None:  # an answer of two kinds says both
         cited = how if answer.citations and answer.parts else ""
         how = "; ".join(filter(None, (cited, from_tables)))
     return " · ".join(part for part in (sure, how, *reasons) if part)
+
+
+def _computed_how(answer: Answer) -> str | None:
+    """`computed by code`; None where it is no analysis."""
+    analysis = answer.analysis
+    if analysis is None:
+        return None
+    if analysis.kind == "generated":
+        where = f", run in the sandbox ({analysis.sandbox})" if analysis.sandbox else ""
+        return f"computed by code that {answer.model or 'a model'} wrote{where}"
+    if analysis.kind == "concept" and not analysis.grounded:
+        return answer.model or "from the glossary"
+    return "computed from the table, no model" if analysis.kind == "computed" else ""
 
 
 def footer(answer: Answer) -> str:
@@ -248,46 +232,34 @@ def choice_of(answer: Answer) -> str | None:
 
 def _print_choice(console: Console, choice: Choice) -> None:
     """Every option with what speaks for and against it, the chosen one first."""
-    from rich.text import Text
-
+    head = f"Nothing chosen: {one_line(choice.why)}"
+    if choice.letter is not None:
+        known = choice.confidence is not None
+        sure = f", confidence {choice.confidence:.2f} (provisional)" if known else ""
+        marked = "" if choice.grounded else ", ungrounded"
+        order = {None: "", True: ", the same in another order", False: ", another in another order"}
+        agreed = order[choice.agreed]
+        head = f"Chosen: ({choice.letter}){sure}{marked}{agreed}: {one_line(choice.why)}"
     console.print()
-    console.print(Text(choice_line(choice), style="bold" if choice.letter else "yellow"))
+    console.print(head, style="bold" if choice.letter else "yellow")
     for option in sorted(choice.options, key=lambda option: option.letter != choice.letter):
         mark = "*" if option.letter == choice.letter else " "
-        console.print(Text(f"  {mark} ({option.letter}) {one_line(option.text)}"))
+        console.print(f"  {mark} ({option.letter}) {one_line(option.text)}")
         for verdict in option.verdicts:
-            console.print(Text(f"        {_judged(verdict, choice)}", style="dim"))
+            known = verdict.element <= len(choice.elements)
+            element = choice.elements[verdict.element - 1] if known else None
+            said = one_line(element.text) if element else f"element {verdict.element}"
+            fact = f' ("{one_line(verdict.fact)}")' if verdict.fact else ""
+            cited = _marks(element.citations if element else ())
+            console.print(f"        {verdict.met}: {said}{cited}{fact}", style="dim")
         if option.reason:
-            console.print(Text(f"        {one_line(option.reason)}", style="dim"))
-
-
-def choice_line(choice: Choice) -> str:
-    """`Chosen: (C), confidence 0.64 (provisional): all that must hold is met for C alone`."""
-    if choice.letter is None:
-        return f"Nothing chosen: {one_line(choice.why)}"
-    known = choice.confidence is not None
-    sure = f", confidence {choice.confidence:.2f} (provisional)" if known else ""
-    marked = "" if choice.grounded else ", ungrounded"
-    order = {None: "", True: ", the same in another order", False: ", another in another order"}
-    agreed = order[choice.agreed]
-    return f"Chosen: ({choice.letter}){sure}{marked}{agreed}: {one_line(choice.why)}"
-
-
-def _judged(verdict: ChoiceVerdict, choice: Choice) -> str:
-    """`met: He must have called [1] ("without calling")`."""
-    known = verdict.element <= len(choice.elements)
-    element = choice.elements[verdict.element - 1] if known else None
-    said = one_line(element.text) if element else f"element {verdict.element}"
-    fact = f' ("{one_line(verdict.fact)}")' if verdict.fact else ""
-    return f"{verdict.met}: {said}{_marks(element.citations if element else ())}{fact}"
+            console.print(f"        {one_line(option.reason)}", style="dim")
 
 
 def _print_research(console: Console, research: Research, passages: Sequence[SeenPassage]) -> None:
     """What was not let in, and the steps in the order of trying."""
-    from rich.text import Text
-
     for line in _kept_out(research, passages):
-        console.print(Text(line, style="yellow"))
+        console.print(line, style="yellow")
     if not research.steps:
         return
     kinds = ("completed", "weak", "failed", "pending")
@@ -296,14 +268,12 @@ def _print_research(console: Console, research: Research, passages: Sequence[See
     grown = ", after one step failed" if research.escalated else ""
     why = f"; {one_line(research.stopped)}" if research.stopped else ""
     kind = research.query_type.replace("_", " ")
-    for line in (
-        f"research, {kind}{grown}: {listed}{why}",
-        *(f"  {step_line(step)}" for step in research.steps),
-    ):
-        console.print(Text(line, style="dim"))
+    console.print(f"research, {kind}{grown}: {listed}{why}", style="dim")
+    for step in research.steps:
+        console.print(f"  {_step_line(step)}", style="dim")
 
 
-def step_line(step: ResearchStep) -> str:
+def _step_line(step: ResearchStep) -> str:
     """`2. Duty of care: What duty ...? completed, confidence 0.77`."""
     told: list[str] = [step.status]
     if step.confidence is not None:
@@ -359,46 +329,29 @@ def print_analysis(
     if lines:
         console.print()
     for line in lines:
-        console.print(Text(one_line(line), style="dim"))
-
-
-def made_how(answer: Answer) -> str | None:
-    """`computed by code`; None where it is no analysis."""
-    analysis = answer.analysis
-    if analysis is None:
-        return None
-    if analysis.kind == "generated":
-        where = f", run in the sandbox ({analysis.sandbox})" if analysis.sandbox else ""
-        return f"computed by code that {answer.model or 'a model'} wrote{where}"
-    if analysis.kind == "concept" and not analysis.grounded:
-        return answer.model or "from the glossary"
-    return "computed from the table, no model" if analysis.kind == "computed" else ""
+        console.print(one_line(line), style="dim")
 
 
 def _print_table(console: Console, table: ResultTable) -> None:
-    from rich.table import Table as Grid
-    from rich.text import Text
-
-    console.print()
-    grid = Grid(box=None, pad_edge=False, header_style="dim")
-    shown = table.columns[:_MOST_COLUMNS]
-    for at, name in enumerate(shown):
-        numbers = all(isinstance(row[at], int | float | None) for row in table.rows)
-        grid.add_column(Text(one_line(name)), justify="right" if numbers else "left")
-    for row in table.rows[:_MOST_ROWS]:
-        grid.add_row(*(Text(cell_shown(cell)) for cell in row[: len(shown)]))
-    console.print(grid)
-    left = {"row": table.total_rows - _MOST_ROWS, "column": len(table.columns) - len(shown)}
-    more = [counted(number, f"more {noun}") for noun, number in left.items() if number > 0]
-    if more:
-        console.print(Text(f"... {' and '.join(more)}", style="dim"))
-
-
-def cell_shown(cell: object) -> str:
     from secondlook.nodes.desk import value_shown
 
-    text = "" if cell is None else one_line(value_shown(cell))  # type: ignore[arg-type]
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
+    def shown(cell: object) -> str:
+        text = "" if cell is None else one_line(value_shown(cell))  # type: ignore[arg-type]
+        return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 3]}..."
+
+    names = table.columns[:_MOST_COLUMNS]
+    numbers = [
+        name
+        for at, name in enumerate(names)
+        if all(isinstance(row[at], int | float | None) for row in table.rows)
+    ]
+    rows = ([shown(cell) for cell in row[: len(names)]] for row in table.rows[:_MOST_ROWS])
+    console.print()
+    print_table(names, rows, right=numbers, console=console)
+    left = {"row": table.total_rows - _MOST_ROWS, "column": len(table.columns) - len(names)}
+    more = [counted(number, f"more {noun}") for noun, number in left.items() if number > 0]
+    if more:
+        console.print(f"... {' and '.join(more)}", style="dim")
 
 
 def _about_analysis(analysis: Analysis) -> Iterator[str]:
@@ -468,4 +421,4 @@ def show_nearest(engine: Secondlook, answer: Answer) -> None:
         page = f", p. {seen.page}" if seen.page is not None else ""
         console.print()
         console.print(Text.assemble((one_line(seen.title), "bold"), page))
-        print_quote(console, place, text, answer.asked, 300, engine.library.language)
+        print_quote(console, place, text, answer.asked, engine.library.language)

@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from secondlook.engine.secondlook import Secondlook
     from secondlook.library.library import Library
     from secondlook.settings import Loaded
-    from secondlook.settings.sections import Settings
 
 ModelOption = Annotated[
     str | None,
@@ -95,8 +94,6 @@ class Asking:
     tables: dict[str, Path] | None
     filters: dict[str, str]
     doc: list[str]
-    guess: bool
-    fresh: bool
     trace: bool
 
     def scope(self, library: Library) -> dict[str, Any]:
@@ -142,8 +139,6 @@ def asking(call: Call, *, k: int | None = None, **given: Any) -> Asking:
         parse_tables(given["table"]),
         parse_pairs(given["filter_"], "--filter"),
         given["doc"] or [],
-        guess=given["guess"],
-        fresh=given["fresh"],
         trace=given["trace"],
     )
 
@@ -156,47 +151,20 @@ Examples:
   secondlook ask how deep is berth 4        quotes are optional
   secondlook ask "what does it cost" --doc offer.eml --trace
   secondlook ask "who voted against it" --model ollama:qwen2.5
-  secondlook ask "who voted against it" --model gguf:~/models/qwen.gguf
-  secondlook ask "when did she leave" --workflow corrective
   secondlook ask "may he claim? (A) Yes. (B) No." --workflow research
-  secondlook ask "may he claim? (A) Yes. (B) No." --profile law --guess
   secondlook ask "mean price by region" --table sales.csv --show-code
-  secondlook ask "plot price by region" --table sales.csv --chart c.html
   secondlook ask "how deep is berth 4" --max-risk 0.05
-  secondlook ask "who voted against it" --max-calls 3 --timeout 20
   secondlook ask "how deep is berth 4" --json > answer.json
   secondlook verify answer.json             check it again, offline
 
 \b
---workflow auto, the default, looks at the question and at what the library
-holds, picks one of the others and says why (docs/workflows.md). A question
-that needs a document and a table is put to both and gets one answer.
-
-\b
---workflow corrective looks a second time where the first is not enough, says
-what an unclear word was taken for, and asks back where it cannot tell.
-
-\b
---workflow analyst computes with tables: those of the library, or files that
-are named by --table and need no library. Several files: --table a.csv
---table b.csv; --table old=2023.csv calls one by another name.
-
-\b
---workflow research looks up a hard question step by step and chooses where it
-has options. What it found before for the same question is taken up again;
---fresh looks anew. Where nothing is found it chooses nothing; with --guess
-the model may choose from its own knowledge, and the choice is marked.
---profile general, law or seed-001 sets it up for a field.
-
-\b
+--workflow auto, the default, picks one of the others (docs/workflows.md).
 Without a model the answer is taken word for word from a passage. It is
 withheld when no passage answers well enough. --max-risk 0.05 withholds so
 many that at most 5 % of those given are wrong (docs/confidence.md).
-
-\b
+--table names files that need no library; --table old=2023.csv renames one.
 --max-calls, --max-tokens, --max-cost and --timeout cap what a question may
-take. What cannot be paid for is not begun: the best answer so far is given,
-and says that it was cut short.
+take: the best answer so far is given, and says that it was cut short.
 
 \b
 Exit codes: 0 answered, 3 withheld, 4 refused (the question gives a model
@@ -229,13 +197,13 @@ def ask(
         check_chart_name(chart)
     if export_table is not None:
         check_table_name(export_table)
-    asked = " ".join(question)
-    tell_what_has_no_effect(call, how.loaded.settings, asked, guess=how.guess, fresh=how.fresh)
     with (
         library_for(call, how.loaded, over_tables=how.tables is not None) as library,
         opened_engine(library) as engine,
     ):
-        answer = answer_live(call, engine, asked, trace=how.trace, **how.scope(engine.library))
+        answer = answer_live(
+            call, engine, " ".join(question), trace=how.trace, **how.scope(engine.library)
+        )
         nearest = held_back(engine, answer) and not (call.quiet or call.as_json or markdown)
         show_answer(call, answer, markdown=markdown, passing=nearest, code=show_code)
         save_parts(call, answer, chart=chart, table=export_table)
@@ -244,26 +212,6 @@ def ask(
         if not answer.passages and answer.analysis is None:
             explain_nothing(call, engine.library, how.filters)
     return answer.exit_code
-
-
-def tell_what_has_no_effect(
-    call: Call, settings: Settings, question: str, *, guess: bool, fresh: bool
-) -> None:
-    """Say which options will do nothing."""
-    from secondlook.engine.request import AUTO, CHOOSING
-    from secondlook.nodes.choices import parsed
-
-    chosen, choices = settings.answer.workflow, bool(parsed(question).choices)
-    if chosen not in {CHOOSING, AUTO}:
-        for name, given in (("--guess", guess), ("--fresh", fresh)):
-            if given:
-                call.say(f"hint: {name} has no effect without --workflow {CHOOSING}")
-        if choices:
-            call.say(f"hint: --workflow {CHOOSING} chooses among the choices of this question")
-    elif guess and chosen == AUTO and not choices:
-        call.say("hint: --guess has no effect: the question has no choices")
-    elif guess and settings.models.default == "none" and not settings.models.roles:
-        call.say("hint: --guess needs a language model (--model)")
 
 
 def check_max_risk(given: float | None) -> None:

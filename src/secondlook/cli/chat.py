@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
-from secondlook.cli.answers import held_back, print_answer, save_parts, show_nearest
+from secondlook.cli.answers import held_back, print_answer, show_nearest
 from secondlook.cli.ask import (
     OPTIONS,
     Asking,
@@ -18,7 +17,6 @@ from secondlook.cli.ask import (
     asking,
     opened_engine,
     show_answer,
-    tell_what_has_no_effect,
 )
 from secondlook.cli.command import (
     INTERRUPTED,
@@ -40,16 +38,12 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Answer
     from secondlook.engine.secondlook import Conversation
-    from secondlook.events import Event
 
 PROMPT = "> "
 HELP = """\
 Type a question, or
   /new      forget the questions so far
   /sources  show where the last answer stands, with all of its quotes
-  /code     show the SQL or the code that computed the last answer
-  /chart F  save its chart as F: .html, .json or .png
-  /table F  save its result as F: .csv, .parquet or .json
   /help     this
   /quit     leave (or Ctrl-D)
 Ctrl-C stops an answer that is being worked on."""
@@ -77,7 +71,6 @@ def chat(call: Call, how: Asking) -> int:
     """Ask question after question; a later one may refer to those before it."""
     from secondlook.engine.secondlook import Conversation
 
-    tell_what_has_no_effect(call, how.loaded.settings, "", guess=how.guess, fresh=how.fresh)
     with (
         library_for(call, how.loaded, over_tables=how.tables is not None) as library,
         opened_engine(library) as engine,
@@ -133,8 +126,6 @@ class _Chat:
             self.call.say("Forgotten. The next question stands alone.")
         elif order == "/sources":
             self._show_sources()
-        elif order in {"/code", "/chart", "/table"}:
-            self._show_analysis(order, said.partition(" ")[2].strip())
         elif order == "/help":
             typer.echo(HELP)
         else:
@@ -146,44 +137,40 @@ class _Chat:
         if not self.typed and not self.call.as_json and not self.call.quiet:
             typer.echo(f"{PROMPT}{question}")
         try:
-            self.last = self._answered(question)
+            self._answer(question)
         except KeyboardInterrupt:
             if not self.typed:
                 raise
             self.call.say(f"\n{STOPPED}")
         except SecondlookError as error:
-            self._show_error(error)
+            code = type(error).__name__
+            report(code, error.message, error.hint, as_json=self.call.as_json, indent=0)
 
-    def _answered(self, question: str) -> Answer | None:
+    def _answer(self, question: str) -> None:
         from secondlook.cli.progress import run_watched
 
-        answer: Answer | None = None
         with run_watched(self.call, trace=self.trace) as see:
             for event in self.conversation.stream(question):
                 see(event)
-                self._show_question(event)
                 if event.type == "answered":
-                    answer = event.answer
-        if answer is not None and self.call.as_json:
+                    answer = self.last = event.answer
+                elif (
+                    event.type == "node_finished"
+                    and event.node == "condense"
+                    and event.numbers.get("changed")
+                    and not self.call.as_json
+                ):  # the question that is answered, where that is not what was typed
+                    output().print(event.said, style="dim")
+        if self.call.as_json:
             typer.echo(answer.model_dump_json())
-        elif answer is not None:
-            engine = self.conversation.engine
-            nearest = held_back(engine, answer) and not self.call.quiet
-            search = None if nearest else "secondlook search"
-            print_answer(answer, quiet=self.call.quiet, search=search)
-            if nearest:
-                show_nearest(engine, answer)
-            typer.echo("")
-            sys.stdout.flush()
-        return answer
-
-    def _show_question(self, event: Event) -> None:
-        """The question that is answered, where that is not what was typed."""
-        if event.type == "node_finished" and event.node == "condense" and not self.call.as_json:
-            from rich.text import Text
-
-            if event.numbers.get("changed"):
-                output().print(Text(event.said, style="dim"))
+            return
+        engine = self.conversation.engine
+        nearest = held_back(engine, answer) and not self.call.quiet
+        print_answer(answer, quiet=self.call.quiet, search=None if nearest else "secondlook search")
+        if nearest:
+            show_nearest(engine, answer)
+        typer.echo("")
+        sys.stdout.flush()
 
     def _show_sources(self) -> None:
         if self.last is None or not self.last.citations:
@@ -195,27 +182,6 @@ class _Chat:
             if place := citation.url or citation.path:
                 typer.echo(f"    {place}")
             typer.echo(f'    "{one_line(citation.quote)}"')
-
-    def _show_analysis(self, order: str, name: str) -> None:
-        """Of the last answer, where that was computed from tables."""
-        analysis = self.last.analysis if self.last is not None else None
-        if self.last is None or analysis is None:
-            self.call.say("The last answer was not computed from a table.")
-        elif order == "/code":
-            typer.echo(analysis.sql or analysis.code or "There is no code.")
-        elif not name:
-            self.call.say(f"Name a file: {order} FILE")
-        else:
-            path = Path(name).expanduser()
-            chart, table = (path, None) if order == "/chart" else (None, path)
-            try:
-                save_parts(self.call, self.last, chart=chart, table=table)
-            except SecondlookError as error:
-                self._show_error(error)
-
-    def _show_error(self, error: SecondlookError) -> None:
-        code = type(error).__name__
-        report(code, error.message, error.hint, as_json=self.call.as_json, indent=0)
 
 
 # `secondlook demo`: see it work in a minute, on documents that come with it.

@@ -112,8 +112,7 @@ class Call(Common):
 def command(
     epilog: str = "", *, json: bool = True, library: bool = True
 ) -> Callable[[Callable[..., int | None]], Callable[..., int]]:
-    """Give a function `(call, ...)` the options that every command has, and guard it. Without
-    `library`: one that has nothing to do with a person's own. `epilog`: its examples."""
+    """Give a function `(call, ...)` the options that every command has, and guard it."""
 
     def decorate(function: Callable[..., int | None]) -> Callable[..., int]:
         def run(ctx: typer.Context, **given: Any) -> int:
@@ -201,11 +200,8 @@ def group_of(
         if given["json"]:  # better an error than lost
             raise typer.BadParameter(f"--json goes after {ctx.invoked_subcommand!r}")
         before: Common = ctx.obj or Common()
-        ctx.obj = Common(
-            library=given["library"] or before.library,
-            quiet=given["quiet"] or before.quiet,
-            debug=given["debug"] or before.debug,
-        )
+        names = ("library", "quiet", "debug")
+        ctx.obj = Common(**{name: given[name] or getattr(before, name) for name in names})
         return 0
 
     run.__signature__ = inspect.signature(default)  # type: ignore[attr-defined]
@@ -228,7 +224,7 @@ def parse_pairs(pairs: Iterable[str] | None, option: str) -> dict[str, str]:
                 hint=f"For example: {option} project=harbour",
             )
         if key in found:
-            raise UsageError(f"{option} gives {key!r} twice: {found[key]!r} and {value!r}")
+            raise UsageError(f"{option} gives {key!r} twice")
         found[key] = value
     return found
 
@@ -295,8 +291,6 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters but for tab and newline."""
 UNWRAPPED = 10_000
 """Width for output that goes to a file or a pipe."""
-_LEAST = 20
-"""Characters of the last column of a table, before another column is left out for it."""
 
 
 def use_utf8() -> None:
@@ -307,16 +301,12 @@ def use_utf8() -> None:
             stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
 
 
-def output() -> Console:
-    return _console(sys.stdout)
-
-
 def messages() -> Console:
     """Where progress, warnings and errors go, so that stdout holds results alone."""
-    return _console(sys.stderr)
+    return output(sys.stderr)
 
 
-def _console(stream: TextIO) -> Console:
+def output(stream: TextIO | None = None) -> Console:
     from rich.console import Console
 
     class GuardedConsole(Console):
@@ -333,7 +323,7 @@ def _console(stream: TextIO) -> Console:
                 ours = segment.control or not _CONTROL.search(segment.text)
                 yield segment if ours else segment._replace(text=harmless(segment.text))
 
-    console = GuardedConsole(file=stream, highlight=False, markup=False, emoji=False)
+    console = GuardedConsole(file=stream or sys.stdout, highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = UNWRAPPED
     return console
@@ -375,43 +365,32 @@ def print_json(value: Mapping[str, object]) -> None:
     sys.stdout.write(text + "\n")
 
 
-def print_lines(rows: Iterable[Sequence[str]]) -> None:
-    """One row a line, cells separated by tabs, for other programs to cut."""
-    for row in rows:
-        sys.stdout.write("\t".join(map(one_line, row)) + "\n")
+def print_rows(
+    head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Sequence[str] = ()
+) -> None:
+    """A table for a person; for other programs one row a line, cells separated by tabs."""
+    if is_terminal(sys.stdout):
+        print_table(head, rows, right=right)
+    else:
+        for row in rows:
+            sys.stdout.write("\t".join(map(one_line, row)) + "\n")
 
 
 def print_table(
     head: Sequence[str],
-    rows: Sequence[Sequence[str]],
+    rows: Iterable[Sequence[str]],
     *,
     right: Sequence[str] = (),
-    drop: Sequence[str] = (),
+    console: Console | None = None,
 ) -> None:
-    """For a person. The last column is cut where there is little room; where there is very
-    little, the columns of `drop` are left out, the first of them first."""
-    from rich.cells import cell_len, set_cell_size
+    """For a person; the columns that `right` names are aligned to the right."""
+    from rich.table import Table
     from rich.text import Text
 
-    if not rows:
-        return
-    console, names, gone = output(), list(head), list(drop)
-    cells = [[one_line(cell) for cell in row] for row in rows]
-    while True:
-        kept = [at for at, name in enumerate(head) if name in names]
-        widths = {at: max(cell_len(row[at]) for row in [head, *cells]) for at in kept}
-        room = console.width - sum(widths[at] + 2 for at in kept[:-1])
-        if room >= min(widths[kept[-1]], _LEAST) or not gone:
-            break
-        names.remove(gone.pop(0))
-    last = max(1, min(widths[kept[-1]], room))
-    for number, row in enumerate([head, *cells]):
-        shown = []
-        for at in kept[:-1]:
-            space = " " * (widths[at] - cell_len(row[at]))
-            shown.append(f"{space}{row[at]}" if head[at] in right else f"{row[at]}{space}")
-        end = row[kept[-1]]
-        if cell_len(end) > last:
-            end = f"{set_cell_size(end, last - 1).rstrip()}\N{HORIZONTAL ELLIPSIS}"
-        line = "  ".join([*shown, end]).rstrip()
-        console.print(Text(line, style="" if number else "dim"), no_wrap=True, overflow="ellipsis")
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in head:
+        table.add_column(Text(one_line(name)), justify="right" if name in right else "left")
+    for row in rows:
+        table.add_row(*(Text(one_line(cell)) for cell in row))
+    if table.row_count:
+        (console or output()).print(table)

@@ -16,13 +16,21 @@ from secondlook.cli.ask import (
     PresetOption,  # noqa: TC001
     WebOption,  # noqa: TC001
 )
-from secondlook.cli.command import Call, argument, command, counted, flag, print_json
+from secondlook.cli.command import (
+    Call,
+    argument,
+    command,
+    counted,
+    flag,
+    harmless,
+    print_json,
+)
 from secondlook.errors import LibraryMissing, RunMissing, SecondlookError, SettingsError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secondlook.models.specs import ModelSpec
+    from secondlook.reading.weights import ModelName
     from secondlook.sandbox import Choice
     from secondlook.settings import Loaded
     from secondlook.settings.sections import Settings
@@ -66,62 +74,52 @@ def doctor(call: Call) -> int:
 
 def _findings(call: Call) -> Iterator[Finding]:
     from secondlook.settings.mistakes import place_of
+    from secondlook.settings.sections import Settings
 
     try:
         settings = call.load().settings
         yield Finding("settings", "settings", "ok", "read without a mistake")
     except SettingsError as error:
-        from secondlook.settings.sections import Settings
-
         settings = Settings()
         yield Finding("settings", "settings", "broken", error.message, error.hint, needed=True)
-    yield from _weights()
+    runs, chosen = str(settings.runs.store or settings.runs.path), settings.sandbox.backend
     place = place_of(settings.library.path)
-    yield from _checked("model", settings.reader.model, lambda: _reader(settings))
-    yield from _checked("library", place, lambda: _library(settings, place))
-    yield from _checked(
-        "runs", str(settings.runs.store or settings.runs.path), lambda: _runs(settings)
+    checks: tuple[tuple[str, str, Callable[[], Iterator[Finding]]], ...] = (
+        ("weights", "embedder", lambda: _weights("embedder")),
+        ("weights", "reader", lambda: _weights("reader")),
+        ("model", settings.reader.model, lambda: _reader(settings.reader.model)),
+        ("library", place, lambda: _library(settings, place)),
+        ("runs", runs, lambda: _runs(settings, runs)),
+        ("model", "models", lambda: _models(settings)),
+        ("extra", "extras", lambda: _programs(settings)),
+        ("sandbox", chosen, lambda: _sandbox(chosen)),
+        ("found", "ollama", _within_reach),
     )
-    yield from _checked("model", "models", lambda: _models(settings))
-    yield from _extras()
-    if settings.ingest.ocr != "off":
-        yield _ocr()
-    chosen = settings.sandbox.backend
-    yield from _checked("sandbox", chosen, lambda: _sandbox(chosen))
-    yield _page(settings)
-    yield from _within_reach()
-
-
-def _checked(area: str, name: str, work: Callable[[], Iterator[Finding]]) -> Iterator[Finding]:
-    """What is found; an error is a finding, too."""
-    try:
-        yield from work()
-    except SecondlookError as error:
-        yield Finding(area, name, "broken", error.message, error.hint, needed=True)
-
-
-def _weights() -> Iterator[Finding]:
-    from secondlook.reading.weights import INSTALL_HINT, ModelName, find_weights, verify_weights
-
-    def checked(name: ModelName) -> Iterator[Finding]:
+    for area, name, work in checks:
         try:
-            weights = find_weights(name)
-            verify_weights(weights)
-        except OSError as error:
-            said = f"a file of it cannot be read: {error}"
-            yield Finding("weights", name, "broken", said, INSTALL_HINT, needed=True)
-        else:
-            yield Finding("weights", name, "ok", weights.identity)
-
-    yield from _checked("weights", "embedder", lambda: checked("embedder"))
-    yield from _checked("weights", "reader", lambda: checked("reader"))
+            yield from work()
+        except SecondlookError as error:
+            needed = area != "found"
+            yield Finding(area, name, "broken", error.message, error.hint, needed=needed)
 
 
-def _reader(settings: Settings) -> Iterator[Finding]:
+def _weights(name: ModelName) -> Iterator[Finding]:
+    from secondlook.reading.weights import INSTALL_HINT, find_weights, verify_weights
+
+    try:
+        weights = find_weights(name)
+        verify_weights(weights)
+    except OSError as error:
+        said = f"a file of it cannot be read: {error}"
+        yield Finding("weights", name, "broken", said, INSTALL_HINT, needed=True)
+    else:
+        yield Finding("weights", name, "ok", weights.identity)
+
+
+def _reader(chosen: str) -> Iterator[Finding]:
     """A reader that is not the embedded one. It is not loaded: that may take a download."""
     from secondlook.reading import reader_parts
 
-    chosen = settings.reader.model
     if chosen == "embedded":
         return
     reader_parts(chosen)
@@ -142,80 +140,71 @@ def _library(settings: Settings, place: str) -> Iterator[Finding]:
     except LibraryMissing:
         yield Finding("library", place, "missing", "there is none yet", "secondlook add ~/papers")
         return
-    held = f"{counted(status.documents, 'document')}, {counted(status.passages, 'passage')}"
-    if status.compact_due:
-        said, fix = f"{held}; {status.why_compact}", "secondlook library compact"
-        yield Finding("library", place, "ok", said, fix)
-    else:
-        yield Finding("library", place, "ok", held)
+    said = f"{counted(status.documents, 'document')}, {counted(status.passages, 'passage')}"
+    why = f"; {status.why_compact}" if status.compact_due else ""
+    fix = "secondlook library compact" if status.compact_due else None
+    yield Finding("library", place, "ok", said + why, fix)
 
 
-def _runs(settings: Settings) -> Iterator[Finding]:
+def _runs(settings: Settings, place: str) -> Iterator[Finding]:
     """Opened as a question opens it, but nothing is made."""
     from secondlook.engine.record import RunStore
 
-    runs = settings.runs
     said = "nothing is recorded (runs.keep is 0)"
-    if runs.keep:
+    if settings.runs.keep:
         try:
-            with RunStore.of(runs, create=False) as store:
+            with RunStore.of(settings.runs, create=False) as store:
                 said = counted(len(store.list(None)), "run")
         except RunMissing:
             said = "none has been recorded yet"
-    yield Finding("runs", str(runs.store or runs.path), "ok", said)
+    yield Finding("runs", place, "ok", said)
 
 
 def _models(settings: Settings) -> Iterator[Finding]:
     from secondlook.models.discovery import fitness
+    from secondlook.models.probe import stored_probe
     from secondlook.models.specs import ROLES, Cast
+    from secondlook.nodes.grade import fit_of, in_words
 
     cast = Cast(settings.models)
     specs = {cast.part(role).spec.text: cast.part(role).spec for role in ROLES}
     for name, spec in specs.items():
         found = fitness(spec)
+        grades = spec.named and spec == cast.part("grade").spec
+        probe = stored_probe(spec) if grades else None
+        fit = fit_of(probe) if probe is not None else None
+        grading = ""
+        if fit is not None and fit.passages is not None:
+            able = "fit" if fit.grades_passages else "unfit"
+            grading = f"; {able} to grade ({in_words(fit.passages)})"
         state: State = "ok" if found.fit else "broken"
-        grades = spec == cast.part("grade").spec
-        said = f"{found.said}{_grading(spec) if grades else ''}"
-        yield Finding("model", name, state, said, found.fix, needed=True)
+        yield Finding("model", name, state, f"{found.said}{grading}", found.fix, needed=True)
 
 
-def _grading(spec: ModelSpec) -> str:
-    """How well it grades, where that was measured."""
-    from secondlook.models.probe import stored_probe
-    from secondlook.nodes.grade import fit_of, in_words
-
-    probe = stored_probe(spec) if spec.named else None
-    fit = fit_of(probe) if probe is not None else None
-    if fit is None or fit.passages is None:
-        return ""
-    fitness = "fit" if fit.grades_passages else "unfit"
-    return f"; {fitness} to grade ({in_words(fit.passages)})"
-
-
-def _extras() -> Iterator[Finding]:
+def _programs(settings: Settings) -> Iterator[Finding]:
+    """Packages, tesseract and the page: what some files, charts and `serve` need."""
     from secondlook.models.discovery import extras
+    from secondlook.server.pages import BUILT, is_built
 
     for extra in extras():
         there = [f"{name} {version}" for name, version in extra.packages.items() if version]
+        lacking = [name for name, version in extra.packages.items() if version is None]
         if extra.installed:
             yield Finding("extra", extra.name, "ok", ", ".join(there))
         else:
-            lacking = [name for name, version in extra.packages.items() if version is None]
             said = f"not installed: {', '.join(lacking)}"
             yield Finding("extra", extra.name, "missing", said, extra.command)
-
-
-def _ocr() -> Finding:
-    place = shutil.which("tesseract")
-    if place:
-        return Finding("ocr", "tesseract", "ok", place)
-    commands = {
-        "darwin": "brew install tesseract",
-        "win32": "winget install UB-Mannheim.TesseractOCR",
-    }
-    fix = commands.get(sys.platform, "apt-get install tesseract-ocr")
-    said = "not found: scanned pages are reported, not read"
-    return Finding("ocr", "tesseract", "missing", said, fix)
+    if settings.ingest.ocr != "off":
+        place = shutil.which("tesseract")
+        said = place or "not found: scanned pages are reported, not read"
+        fix = None if place else "apt-get install tesseract-ocr"
+        yield Finding("ocr", "tesseract", "ok" if place else "missing", said, fix)
+    if is_built():
+        said = f"secondlook serve: {settings.serve.host}:{settings.serve.port}"
+        yield Finding("server", "page", "ok", said)
+    else:
+        said = f"not built: {BUILT} holds no index.html, so that serve offers the API alone"
+        yield Finding("server", "page", "missing", said, "cd web && npm ci && npm run build")
 
 
 def _sandbox(chosen: Choice) -> Iterator[Finding]:
@@ -238,39 +227,23 @@ def _sandbox(chosen: Choice) -> Iterator[Finding]:
     yield Finding("sandbox", usable.name, "ok", said)
 
 
-def _page(settings: Settings) -> Finding:
-    """Whether `secondlook serve` has a page to show."""
-    from secondlook.server.pages import BUILT, is_built
-
-    if is_built():
-        chosen = settings.serve
-        return Finding("server", "page", "ok", f"secondlook serve: {chosen.host}:{chosen.port}")
-    said = f"not built: {BUILT} holds no index.html, so that serve offers the API alone"
-    return Finding("server", "page", "missing", said, "cd web && npm ci && npm run build")
-
-
 def _within_reach() -> Iterator[Finding]:
     """Models that could be used, whether or not they are configured."""
     from secondlook.models.discovery import find_gguf, find_ollama, keys_set
 
-    try:
-        ollama = find_ollama()
-    except SettingsError as error:
-        yield Finding("found", "ollama", "broken", error.message, error.hint)
-    else:
-        said, fix = f"at {ollama.address}: {', '.join(ollama.models or ())}", None
-        if ollama.models is None:
-            said = f"nobody answers at {ollama.address}"
-            fix = "install it from https://ollama.com, then: ollama serve"
-        elif not ollama.models:
-            said = f"answers at {ollama.address}, without any model"
-            fix = "ollama pull qwen2.5:1.5b"
-        yield Finding("found", "ollama", "missing" if fix else "ok", said, fix)
     for variable in keys_set():
         yield Finding("found", variable, "ok", "is set")
     for file in find_gguf():
         said = f"{file.bytes / _GIB:.1f} GiB, use it as gguf:{file.path}"
         yield Finding("found", file.path, "ok", said)
+    ollama = find_ollama()
+    said, fix = f"at {ollama.address}: {', '.join(ollama.models or ())}", None
+    if ollama.models is None:
+        said = f"nobody answers at {ollama.address}"
+        fix = "install it from https://ollama.com, then: ollama serve"
+    elif not ollama.models:
+        said, fix = f"answers at {ollama.address}, without any model", "ollama pull qwen2.5:1.5b"
+    yield Finding("found", "ollama", "missing" if fix else "ok", said, fix)
 
 
 def _print(found: list[Finding]) -> None:
@@ -307,7 +280,8 @@ def config(
 
     project = find_project_file(Path.cwd())
     if path and not call.as_json:
-        sys.stdout.write(f"user     {_with_state(user_file())}\n")
+        there = "" if user_file().is_file() else " (not there)"
+        sys.stdout.write(f"user     {user_file()}{there}\n")
         sys.stdout.write(f"project  {project or f'no {PROJECT_FILE} from here upward'}\n")
         return
     loaded = call.load()
@@ -320,8 +294,12 @@ def config(
                 "files": [str(file) for file in loaded.files],
             }
         )
-    else:
-        _print_settings(loaded)
+        return
+    shown = {key: _as_toml(loaded.value(key)) for key in loaded.origin}
+    left = max(map(len, shown))
+    middle = min(40, max(map(len, shown.values())))
+    for key, value in shown.items():
+        sys.stdout.write(harmless(f"{key:<{left}}  {value:<{middle}}  {loaded.origin[key]}\n"))
 
 
 @command()
@@ -355,28 +333,6 @@ def _form(loaded: Loaded, key: str) -> dict[str, object]:
     return {"value": _plain(value), "origin": loaded.origin[key]}
 
 
-def _with_state(file: Path) -> str:
-    return str(file) if file.is_file() else f"{file} (not there)"
-
-
-def _print_settings(loaded: Loaded) -> None:
-    from rich.text import Text
-
-    from secondlook.cli.command import output
-
-    console = output()
-    shown = {key: _as_toml(loaded.value(key)) for key in loaded.origin}
-    left = max(map(len, shown))
-    middle = min(40, max(map(len, shown.values())))
-    for key, value in shown.items():
-        origin = loaded.origin[key]
-        style = "dim" if origin == "default" else "bold"
-        console.print(
-            Text.assemble(f"{key:<{left}}  ", (f"{value:<{middle}}  ", style), (origin, "dim")),
-            soft_wrap=True,
-        )
-
-
 def _plain(value: object) -> object:
     from secondlook.settings.mistakes import place_of
 
@@ -403,7 +359,6 @@ Examples:
   secondlook graph                          which workflows there are
   secondlook graph adaptive                 one of them, as Mermaid
   secondlook graph adaptive --web           the same with a web search
-  secondlook graph corrective               the one that corrects itself
   secondlook graph linear > linear.mmd
 
 \b
@@ -417,36 +372,25 @@ def graph(
     name: str | None = argument(None, "Which one to draw; left out: list them.", "WORKFLOW"),
     web: WebOption = None,
     preset: PresetOption = None,
-) -> int:
+) -> None:
     """Draw a workflow as a Mermaid diagram, or list them all."""
+    from secondlook.graphs.registry import WORKFLOWS, workflow
+
     settings = call.load({"web.enable_web_search": web}, preset=preset).settings
-    if name is None:
-        _list(call, settings)
-    else:
-        _draw(call, name, settings)
-    return 0
-
-
-def _list(call: Call, settings: Settings) -> None:
-    from secondlook.graphs.registry import WORKFLOWS
-
-    chosen = settings.answer.workflow
+    if name is not None:
+        chosen = workflow(name)
+        drawn = chosen.build(settings).compile().get_graph().draw_mermaid(with_styles=False).strip()
+        if call.as_json:
+            print_json({"name": chosen.name, "about": chosen.about, "mermaid": drawn})
+        else:
+            typer.echo(drawn)
+        return
+    usual = settings.answer.workflow
     if call.as_json:
         listed = [{"name": item.name, "about": item.about} for item in WORKFLOWS.values()]
-        print_json({"default": chosen, "workflows": listed})
+        print_json({"default": usual, "workflows": listed})
         return
     width = max(map(len, WORKFLOWS))
     for item in WORKFLOWS.values():
-        mark = " (default)" if item.name == chosen else ""
+        mark = " (default)" if item.name == usual else ""
         typer.echo(f"{item.name:<{width}}  {item.about}{mark}")
-
-
-def _draw(call: Call, name: str, settings: Settings) -> None:
-    from secondlook.graphs.registry import workflow
-
-    chosen = workflow(name)
-    drawn = chosen.build(settings).compile().get_graph().draw_mermaid(with_styles=False).strip()
-    if call.as_json:
-        print_json({"name": chosen.name, "about": chosen.about, "mermaid": drawn})
-    else:
-        typer.echo(drawn)

@@ -34,7 +34,7 @@ from secondlook.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secondlook.evaluation.calibration import CalibrationReport, InUse
+    from secondlook.evaluation.calibration import CalibrationReport
     from secondlook.evaluation.records import Results
     from secondlook.evaluation.study import Request
 
@@ -103,54 +103,41 @@ def _request(
 
 # What an evaluation prints: tables for a person, summaries for a program.
 
-MOST_TOLD = 5
-MOST_WARNED = 3
+_MOST_TOLD = 5
 
 
 def show(call: Call, results: Results, folder: Path) -> None:
-    """The tables for a person, the summaries for a program."""
     if call.as_json:
         print_json(results.model_dump(mode="json", exclude={"rows"}))
         return
     from secondlook.evaluation.report.console import render
 
-    tell_problems(call, results)
-    console = output()
+    # What of the set could not be used, and what was rightly left out.
+    data = results.data
+    unused = [
+        f"not used: {one['file']}:{one['line'] or ''}: {one['reason']}"
+        for one in data.get("problems", ())
+    ]
+    unread = [f"not indexed: {name}: {why}" for name, why in data.get("not_indexed", {}).items()]
+    for lines, number in ((unused, data.get("problem_count", 0)), (unread, len(unread))):
+        for line in lines[:_MOST_TOLD]:
+            call.say(line)
+        if number > _MOST_TOLD:
+            call.say(f"... and {number - _MOST_TOLD:,} more; results.json names them")
+    for note in data.get("notes", ()):
+        call.say(f"note: {note}")
     for part in render(results):
-        console.print(part)
-    tell_warnings(call, results)
+        output().print(part)
+    # Figures of a model that was never reached are not its own.
+    told = Counter(warning for row in results.rows for warning in set(row.warnings))
+    for warning, number in told.most_common(_MOST_TOLD):
+        call.say(f"warning: {number:,} of {len(results.rows):,} answers: {one_line(warning)}")
+    if told:
+        call.say("results.csv has all warnings; --fresh asks again, paid replies cost nothing")
     if number := sum(row.needs_review for row in results.rows):
         where = folder / "results.csv"
         call.say(f"To be reviewed: {counted(number, 'answer')}, needs_review in {where}")
     call.say(f"Results: {folder / 'results.json'}, {folder / 'report.html'}")
-
-
-def tell_warnings(call: Call, results: Results) -> None:
-    """What answers came in spite of: figures of a model that was never reached are not its own."""
-    told = Counter(warning for row in results.rows for warning in set(row.warnings))
-    for warning, number in told.most_common(MOST_WARNED):
-        call.say(f"warning: {number:,} of {len(results.rows):,} answers: {one_line(warning)}")
-    if len(told) > MOST_WARNED:
-        call.say(f"... and {len(told) - MOST_WARNED:,} other warnings; results.csv has them all")
-    if told:
-        call.say("--fresh asks again; what models have answered is remembered and costs nothing")
-
-
-def tell_problems(call: Call, results: Results) -> None:
-    """Rows of the set that could not be used, and what was rightly left out."""
-    problems, count = results.data.get("problems", ()), results.data.get("problem_count", 0)
-    for problem in problems[:MOST_TOLD]:
-        place = f"{problem['file']}:{problem['line']}" if problem["line"] else problem["file"]
-        call.say(f"not used: {place}: {problem['reason']}")
-    if count > MOST_TOLD:
-        call.say(f"... and {count - MOST_TOLD:,} more; results.json names them")
-    unread = list(results.data.get("not_indexed", {}).items())
-    for document, why in unread[:MOST_TOLD]:
-        call.say(f"not indexed: {document}: {why}")
-    if len(unread) > MOST_TOLD:
-        call.say(f"... and {len(unread) - MOST_TOLD:,} more documents; results.json names them")
-    for note in results.data.get("notes", ()):
-        call.say(f"note: {note}")
 
 
 class EvalGroup(TyperGroup):
@@ -180,12 +167,8 @@ documents with a questions.csv beside them:
 Examples:
   secondlook eval ~/papers
   secondlook eval squad2-dev --workflow linear,adaptive --limit 500
-  secondlook eval squad2-dev --set answer.k=3 --out k3
   secondlook eval squad2-dev --ablate          which steps pay
-  secondlook eval thresholds squad2-dev        what a threshold does
-  secondlook eval hypotheses squad2-dev        do rewriting and grading help
   secondlook eval compare a/results.json b/results.json --gate
-  secondlook eval report secondlook-eval/squad2-dev
 
 \b
 Ctrl-C keeps what is done; the same command goes on. docs/evaluation.md has more.
@@ -205,11 +188,13 @@ def run(
     from secondlook.evaluation.study import evaluate, evaluate_ablation
 
     workflows = [name.strip() for name in (workflow or "").split(",") if name.strip()]
+    work = partial(evaluate_ablation, margin=margin) if ablate else evaluate
+    return _evaluated(call, request, partial(work, request, workflows))
+
+
+def _evaluated(call: Call, request: Request, work: Callable[..., Results]) -> int:
     with evaluation_watched(call) as progress:
-        if ablate:
-            results = evaluate_ablation(request, workflows, margin=margin, progress=progress)
-        else:
-            results = evaluate(request, workflows, progress=progress)
+        results = work(progress=progress)
     show(call, results, request.folder)
     return 0
 
@@ -222,9 +207,8 @@ REGRESSED = 1
 @command(
     """\
 \b
-Nothing is asked again. Examples:
+Nothing is asked again. Example:
   secondlook eval report secondlook-eval/squad2-dev
-  secondlook eval report a/results.json
 """,
     library=False,
 )
@@ -246,7 +230,6 @@ def report(
     """\
 \b
 B is held against A on the questions that both answered. Examples:
-  secondlook eval compare before/results.json after/results.json
   secondlook eval compare before after --metric faithfulness
   secondlook eval compare main/results.json branch/results.json --gate
 
@@ -290,7 +273,6 @@ def compare(
 Without --param: the lowest rerank score at which `adaptive` searches again.
 Examples:
   secondlook eval thresholds squad2-dev --limit 500
-  secondlook eval thresholds squad2-dev --param adaptive.min_quality --values 0.1,0.3,0.5
   secondlook eval thresholds squad2-dev --param answer.k --values 3,5,10
 """,
 )
@@ -307,12 +289,8 @@ def thresholds(
 
     if param is not None:  # each has a folder of its own: the next must not replace it
         request = replace(request, study=f"{request.study}-{param}")
-    with evaluation_watched(call) as progress:
-        results = evaluate_sweep(
-            request, param=param, values=values, workflow=workflow, progress=progress
-        )
-    show(call, results, request.folder)
-    return 0
+    work = partial(evaluate_sweep, request, param=param, values=values, workflow=workflow)
+    return _evaluated(call, request, work)
 
 
 @over_a_set(
@@ -322,10 +300,7 @@ def thresholds(
 H1  rewriting a question helps where the first search failed
 H2  the grader is right: precision of 80 % and recall of 70 % or more
 H3  each further retry gains less than the one before
-Beside them the bars that `corrective` was given, met or not met.
-
-\b
-Examples:
+Beside them the bars that `corrective` was given, met or not met. Example:
   secondlook eval hypotheses squad2-dev --limit 500
 """,
 )
@@ -333,10 +308,7 @@ def hypotheses(call: Call, request: Request) -> int:
     """Whether rewriting, grading and retrying do what is claimed for them."""
     from secondlook.evaluation.study import evaluate_hypotheses
 
-    with evaluation_watched(call) as progress:
-        results = evaluate_hypotheses(request, progress=progress)
-    show(call, results, request.folder)
-    return 0
+    return _evaluated(call, request, partial(evaluate_hypotheses, request))
 
 
 def group() -> typer.Typer:
@@ -400,15 +372,11 @@ def calibrate(
     """Fit the probability that an answer is right to your own documents."""
     from secondlook.evaluation import calibration
 
-    if show and remove:
-        raise UsageError("--show and --remove do not go together", hint="leave one of them out")
     if remove or show:
-        return _remove(call) if remove else _show_calibration(call)
+        return _in_use(call, remove=remove)
     if folder is None:
-        raise UsageError(
-            "no questions are given",
-            hint="secondlook calibrate questions.csv (docs/confidence.md)",
-        )
+        hint = "secondlook calibrate questions.csv (docs/confidence.md)"
+        raise UsageError("no questions are given", hint=hint)
     if plot is not None:
         plot = plot.expanduser()
         calibration.check_picture(plot)
@@ -427,25 +395,19 @@ def calibrate(
     if plot is not None:
         calibration.draw(report, plot)
         call.say(f"Plot: {plot}")
-    _tell_calibration(call, report, dry_run=dry_run)
-    return 0
-
-
-def _tell_calibration(call: Call, report: CalibrationReport, *, dry_run: bool) -> None:
     for note in report.notes:
         call.say(f"note: {note}")
     if call.as_json:
         print_json(report.as_data())
-        return
+        return 0
     sys.stdout.write(
         f"{counted(report.answered, 'answer')} to questions from {report.source}, "
         "judged by fits that have not seen their documents\n\n"
     )
     sys.stdout.write("\n".join(_figures(report)) + "\n")
-    if report.stored:
-        call.say(f"Stored: {report.stored}")
-    elif dry_run:
-        call.say("Nothing stored (--dry-run).")
+    if report.stored or dry_run:
+        call.say(f"Stored: {report.stored or 'nothing (--dry-run)'}")
+    return 0
 
 
 def _figures(report: CalibrationReport) -> Iterator[str]:
@@ -465,50 +427,39 @@ def _figures(report: CalibrationReport) -> Iterator[str]:
         yield row(f"{'':<16} answered", *(one.coverage if one else None for one in held))
 
 
-def _remove(call: Call) -> int:
-    from secondlook.evaluation.calibration import remove
+def _in_use(call: Call, *, remove: bool) -> int:
+    """Say which calibration is in use, or go back to the shipped one."""
+    from secondlook.evaluation import calibration
 
     with call.open() as library:
-        removed = remove(library.path)
-    if call.as_json:
-        print_json({"removed": removed})
-    elif removed:
-        call.say("Removed: the shipped calibration is in use again.")
-    else:
-        call.say("The library has no calibration of its own.")
-    return 0
-
-
-def _show_calibration(call: Call) -> int:
-    from secondlook.evaluation.calibration import in_use
-
-    with call.open() as library:
-        found = in_use(library)
+        if remove:
+            removed = calibration.remove(library.path)
+            if call.as_json:
+                print_json({"removed": removed})
+            else:
+                call.say("The shipped calibration is in use." if removed else "There is none.")
+            return 0
+        found = calibration.in_use(library)
     if call.as_json:
         names = ("source", "reader", "file", "made", "data", "warning")
         told = {name: getattr(found, name) for name in names}
         thresholds = {f"{risk:.2f}": at for risk, at in found.thresholds.items()}
         print_json({**told, "thresholds": thresholds})
         return 0
-    for name, value in _facts(found):
-        sys.stdout.write(f"{name:<16}{value}\n")
-    return 0
-
-
-def _facts(found: InUse) -> Iterator[tuple[str, str]]:
     said = {
         "shipped": "the shipped one",
         "library": "the library's own",
         "none": "none: this reader has not been calibrated",
     }
-    yield "calibration", said[found.source]
-    yield "reader", found.reader
+    facts = {"calibration": said[found.source], "reader": found.reader}
     if found.file:
-        yield "file", found.file
-        yield "made", found.made or "?"
-        yield "questions", str(found.data.get("questions", "?"))
+        asked = str(found.data.get("questions", "?"))
+        facts |= {"file": found.file, "made": found.made or "?", "questions": asked}
     if found.warning:
-        yield "warning", found.warning
-    for risk, threshold in found.thresholds.items():
-        from_ = "nothing can be promised" if threshold is None else f"from {threshold:.3f} on"
-        yield f"--max-risk {risk:.2f}", from_
+        facts["warning"] = found.warning
+    for risk, at in found.thresholds.items():
+        from_ = "nothing can be promised" if at is None else f"from {at:.3f} on"
+        facts[f"--max-risk {risk:.2f}"] = from_
+    for name, value in facts.items():
+        sys.stdout.write(f"{name:<16}{value}\n")
+    return 0

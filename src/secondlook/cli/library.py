@@ -21,15 +21,12 @@ from secondlook.cli.command import (
     counted,
     flag,
     group_of,
-    is_terminal,
     one_line,
     option,
     output,
     parse_pairs,
     print_json,
-    print_lines,
-    print_table,
-    shortened,
+    print_rows,
 )
 from secondlook.cli.progress import shown_progress
 from secondlook.cli.search import tables_group
@@ -37,19 +34,10 @@ from secondlook.errors import LibraryMissing, UsageError
 
 if TYPE_CHECKING:
     from secondlook.document import Extracted, Page
-    from secondlook.library.report import AddReport, Change, DocumentInfo, Status
+    from secondlook.library.report import AddReport, DocumentInfo, Status
 
 STDIN = "-"
-STOPPED_ADDING = "Stopped. What is reported is kept; the same command completes the rest."
 _MAX_LINES = 20
-_DIFFERENCE: dict[Change, str] = {
-    "added": "+ add",
-    "updated": "~ update",
-    "moved": "> move",
-    "duplicate": "= copy",
-    "removed": "- remove",
-    "failed": "! fail",
-}
 
 
 @command(
@@ -82,15 +70,16 @@ def add(  # one parameter per flag
 ) -> int:
     """Make files and folders searchable. Safe to repeat: only what changed is read again."""
     given = paths or []
+    about_files = bool(exclude or prune or dry_run or force or jobs is not None)
+    if not given or not all(path.strip() for path in given):
+        raise UsageError("nothing to add", hint="Name files or folders: secondlook add ~/papers")
+    if (STDIN in given) != bool(name) or (name and (len(given) > 1 or about_files)):
+        # Standard input has no file name, so its kind is unknown; it is always read, and whole.
+        raise UsageError(
+            "- (standard input) stands alone, with --name and at most --meta",
+            hint="For example: secondlook add - --name report.pdf",
+        )
     metadata = parse_pairs(meta, "--meta")
-    about_files = {
-        "--exclude": exclude,
-        "--prune": prune,
-        "--dry-run": dry_run,
-        "--force": force,
-        "--jobs": jobs is not None,
-    }
-    _check(given, name, [option for option, value in about_files.items() if value])
     loaded = call.load({"ingest.workers": jobs})
     files = [] if name else [_expanded(path) for path in given]
     missing = [str(file) for file in files if not os.path.lexists(file)]
@@ -121,29 +110,9 @@ def add(  # one parameter per flag
                 )
     _tell(call, report)
     if report.interrupted:
-        sys.stderr.write(STOPPED_ADDING + "\n")
+        sys.stderr.write("Stopped. What is reported is kept; the same command adds the rest.\n")
         return INTERRUPTED
     return FAILED if report.changes and len(report.failed) == len(report.changes) else 0
-
-
-def _check(paths: list[str], name: str | None, about_files: list[str]) -> None:
-    said = hint = None
-    if not paths:
-        said, hint = "nothing to add", "Name files or folders: secondlook add ~/papers"
-    elif not all(path.strip() for path in paths):
-        said, hint = "a path is blank", "Name files or folders; . is the folder you are in."
-    elif STDIN in paths and len(paths) > 1:
-        said = "- (standard input) cannot be mixed with other paths"
-    elif STDIN in paths and not name:
-        said = "standard input has no file name, so its kind is unknown"
-        hint = "Name it: secondlook add - --name report.pdf"
-    elif name and STDIN not in paths:
-        said = "--name goes with - (standard input)"
-    elif name and about_files:  # standard input is one document, and it is always read
-        said = f"{', '.join(about_files)} cannot be used with - (standard input)"
-        hint = "Save it as a file and add that."
-    if said:
-        raise UsageError(said, hint=hint)
 
 
 def _expanded(path: str) -> Path:
@@ -170,9 +139,9 @@ def _tell(call: Call, report: AddReport) -> None:
         return
     if report.dry_run:
         for item in report.changes:
-            if item.change in _DIFFERENCE:
+            if item.change != "unchanged":
                 reason = f"  ({one_line(item.reason)})" if item.reason else ""
-                sys.stdout.write(f"{_DIFFERENCE[item.change]} {item.path}{reason}\n")
+                sys.stdout.write(f"{item.change} {item.path}{reason}\n")
     else:
         print_failed([(item.path, item.reason) for item in report.failed])
     if not call.quiet:
@@ -189,11 +158,9 @@ def print_failed(failed: list[tuple[str, str]], *, limit: int | None = _MAX_LINE
 
 def summary(report: AddReport) -> str:
     """`12 added, 1 updated, 340 unchanged, 2 failed; 1,204 passages in 8.3 s`."""
-    kinds: tuple[Change, ...] = (
-        *("added", "updated", "moved", "duplicate"),
-        *("removed", "unchanged", "failed"),
-    )
-    counts = [f"{report.count(kind):,} {kind}" for kind in kinds if report.count(kind)]
+    from secondlook.library.report import Change
+
+    counts = [f"{report.count(kind):,} {kind}" for kind in get_args(Change) if report.count(kind)]
     said = ", ".join(counts) or "no files found"
     if report.dry_run:
         return f"{said} (dry run: nothing was changed)"
@@ -211,27 +178,14 @@ def list_(call: Call, *, filter_: FilterOption = None) -> None:
         found = library.documents(filters=filters or None)
     if call.as_json:
         print_json({"documents": [document_form(document) for document in found]})
-    elif is_terminal(sys.stdout):
-        rows = [
-            (
-                item.id[:8],
-                item.kind,
-                f"{item.pages:,}" if item.pages else "",
-                f"{item.passages:,}",
-                shortened(item.title, 40),
-                next(iter(item.paths), ""),
-            )
-            for item in found
-        ]
-        print_table(
-            ("id", "kind", "pages", "passages", "title", "path"),
-            rows,
-            right=("pages", "passages"),
-            drop=("pages", "passages", "path"),
-        )
     else:
-        print_lines(
-            (item.id, item.kind, str(item.passages), item.title, *item.paths[:1]) for item in found
+        print_rows(
+            ("id", "kind", "passages", "title", "path"),
+            (
+                (item.id, item.kind, str(item.passages), item.title, *item.paths[:1])
+                for item in found
+            ),
+            right=("passages",),
         )
     if not found:
         call.say("No documents." if filters else "The library is empty: secondlook add ~/papers")
@@ -263,14 +217,35 @@ def show(
         extracted = library.text(document.id)
     wanted = next((one for one in extracted.pages if one.number == page), None)
     if page is not None and wanted is None:
-        known = [one.number for one in extracted.pages]
-        hint = f"It has pages {known[0]} to {known[-1]}." if known else "It has no pages."
+        hint = f"It has {counted(len(extracted.pages), 'page')}."
         raise UsageError(f"{document.title!r} has no page {page}", hint=hint)
     if call.as_json:
         print_json(show_form(document, extracted, wanted))
         return
     if not call.quiet:
-        _print_facts(document)
+        from rich.text import Text
+
+        held = {"page": document.pages, "character": document.characters}
+        held["passage"] = document.passages
+        facts = [
+            ("id", document.id),
+            *(("path", path) for path in document.paths),
+            ("kind", document.kind),
+            ("size", ", ".join(counted(number, noun) for noun, number in held.items() if number)),
+            ("tables", ", ".join(document.tables)),
+            ("author", document.author),
+            ("date", document.date),
+            ("language", document.language),
+            *sorted(document.metadata.items()),
+            *(("note", note) for note in document.notes),
+            ("added", document.added),
+        ]
+        console = output()
+        console.print(Text(document.title, style="bold"))
+        for name, value in facts:
+            if value:
+                console.print(Text.assemble((f"{name:<11}", "dim"), value))
+        console.print()
     text = extracted.text[wanted.start : wanted.end] if wanted else extracted.text
     sys.stdout.write(text.rstrip("\n") + "\n")
 
@@ -289,31 +264,6 @@ def show_form(document: DocumentInfo, extracted: Extracted, page: Page | None) -
             for item in extracted.headings
         ],
     }
-
-
-def _print_facts(document: DocumentInfo) -> None:
-    from rich.text import Text
-
-    size = f"{counted(document.characters, 'character')}, {counted(document.passages, 'passage')}"
-    facts = [
-        ("id", document.id),
-        *(("path", path) for path in document.paths),
-        ("kind", document.kind),
-        ("size", f"{counted(document.pages, 'page')}, {size}" if document.pages else size),
-        ("tables", ", ".join(document.tables)),
-        ("author", document.author),
-        ("date", document.date),
-        ("language", document.language),
-        *sorted(document.metadata.items()),
-        *(("note", note) for note in document.notes),
-        ("added", document.added),
-    ]
-    console = output()
-    console.print(Text(document.title, style="bold"))
-    for name, value in facts:
-        if value:
-            console.print(Text.assemble((f"{name:<11}", "dim"), value))
-    console.print()
 
 
 @command(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,8 +12,6 @@ from secondlook.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secondlook.models.calls import Asker
-    from secondlook.models.chat import Chat
     from secondlook.models.probe import GradingFigures, Probe, Progress
     from secondlook.models.specs import ModelSpec, Part
     from secondlook.settings.sections import Settings
@@ -42,7 +39,27 @@ def models(
 ) -> None:
     """List roles and what serves each, or measure a model once."""
     if action is None:
-        _list(call)
+        from secondlook.models.specs import ROLES, Cast
+
+        settings = call.load().settings
+        cast = Cast(settings.models)
+        rows = [_row(cast.part(role), None, settings) for role in ROLES]
+        for name in cast.own:
+            workflow, dot, role = name.rpartition(".")
+            if dot:
+                part = cast.part(next(one for one in ROLES if one == role), workflow)
+                rows.append(_row(part, workflow, settings))
+        if call.as_json:
+            print_json({"roles": rows})
+        else:
+            wide = max(len(row["model"]) for row in rows)
+            for row in rows:
+                name = f"{row['workflow']}.{row['role']}" if row["workflow"] else row["role"]
+                told = f"{name:<20}  {row['model']:<{wide}}  {', '.join(_about(row))}"
+                sys.stdout.write(told.rstrip() + "\n")
+            if not cast.part("answer").spec.named:
+                call.say("No model is set: answers are extracted from your documents.")
+                call.say("hint: secondlook doctor shows which models are within reach")
     elif action == "probe":
         _probe(call, model, seconds=seconds, longest=longest, again=again)
     else:
@@ -50,26 +67,6 @@ def models(
             f"{action!r} is nothing that `secondlook models` does",
             hint=f"To measure a model: secondlook models probe {action}",
         )
-
-
-def _list(call: Call) -> None:
-    from secondlook.models.specs import ROLES, Cast
-
-    settings = call.load().settings
-    cast = Cast(settings.models)
-    rows = [_row(cast.part(role), None, settings) for role in ROLES]
-    for name in cast.own:
-        workflow, dot, role = name.rpartition(".")
-        if dot:
-            part = cast.part(next(one for one in ROLES if one == role), workflow)
-            rows.append(_row(part, workflow, settings))
-    if call.as_json:
-        print_json({"roles": rows})
-    else:
-        _print_rows(rows)
-        if not cast.part("answer").spec.named:
-            call.say("No model is set: answers are extracted from your documents.")
-            call.say("hint: secondlook doctor shows which models are within reach")
 
 
 def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]:
@@ -97,14 +94,6 @@ def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]
         "probed": probe.measured if probe else None,
         "grading": asdict(fit.passages) if fit and fit.passages else None,
     }
-
-
-def _print_rows(rows: list[dict[str, Any]]) -> None:
-    wide = max(len(row["model"]) for row in rows)
-    for row in rows:
-        name = f"{row['workflow']}.{row['role']}" if row["workflow"] else row["role"]
-        about = ", ".join(_about(row))
-        sys.stdout.write(f"{name:<20}  {row['model']:<{wide}}  {about}".rstrip() + "\n")
 
 
 def _about(row: dict[str, Any]) -> Iterator[str]:
@@ -143,7 +132,8 @@ def _probe(call: Call, model: str | None, *, seconds: float, longest: int, again
         print_json({"probes": [asdict(probe) for probe in found]})
         return
     for probe in found:
-        _print_probe(probe)
+        for name, value in _facts(probe):
+            sys.stdout.write(f"{name:<12}{value}\n")
 
 
 def _wanted(settings: Settings, model: str | None) -> list[ModelSpec]:
@@ -187,7 +177,21 @@ def _measured(
             if probe is None:
                 probe = await Prober(chat, spec, listen, seconds=seconds, longest=longest).run()
                 store_probe(spec, probe)  # grading takes longer: Ctrl-C must not lose this
-            asker = _asker(chat, spec, settings, probe)
+            # As a run would ask it, in the mode that was just measured.
+            from secondlook.models.budget import Ledger
+            from secondlook.models.calls import Models
+            from secondlook.models.journal import MemoryJournal
+            from secondlook.models.prices import Caps
+
+            alone = settings.models.model_copy(update={"default": spec.text, "roles": ()})
+            models = Models(
+                settings.model_copy(update={"models": alone}),
+                open_chat=lambda _spec: chat,
+                probes=lambda _spec: probe,
+            )
+            asker = models.asker(
+                run="probe", workflow="", ledger=Ledger(Caps()), journal=MemoryJournal()
+            )
             return replace(
                 probe,
                 grading=await probe_passages(asker, listen),
@@ -196,95 +200,42 @@ def _measured(
         finally:
             await chat.aclose()
 
-    with _shown(call, spec.text) as listen:
-        return asyncio.run(measure(listen))
-
-
-def _asker(chat: Chat, spec: ModelSpec, settings: Settings, probe: Probe) -> Asker:
-    """As a run would ask it, in the mode that was just measured."""
-    from secondlook.models.budget import Ledger
-    from secondlook.models.calls import Models
-    from secondlook.models.journal import MemoryJournal
-    from secondlook.models.prices import Caps
-
-    alone = settings.models.model_copy(update={"default": spec.text, "roles": ()})
-    models = Models(
-        settings.model_copy(update={"models": alone}),
-        open_chat=lambda _spec: chat,
-        probes=lambda _spec: probe,
-    )
-    return models.asker(run="probe", workflow="", ledger=Ledger(Caps()), journal=MemoryJournal())
-
-
-@contextmanager
-def _shown(call: Call, name: str) -> Iterator[Callable[[Progress], None]]:
+    call.say(f"Measuring {spec.text} ...")
     if not call.shows_progress:
-        call.say(f"Measuring {name} ...")
-        yield lambda _progress: None
-        return
-    from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description:<32}"), BarColumn(), TimeElapsedColumn())
-    with Bar(*columns, console=messages(), transient=True) as bar:
-        task = bar.add_task("starting")
-        yield lambda progress: bar.update(
-            task, description=progress.said, completed=progress.done, total=progress.total
-        )
-
-
-def _print_probe(probe: Probe) -> None:
-    for name, value in _facts(probe):
-        sys.stdout.write(f"{name:<12}{value}\n")
-    sys.stdout.write(f"{grading_sentence(probe)}\n")
-
-
-def grading_sentence(probe: Probe) -> str:
-    """What follows from the figures for someone who sets a grader."""
-    from secondlook.nodes.grade import fit_of
-
-    fit = fit_of(probe)
-    if fit is None or fit.passages is None:
-        return "How well it grades is not measured."
-    if fit.grades_passages:
-        return "It grades well: models.servers.grade=llm-batch asks it."
-    return "It grades too badly to be trusted: keep models.servers.grade=reader."
+        return asyncio.run(measure(lambda _: None))
+    with messages().status("starting") as status:
+        return asyncio.run(measure(lambda told: status.update(told.said)))
 
 
 def _facts(probe: Probe) -> list[tuple[str, str]]:
+    from secondlook.nodes.grade import in_words
+
+    def measured(value: float | None, form: str, unit: str) -> str:
+        return "unknown" if value is None else f"{value:{form}} {unit}"
+
+    def graded(figures: GradingFigures | None) -> str:
+        if figures is None:
+            return "grading not measured"
+        return f"{'fit' if figures.fit else 'unfit'} to grade: {in_words(figures)}"
+
     rates = [
         f"{mode} {'refused' if rate is None else f'{rate:.0%}'}"
         for mode, rate in probe.json_rates.items()
     ]
+    context = "not measurable with this model"
+    if probe.context_tokens:
+        context = f"{probe.context_tokens:,} tokens; beyond that prompts are cut silently"
+    elif probe.seen_tokens:
+        context = f"beginning seen of {probe.seen_tokens:,} tokens"
+    declared = f"{probe.declared_tokens:,} declared" if probe.declared_tokens else "not declared"
     return [
         ("model", probe.spec),
         ("objects by", f"{probe.mode} (valid: {', '.join(rates)})"),
-        ("context", _context(probe)),
-        ("reading", _measure(probe.prefill_rate, ",.0f", "tokens/s")),
-        ("writing", _measure(probe.decode_rate, ",.0f", "tokens/s")),
-        ("first token", _measure(probe.first_token_seconds, ".2f", "s")),
-        ("passages", _graded(probe.grading)),
-        ("answers", _graded(probe.answer_grading)),
+        ("context", f"{context} ({declared})"),
+        ("reading", measured(probe.prefill_rate, ",.0f", "tokens/s")),
+        ("writing", measured(probe.decode_rate, ",.0f", "tokens/s")),
+        ("first token", measured(probe.first_token_seconds, ".2f", "s")),
+        ("passages", graded(probe.grading)),
+        ("answers", graded(probe.answer_grading)),
         ("measured", f"{probe.measured}, {probe.calls} calls in {probe.seconds:.1f} s"),
     ]
-
-
-def _graded(figures: GradingFigures | None) -> str:
-    from secondlook.nodes.grade import in_words
-
-    if figures is None:
-        return "grading not measured"
-    return f"{'fit' if figures.fit else 'unfit'} to grade: {in_words(figures)}"
-
-
-def _context(probe: Probe) -> str:
-    declared = f"{probe.declared_tokens:,} declared" if probe.declared_tokens else "not declared"
-    if probe.context_tokens:
-        return f"{probe.context_tokens:,} tokens; beyond that prompts are cut silently ({declared})"
-    if probe.seen_tokens:
-        return f"beginning seen of {probe.seen_tokens:,} tokens ({declared})"
-    return f"not measurable with this model ({declared})"
-
-
-def _measure(value: float | None, form: str, unit: str) -> str:
-    return "unknown" if value is None else f"{value:{form}} {unit}"

@@ -21,17 +21,15 @@ from secondlook.cli.command import (
     counted,
     flag,
     group_of,
-    is_terminal,
     one_line,
     option,
     print_json,
-    print_lines,
-    print_table,
+    print_rows,
 )
 from secondlook.errors import RunError, RunMissing, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from typing import TextIO
 
     from secondlook.engine.record import RunStore, RunSummary
@@ -63,24 +61,13 @@ def list_runs(
         from secondlook.engine.record import summary_form
 
         print_json({"runs": [summary_form(item) for item in found]})
-    elif is_terminal(sys.stdout):
-        rows = [
-            (_local(one.created), one.run, one.workflow, one.status, one.question) for one in found
-        ]
-        head = ("time", "id", "workflow", "status", "question")
-        print_table(head, rows, drop=("workflow", "time"))
     else:
-        print_lines((one.run, one.created, one.workflow, one.status, one.question) for one in found)
+        print_rows(
+            ("id", "time", "workflow", "status", "question"),
+            ((one.run, one.created, one.workflow, one.status, one.question) for one in found),
+        )
     if not found:
         call.say('No runs yet: secondlook ask "how do bees see"')
-
-
-def _local(created: str) -> str:
-    """In the reader's own time; as it was written where that is not a time."""
-    try:
-        return datetime.fromisoformat(created).astimezone().strftime("%Y-%m-%d %H:%M")
-    except ValueError:
-        return created
 
 
 @command(
@@ -102,7 +89,7 @@ def show_run(
     with _opened(call) as store:
         found = store.get(run)
         happened = store.events(found.run) if events else []
-    asked = f"{_local(found.created)}  {one_line(found.question)}"
+    asked = f"{found.created}  {one_line(found.question)}"
     if events and call.as_json:
         from secondlook.engine.record import summary_form
 
@@ -125,27 +112,19 @@ def show_run(
         show_answer(call, found.answer)
 
 
-def _told(event: Event) -> str:  # noqa: PLR0911
+def _told(event: Event) -> str:
     match event.type:
         case "run_started":
             return f"{event.workflow}: {event.question}"
-        case "node_started":
-            return event.node
-        case "node_finished":
-            return f"{event.node}: {event.said}"
-        case "routed":
-            return f"{event.source} -> {event.to}: {event.why}"
+        case "answered":
+            return f"{event.answer.status} ({event.answer.stop_reason}): {event.answer.text}"
         case "passages_found":
             return f"{counted(len(event.passages), 'passage')} for {event.query!r}"
-        case "token":
-            return event.text
-        case "redrafted":
-            return f"what was written so far is withdrawn: {event.why}"
         case "warned":
             trouble = event.trouble
             return f"{trouble.node}: {trouble.message}; {trouble.consequence}"
-        case "answered":
-            return f"{event.answer.status} ({event.answer.stop_reason}): {event.answer.text}"
+    facts = event.model_dump(exclude={"type", "run", "at", "numbers"}, exclude_none=True)
+    return ", ".join(str(fact) for fact in facts.values() if fact)
 
 
 @command(
@@ -173,7 +152,7 @@ def resume(call: Call, *, run: RunArgument) -> int:
         )
     settings = Settings.model_validate_json(json.dumps(found.request.get("settings", {})))
     settings = settings.model_copy(update={"runs": call.load().settings.runs})
-    call.say(f"{_local(found.created)}  {one_line(found.question)}\n")
+    call.say(f"{found.created}  {one_line(found.question)}\n")
     noted = found.request.get("ask") or {}
     may_pass = handed_to(found.run, settings.runs) is not None or bool(noted.get("tables"))
     with (
@@ -338,7 +317,6 @@ Examples:
   secondlook runs                      the latest questions
   secondlook runs show last            the latest answer once more
   secondlook runs show 20261115-4f     by the start of its id
-  secondlook runs show last --events   every step of it
   secondlook runs resume last          go on with one that was stopped
   secondlook runs remove 20261115-4f   forget one
   secondlook runs export --all -o all.jsonl   take them elsewhere
@@ -393,11 +371,9 @@ def list_remembered(call: Call) -> None:
             for item in found
         ]
         print_json({"memory": told})
-    elif is_terminal(sys.stdout):
-        rows = [(str(one.id), one.created[:10], str(len(one.cited)), one.question) for one in found]
-        print_table(("id", "date", "passages", "question"), rows)
     else:
-        print_lines((str(one.id), one.created, one.run, one.question) for one in found)
+        rows = ((str(one.id), one.created, one.run, one.question) for one in found)
+        print_rows(("id", "time", "run", "question"), rows)
     if not found:
         call.say('Nothing is remembered yet: secondlook ask --workflow research "..."')
 
@@ -420,17 +396,17 @@ def forget(
     """Forget some of the research that is remembered."""
     with _memory(call) as memory:
         held = {item.id: item for item in memory.list()}
-        # All are looked up before the first goes: a mistyped id forgets nothing.
-        for one in ids:
-            if one not in held:
-                hint = "secondlook runs memory shows what is"
-                raise UsageError(f"nothing is remembered under {one}", hint=hint)
-        chosen = [held[one] for one in dict.fromkeys(ids)]
-        shown = ", ".join(f"{item.id} ({one_line(item.question)})" for item in chosen[:5])
-        more = f" and {len(chosen) - 5} more" if len(chosen) > 5 else ""  # noqa: PLR2004
-        call.confirm(f"Forget {shown}{more}?", yes=yes)
-        gone = memory.forget([item.id for item in chosen])
-    _report(call, len(gone), list(gone))
+        # A mistyped id forgets nothing.
+        if unknown := [str(one) for one in ids if one not in held]:
+            hint = "secondlook runs memory shows what is"
+            raise UsageError(f"nothing is remembered under {', '.join(unknown)}", hint=hint)
+        shown = ", ".join(f"{one} ({one_line(held[one].question)})" for one in dict.fromkeys(ids))
+        call.confirm(f"Forget {shown}?", yes=yes)
+        gone = list(memory.forget(list(dict.fromkeys(ids))))
+    if call.as_json:
+        print_json({"forgotten": gone})
+    else:
+        call.say(f"Forgot {counted(len(gone), 'question')}.")
 
 
 @command()
@@ -445,14 +421,10 @@ def clear(
         whose = "every library" if everything else f"{memory.library!r}"
         call.confirm(f"Forget all research in {whose}?", yes=yes)
         gone = memory.clear(every_library=everything)
-    _report(call, gone, gone)
-
-
-def _report(call: Call, number: int, gone: int | Sequence[int]) -> None:
     if call.as_json:
         print_json({"forgotten": gone})
     else:
-        call.say(f"Forgot {counted(number, 'question')}.")
+        call.say(f"Forgot {counted(gone, 'question')}.")
 
 
 def memory_group() -> typer.Typer:

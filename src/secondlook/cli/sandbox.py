@@ -30,9 +30,10 @@ from secondlook.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from secondlook.sandbox.port import Frame, Outcome, Supplied
+    from secondlook.sandbox.port import Outcome, Supplied
 
 Backend = Literal["auto", "namespaces", "plain", "bubblewrap"]
+_SHOWN_ROWS = 20
 BackendOption = Annotated[
     Backend | None,
     typer.Option("--backend", help="Which way to confine code, instead of sandbox.backend."),
@@ -67,12 +68,7 @@ from outside. Exit code 1 means that one succeeded. Examples:
   secondlook sandbox check --json | jq -r ".attacks[] | select(.blocked | not) | .name"
 """
 )
-def check(
-    call: Call,
-    *,
-    backend: BackendOption = None,
-    quick: bool = option(False, "", None, "--quick", hidden=True),  # noqa: ARG001, FBT003
-) -> int:
+def check(call: Call, *, backend: BackendOption = None) -> int:
     """Attack the sandbox, and say what was blocked."""
     from secondlook.sandbox.self_check import self_check
 
@@ -101,7 +97,6 @@ leaves its value in result and its charts in fig; pd, np, px, go, plt, stats,
 sm are there already. Printed: what it prints, then its result. Exit code 1
 means that it failed or was stopped. Examples:
   secondlook sandbox run analysis.py --table sales.csv
-  secondlook sandbox run analysis.py --table sales=2024.xlsx --seconds 60
   secondlook sandbox run chart.py --table sales.csv --figures charts
   echo "result = 6 * 7" | secondlook sandbox run -
 """
@@ -123,7 +118,12 @@ def run(
     from secondlook.sandbox.port import limits_for
 
     settings = call.load().settings
-    code = _read(file)
+    try:
+        code = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(
+            f"{file!r} cannot be read: {error}", hint="Name a script, or -."
+        ) from error
     limits = limits_for(
         seconds=seconds or settings.sandbox.seconds, megabytes=memory or settings.sandbox.memory
     )
@@ -133,24 +133,45 @@ def run(
             outcome = sandbox.run(code, tables, limits=limits)
         finally:
             sandbox.close()
-    saved = save_figures(outcome, figures) if figures else []
+    try:
+        saved = _save_figures(outcome, figures) if figures else []
+    except OSError as error:
+        raise UsageError(f"Charts cannot be saved in {str(figures)!r}: {error}") from error
     if call.as_json:
-        print_json({"backend": sandbox.name, **outcome_form(outcome), "saved": saved})
+        # As JSON; numbers that it does not know are texts: "nan", "inf", "-inf".
+        form = _plain(asdict(outcome))
+        print_json(
+            {"backend": sandbox.name, **(form if isinstance(form, dict) else {}), "saved": saved}
+        )
     else:
-        print_outcome(call, outcome, saved)
+        _print(call, outcome)
+        for place in saved:
+            call.say(f"saved {place}")
     return 0 if outcome.status == "ok" else 1
 
 
-def _read(file: str) -> str:
-    if file == "-":
-        return sys.stdin.read()
-    path = Path(file)
-    if not path.is_file():
-        raise UsageError(f"There is no file {file!r}.", hint="Name a Python script, or - for none.")
-    try:
-        return path.read_text("utf-8")
-    except UnicodeDecodeError as error:
-        raise UsageError(f"{file!r} is not text in UTF-8.") from error
+def _print(call: Call, outcome: Outcome) -> None:
+    """What it printed and its value go to stdout, all else to stderr."""
+    sys.stdout.write(harmless(outcome.stdout))
+    if outcome.stdout_cut:
+        call.say("(more was printed than is kept)")
+    frames = {"": outcome.frame} if outcome.frame is not None else {}
+    for name, frame in (frames | dict(outcome.frames)).items():
+        shown = frame.rows[:_SHOWN_ROWS]
+        for row in ([name] if name else [], frame.columns, *shown):
+            if row:
+                sys.stdout.write("\t".join(one_line(str(cell)) for cell in row) + "\n")
+        if frame.total_rows > len(shown):
+            sys.stdout.write(f"... and {frame.total_rows - len(shown):,} more rows\n")
+    if outcome.has_result and outcome.frame is None:
+        sys.stdout.write(f"{one_line(repr(outcome.result))}\n")
+    if outcome.figures:
+        call.say(f"It drew {len(outcome.figures)}; --figures FOLDER saves them.")
+    if (failure := outcome.failure) is not None:
+        sys.stderr.write(f"error: {one_line(failure.kind)}: {one_line(failure.message)}\n")
+        if failure.line is not None:
+            sys.stderr.write(f"  line {failure.line}: {one_line(failure.code or '')}\n")
+    call.say(f"{outcome.status}, {outcome.seconds:.2f} s, {outcome.memory / 1_048_576:.0f} MB")
 
 
 @contextmanager
@@ -173,47 +194,6 @@ def _supplied(files: Mapping[str, Path]) -> Iterator[Sequence[Supplied]]:
         yield found
 
 
-_SHOWN_ROWS = 20
-
-
-def print_outcome(call: Call, outcome: Outcome, saved: Sequence[str]) -> None:
-    """What it printed and its value go to stdout, all else to stderr."""
-    sys.stdout.write(harmless(outcome.stdout))
-    if outcome.stdout_cut:
-        call.say("(more was printed than is kept)")
-    frames = {"": outcome.frame} if outcome.frame is not None else {}
-    for name, frame in (frames | dict(outcome.frames)).items():
-        _print_frame(name, frame)
-    if outcome.has_result and outcome.frame is None:
-        sys.stdout.write(f"{one_line(repr(outcome.result))}\n")
-    if outcome.figures and not saved:
-        call.say(f"It drew {len(outcome.figures)}: --figures FOLDER saves them.")
-    for place in saved:
-        call.say(f"saved {place}")
-    if (failure := outcome.failure) is not None:
-        sys.stderr.write(f"error: {one_line(failure.kind)}: {one_line(failure.message)}\n")
-        if failure.line is not None:
-            sys.stderr.write(f"  line {failure.line}: {one_line(failure.code or '')}\n")
-    call.say(f"{outcome.status}, {outcome.seconds:.2f} s, {outcome.memory / 1_048_576:.0f} MB")
-
-
-def _print_frame(name: str, frame: Frame) -> None:
-    if name:
-        sys.stdout.write(f"{one_line(name)}\n")
-    rows = [frame.columns, *frame.rows[:_SHOWN_ROWS]]
-    for row in rows:
-        sys.stdout.write("\t".join(one_line(str(cell)) for cell in row) + "\n")
-    left = frame.total_rows - (len(rows) - 1)
-    if left > 0:
-        sys.stdout.write(f"... and {left:,} more rows\n")
-
-
-def outcome_form(outcome: Outcome) -> dict[str, object]:
-    """As JSON; numbers that it does not know are texts: "nan", "inf", "-inf"."""
-    form = _plain(asdict(outcome))
-    return form if isinstance(form, dict) else {}
-
-
 def _plain(value: object) -> object:
     if isinstance(value, dict):
         return {str(key): _plain(one) for key, one in value.items()}
@@ -222,17 +202,14 @@ def _plain(value: object) -> object:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def save_figures(outcome: Outcome, folder: Path) -> list[str]:
+def _save_figures(outcome: Outcome, folder: Path) -> list[str]:
     saved = []
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for number, figure in enumerate(outcome.figures, start=1):
-            png = figure.kind == "png"
-            place = folder / f"figure-{number}.{'png' if png else 'json'}"
-            place.write_bytes(base64.b64decode(figure.data) if png else figure.data.encode())
-            saved.append(str(place))
-    except OSError as error:
-        raise UsageError(f"Charts cannot be saved in {str(folder)!r}: {error}") from error
+    folder.mkdir(parents=True, exist_ok=True)
+    for number, figure in enumerate(outcome.figures, start=1):
+        png = figure.kind == "png"
+        place = folder / f"figure-{number}.{'png' if png else 'json'}"
+        place.write_bytes(base64.b64decode(figure.data) if png else figure.data.encode())
+        saved.append(str(place))
     return saved
 
 

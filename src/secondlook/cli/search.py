@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,13 +16,12 @@ from secondlook.cli.command import (
     command,
     counted,
     group_of,
-    is_terminal,
     one_line,
     option,
     output,
     parse_pairs,
     print_json,
-    print_lines,
+    print_rows,
     print_table,
 )
 from secondlook.errors import UsageError
@@ -39,9 +36,8 @@ if TYPE_CHECKING:
     from secondlook.passage import Hit
     from secondlook.settings import Loaded
     from secondlook.settings.sections import Settings
-    from secondlook.tables.table import ColumnProfile, Table, TableProfile
+    from secondlook.tables.table import ColumnProfile, Table
 
-_SNIPPET_WIDTH = 320
 _HIT_FIELDS = (
     *("score", "dense_rank", "lexical_rank", "rerank_score"),
     *("dense_score", "lexical_score", "fusion_score"),
@@ -54,11 +50,9 @@ _PASSAGE_FIELDS = ("id", "document", "title", "page", "start", "end", "text")
 \b
 Examples:
   secondlook search "how do bees find their way home"
-  secondlook search polarised light     quotes are optional
   secondlook search "polarised light" -k 3 --doc navigation.pdf
   secondlook search "annual report" --filter kind=pdf --filter project=bees
   secondlook search "ERR_4711" --dense 0.1 --lexical 0.9    trust the words
-  secondlook search "sleepy" --dense 0.9 --lexical 0.1      trust the meaning
   secondlook search "bees" --json | jq -r ".hits[].path"
 
 \b
@@ -102,13 +96,27 @@ def search(
         paths = {document: first for document, (first, *_) in found.items()}
         if call.as_json:
             print_json({"hits": [_form(hit, paths.get(hit.passage.document)) for hit in hits]})
-        for rank, hit in enumerate(() if call.as_json else hits, 1):
-            _print_hit(rank, hit, paths.get(hit.passage.document), words, library.language)
+        else:
+            for rank, hit in enumerate(hits, 1):
+                _print_hit(hit, rank, paths, words, library.language)
         if not hits:
             if not call.as_json:
-                empty = library.status().documents == 0
-                typer.echo("The library is empty." if empty else f"Nothing found for {words!r}.")
+                typer.echo(f"Nothing found for {words!r}.")
             explain_nothing(call, library, filters)
+
+
+def _print_hit(hit: Hit, rank: int, paths: dict[str, str], words: str, language: str) -> None:
+    from rich.text import Text
+
+    passage, console = hit.passage, output()
+    page = f", p. {passage.page}" if passage.page is not None else ""
+    # The title stands in the first line already.
+    headings = " > ".join(one for one in passage.heading if one != passage.title)
+    head = ((f"{rank:>2}  ", "dim"), (passage.title, "bold"), page, (f"  {hit.score:.3f}", "dim"))
+    console.print(Text.assemble(*head))
+    place = f"{paths.get(passage.document) or passage.document}  {headings}".rstrip()
+    print_quote(console, place, passage.text, words, language)
+    console.print()
 
 
 def warm_up(settings: Settings) -> None:
@@ -131,34 +139,14 @@ def _form(hit: Hit, path: str | None) -> dict[str, object]:
     }
 
 
-def _print_hit(rank: int, hit: Hit, path: str | None, query: str, language: str) -> None:
-    from rich.text import Text
-
-    passage = hit.passage
-    page = f", p. {passage.page}" if passage.page is not None else ""
-    # The title stands in the first line already.
-    headings = " > ".join(one for one in passage.heading if one != passage.title)
-    console = output()
-    console.print(
-        Text.assemble(
-            (f"{rank:>2}  ", "dim"), (passage.title, "bold"), page, (f"  {hit.score:.3f}", "dim")
-        )
-    )
-    place = f"{path or passage.document}  {headings}".rstrip()
-    print_quote(console, place, passage.text, query, _SNIPPET_WIDTH, language)
-    console.print()
-
-
-def print_quote(  # noqa: PLR0917
-    console: Console, place: str | None, text: str, query: str, width: int, language: str
-) -> None:
+def print_quote(console: Console, place: str | None, text: str, query: str, language: str) -> None:
     """A place, and the part of a passage that fits the query, with the matching words marked."""
     from rich.padding import Padding
     from rich.text import Text
 
-    cut = snippet(text, query, width=width, language=language)
-    quote = Text(cut.text)
-    for start, end in cut.matches:
+    cut, matches = snippet(text, query, language=language)
+    quote = Text(cut)
+    for start, end in matches:
         quote.stylize("bold yellow", start, end)
     for line in ([Text(place, style="dim")] if place else []) + [quote]:
         console.print(Padding(line, (0, 0, 0, 4), expand=False))
@@ -169,28 +157,23 @@ def explain_nothing(call: Call, library: Library, filters: Mapping[str, str]) ->
     if not library.documents():
         call.say("hint: Add documents first: secondlook add ~/papers")
         return
-    if not filters or library.documents(filters=filters):
-        return
-    alone = [item for item in filters.items() if not library.documents(filters=dict([item]))]
-    told = " and ".join(f"{key}={value}" for key, value in alone or filters.items())
-    call.say(f"hint: no document has {told}; secondlook library list --json shows what they have")
+    if filters and not library.documents(filters=filters):
+        told = " and ".join(f"{key}={value}" for key, value in filters.items())
+        call.say(f"hint: no document has {told}; secondlook library list --json shows their data")
 
 
 # The part of a passage that shows why it was found.
 
 _WORD = re.compile(r"\w+(?:['\u2019]\w+)*")
+_WIDTH = 320
 _ELLIPSIS = "…"
 
 
-@dataclass(frozen=True, slots=True)
-class Snippet:
-    text: str
-    matches: tuple[tuple[int, int], ...]
-    """Spans of `text` that match the query, in order."""
-
-
-def snippet(text: str, query: str, *, width: int, language: str = "english") -> Snippet:
-    """At most about `width` characters of `text`, where most different query terms stand."""
+def snippet(
+    text: str, query: str, *, width: int = _WIDTH, language: str = "english"
+) -> tuple[str, list[tuple[int, int]]]:
+    """At most about `width` characters of `text` where most different query terms stand, and the
+    spans of them that match."""
     from secondlook.retrieval.terms import query_terms, terms
 
     flat = " ".join(text.split())
@@ -199,40 +182,33 @@ def snippet(text: str, query: str, *, width: int, language: str = "english") -> 
     for word in _WORD.finditer(flat):
         own = terms(word[0], language)
         hit = next((term for term in own if term in wanted), None)
-        if hit is None:
-            continue
-        if len(own) > 1 and hit in word[0]:  # a run without spaces: only part of it matches
+        if hit is not None and len(own) > 1 and hit in word[0]:  # only part of it matches: in
             pairs = ((at, flat[at : at + 2]) for at in range(word.start(), word.end() - 1))
-            found.extend((at, at + 2, pair) for at, pair in pairs if pair in wanted)
-        else:
+            found.extend((at, at + 2, pair) for at, pair in pairs if pair in wanted)  # Chinese
+        elif hit is not None:
             found.append((word.start(), word.end(), hit))
-    start, end = _window(flat, found, width)
-    before = _ELLIPSIS if start > 0 else ""
-    after = _ELLIPSIS if end < len(flat) else ""
-    shift = len(before) - start
-    inside = tuple((a + shift, b + shift) for a, b, _ in found if start <= a and b <= end)
-    return Snippet(f"{before}{flat[start:end]}{after}", inside)
-
-
-def _window(text: str, found: list[tuple[int, int, str]], width: int) -> tuple[int, int]:
-    """Where to cut: the stretch with most different terms, with some room in front of it. Not in
-    the middle of a word, unless it is a long run without spaces."""
-    if len(text) <= width:
-        return 0, len(text)
 
     def different(start: int) -> int:
         end = start + width * 3 // 4
         return len({term for a, b, term in found if start <= a and b <= end})
 
-    best = max((start for start, _, _ in found), key=different, default=0)
-    start = max(0, min(best - width // 4, len(text) - width))
-    if start and text[start - 1] != " ":
-        start = max(start, text.find(" ", start, start + 40) + 1)
-    end = min(len(text), start + width)
-    if end < len(text) and text[end] != " ":
-        space = text.rfind(" ", max(0, end - 40), end)
-        end = space if space >= 0 else end
-    return start, end
+    start, end = 0, len(flat)
+    if end > width:
+        # The stretch with most different terms, with some room in front of it, and not cut in the
+        # middle of a word, unless that is a long run without spaces.
+        best = max((start for start, _, _ in found), key=different, default=0)
+        start = max(0, min(best - width // 4, len(flat) - width))
+        if start and flat[start - 1] != " ":
+            start = max(start, flat.find(" ", start, start + 40) + 1)
+        end = min(len(flat), start + width)
+        if end < len(flat) and flat[end] != " ":
+            space = flat.rfind(" ", max(0, end - 40), end)
+            end = space if space >= 0 else end
+    before = _ELLIPSIS if start > 0 else ""
+    after = _ELLIPSIS if end < len(flat) else ""
+    shift = len(before) - start
+    inside = [(a + shift, b + shift) for a, b, _ in found if start <= a and b <= end]
+    return f"{before}{flat[start:end]}{after}", inside
 
 
 # Tables of the library, and tables in files.
@@ -259,15 +235,11 @@ def list_tables(call: Call, *, filter_: FilterOption = None) -> None:
         problems = [{"path": item.path, "reason": item.reason} for item in unusable]
         print_json({"tables": [one.model_dump(mode="json") for one in found], "unusable": problems})
         return
-    if is_terminal(sys.stdout):
-        rows = [
-            (one.name, f"{one.rows:,}", f"{len(one.columns):,}", one.path or "") for one in found
-        ]
-        print_table(("name", "rows", "columns", "from"), rows, right=("rows", "columns"))
-    else:
-        print_lines(
-            (one.name, str(one.rows), str(len(one.columns)), one.path or "") for one in found
-        )
+    print_rows(
+        ("name", "rows", "columns", "from"),
+        ((one.name, str(one.rows), str(len(one.columns)), one.path or "") for one in found),
+        right=("rows", "columns"),
+    )
     for item in unusable:
         call.say(f"not usable as a table: {item.path}: {one_line(item.reason)}")
     if not found:
@@ -295,7 +267,22 @@ def show_table(
         told = profile.model_dump(mode="json")
         print_json(table.model_dump(mode="json") | {"profile": told})
     else:
-        _print_profile(call, table, profile)
+        from rich.text import Text
+
+        console = output()
+        size = f"{counted(table.rows, 'row')}, {counted(len(table.columns), 'column')}"
+        console.print(Text.assemble((table.name, "bold"), f"  {table.title}: {size}"))
+        rows = []
+        for column in profile.columns:
+            distinct = f"{'' if column.exact else '~'}{column.distinct:,}"
+            missing = f"{column.missing:,}" if column.missing else ""
+            rows.append((column.name, column.type, missing, distinct, values_of(column)))
+        head = ("column", "type", "missing", "different", "values")
+        print_table(head, rows, right=("missing", "different"))
+        if not call.quiet:
+            own = (f"{one.name}: {said}" for one in profile.columns for said in one.warnings)
+            for said in (*table.warnings, *profile.warnings, *own):
+                console.print(Text(f"! {one_line(said)}"))
 
 
 def tables_group() -> typer.Typer:
@@ -313,13 +300,11 @@ Examples:
 
 
 def find_table(name: str, tables: Sequence[Table]) -> Table:
-    """The table that is meant by a name, a file name, a path, a title or an id."""
+    """The table that is meant by a name, an id, a file, its path or a title."""
     wanted = name.strip().casefold()
     for fits in (
-        lambda table: table.name.casefold() == wanted,
-        lambda table: table.id == wanted,
-        lambda table: table.path is not None and Path(table.path).name.casefold() == wanted,
-        lambda table: table.path == name,
+        lambda table: wanted in {table.name.casefold(), table.id},
+        lambda table: table.path is not None and name in {table.path, Path(table.path).name},
         lambda table: table.title.casefold() == wanted,
     ):
         found = [table for table in tables if fits(table)]
@@ -328,12 +313,7 @@ def find_table(name: str, tables: Sequence[Table]) -> Table:
         if found:
             names = ", ".join(table.name for table in found)
             raise UsageError(f"{name!r} holds several tables", hint=f"Name one of them: {names}.")
-    from difflib import get_close_matches
-
-    close = get_close_matches(wanted, [table.name for table in tables], n=3)
-    listing = "secondlook library tables lists them"
-    hint = f"Do you mean {' or '.join(close)}?" if close else listing
-    raise UsageError(f"there is no table {name!r}", hint=hint)
+    raise UsageError(f"there is no table {name!r}", hint="secondlook library tables lists them")
 
 
 def parse_tables(given: Sequence[str] | None) -> dict[str, Path] | None:
@@ -364,30 +344,6 @@ def library_for(
     settings = loaded.settings
     may_pass = over_tables and call.library is None
     return library_or_passing(settings, settings.library.path, may_pass=may_pass)
-
-
-def _print_profile(call: Call, table: Table, profile: TableProfile) -> None:
-    from rich.text import Text
-
-    console = output()
-    size = f"{counted(table.rows, 'row')}, {counted(len(table.columns), 'column')}"
-    console.print(Text.assemble((table.name, "bold"), f"  {table.title}: {size}"))
-    rows = [
-        (
-            column.name,
-            column.type,
-            f"{column.missing:,}" if column.missing else "",
-            f"{'' if column.exact else '~'}{column.distinct:,}",
-            values_of(column),
-        )
-        for column in profile.columns
-    ]
-    head = ("column", "type", "missing", "different", "values")
-    print_table(head, rows, right=("missing", "different"))
-    if not call.quiet:
-        own = (f"{one.name}: {said}" for one in profile.columns for said in one.warnings)
-        for said in (*table.warnings, *profile.warnings, *own):
-            console.print(Text(f"! {one_line(said)}"))
 
 
 def values_of(column: ColumnProfile) -> str:

@@ -16,7 +16,6 @@ from secondlook.cli.command import Call, command, flag, option
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from secondlook.server.app import Listening
     from secondlook.settings.sections import Settings
 
 _SHORTEST_TOKEN: Final = 16
@@ -63,7 +62,20 @@ def serve(
     opens = not (no_open or call.as_json or call.quiet) and has_display()
 
     def started() -> None:
-        _announce(call, settings, listening, chosen)
+        from secondlook.server.security import is_loopback
+        from secondlook.settings.mistakes import place_of
+
+        if call.as_json:
+            typer.echo(json.dumps({"url": listening.url, "token": chosen}))
+        else:
+            typer.echo(f"Secondlook is at {address(listening.url, chosen)}")
+        sys.stdout.flush()
+        call.say(f"The library is {place_of(settings.library.path)}. Ctrl-C stops the server.")
+        if chosen is not None:
+            call.say("Clients must send the token: Authorization: Bearer " + chosen)
+        if not is_loopback(settings.serve.host):
+            call.say(f"It listens on {settings.serve.host}: other machines can reach it.")
+            call.say("Nothing is encrypted: put a proxy with TLS before it in foreign networks.")
         if opens:
             _open_browser(address(listening.url, chosen))
 
@@ -97,26 +109,6 @@ def has_display() -> bool:
     if sys.platform in {"darwin", "win32"}:
         return "SSH_CONNECTION" not in os.environ
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
-
-
-def _announce(call: Call, settings: Settings, listening: Listening, token: str | None) -> None:
-    from secondlook.server.security import is_loopback
-    from secondlook.settings.mistakes import place_of
-
-    if call.as_json:
-        typer.echo(json.dumps({"url": listening.url, "token": token}))
-    else:
-        typer.echo(f"Secondlook is at {address(listening.url, token)}")
-    sys.stdout.flush()
-    call.say(f"The library is {place_of(settings.library.path)}.")
-    if token is not None:
-        call.say("Clients must send the token: Authorization: Bearer " + token)
-        if not is_loopback(settings.serve.host):
-            elsewhere = listening.url_elsewhere
-            where = f" at {address(elsewhere, token)}" if elsewhere else ""
-            call.say(f"Other machines can reach it{where}, as it listens on {settings.serve.host}.")
-            call.say("Nothing is encrypted: put a proxy with TLS before it in foreign networks.")
-    call.say("Ctrl-C stops it.")
 
 
 def _open_browser(url: str) -> None:

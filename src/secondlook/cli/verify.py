@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from secondlook.answer import Answer
     from secondlook.library.library import Library
     from secondlook.settings import Loaded
-    from secondlook.verify.report import Problem
 
 _RUN_ID = re.compile(r"last|\d{8}(?:-[0-9a-f]*)?")
 
@@ -38,8 +38,6 @@ Examples:
   secondlook ask "how deep is berth 4" --json > answer.json
   secondlook verify answer.json
   secondlook verify last                the latest answer of all
-  secondlook ask "mean price by region" --table sales.csv --json > sales.json
-  secondlook verify sales.json          computes it, or runs its code, again
   secondlook ask "how deep is berth 4" --json | secondlook verify -
   secondlook verify answer.json --json | jq -r ".problems[].message"
 
@@ -79,8 +77,8 @@ def verify(
                 "status": answer.status,
                 "claims": len(answer.claims),
                 "citations": len(answer.citations),
-                "problems": [_form(one) for one in report.problems],
-                "notes": [_form(one) for one in report.notes],
+                "problems": [asdict(one) for one in report.problems],
+                "notes": [asdict(one) for one in report.notes],
             }
         )
     else:
@@ -91,10 +89,6 @@ def verify(
         if not report.problems:
             sys.stdout.write(f"{_stands(answer)}\n")
     return FAILED if report.problems else 0
-
-
-def _form(problem: Problem) -> dict[str, str]:
-    return {"kind": problem.kind, "where": problem.where, "message": problem.message}
 
 
 def _read(call: Call, file: str) -> Answer:

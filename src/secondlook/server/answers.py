@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from fastapi import APIRouter, Path, Query, Response
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,6 +15,18 @@ from secondlook.verify.report import Kind  # noqa: TC001
 
 if TYPE_CHECKING:
     from secondlook.answer import AnalysisFigure, Answer
+
+
+router = APIRouter(prefix="/api/runs/{run}", tags=["runs"])
+ExportForm = Literal["markdown", "json", "html"]
+RunId = Annotated[str, Path(max_length=100, examples=["20260102-1f2e3d4c5b6a"])]
+_AT_ONCE: Final = asyncio.Semaphore(2)
+"""Checks compute again and may run code: a few at a time leave room for questions."""
+_FILE: Final[dict[ExportForm, tuple[str, str]]] = {
+    "markdown": ("md", "text/markdown; charset=utf-8"),
+    "json": ("json", "application/json"),
+    "html": ("html", "text/html; charset=utf-8"),
+}
 
 
 class Finding(BaseModel):
@@ -66,26 +78,10 @@ def checked(state: Served, run: str) -> Verified:
     )
 
 
-router = APIRouter(prefix="/api/runs/{run}", tags=["runs"])
-ExportForm = Literal["markdown", "json", "html"]
-RunId = Annotated[str, Path(max_length=100, examples=["20260102-1f2e3d4c5b6a"])]
-_AT_ONCE: Final = asyncio.Semaphore(2)
-"""Checks compute again and may run code: a few at a time leave room for questions."""
-_FILE: Final[dict[ExportForm, tuple[str, str]]] = {
-    "markdown": ("md", "text/markdown; charset=utf-8"),
-    "json": ("json", "application/json"),
-    "html": ("html", "text/html; charset=utf-8"),
-}
-
-
-def _gives(description: str, *kinds: str) -> dict[int | str, dict[str, Any]]:
-    return {200: {"description": description, "content": {kind: {} for kind in kinds}}}
-
-
 @router.get(
     "/figures/{number}",
     response_class=Response,
-    responses={**_gives("Plotly's JSON, or a PNG", "application/json", "image/png")},
+    responses={200: {"content": {"application/json": {}, "image/png": {}}}},
 )
 async def show_figure(
     state: FromServer,
@@ -113,7 +109,7 @@ async def verify_answer(state: FromServer, run: RunId) -> Verified:
 @router.get(
     "/export",
     response_class=Response,
-    responses={**_gives("A file", "text/markdown", "application/json", "text/html")},
+    responses={200: {"content": {"text/markdown": {}, "application/json": {}, "text/html": {}}}},
 )
 async def export_answer(
     state: FromServer,
@@ -152,7 +148,6 @@ def _exported(answer: Answer, form: ExportForm, figure: int) -> bytes:
 def _figure(answer: Answer, number: int) -> AnalysisFigure:
     figures = answer.analysis.figures if answer.analysis else ()
     if number >= len(figures):
-        said = f"the answer has no chart {number}"
-        hint = f"it has {len(figures)}, counted from 0" if figures else "it has none at all"
-        raise Problem(404, "figure_missing", said, hint=hint)
+        said = f"the answer has no chart {number}: it has {len(figures)}, counted from 0"
+        raise Problem(404, "figure_missing", said)
     return figures[number]

@@ -43,7 +43,6 @@ from secondlook.server.security import (
     Security,
     Token,
     is_everywhere,
-    is_loopback,
 )
 from secondlook.server.state import Served
 from secondlook.telemetry import watch_queue
@@ -94,7 +93,12 @@ def create_app(
     opened = libraries or Libraries(settings)
     made = Served(settings, opened, Runs(settings, opened), Jobs(opened), guard)
     app = FastAPI(
-        title="Secondlook", version=__version__, lifespan=_lifespan, docs_url=None, redoc_url=None
+        title="Secondlook",
+        version=__version__,
+        lifespan=_lifespan,
+        docs_url=None,
+        redoc_url=None,
+        generate_unique_id_function=lambda route: route.name,
     )
     app.state.served = made
     watch_queue(settings, made.runs.counts)
@@ -117,7 +121,8 @@ def is_guarded(path: str) -> bool:
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     made: Served = app.state.served
     try:
-        await asyncio.to_thread(made.jobs.take_up_all)
+        for name in made.libraries.names():
+            await asyncio.to_thread(made.jobs.take_up, name)
         yield
     finally:
         await asyncio.to_thread(made.jobs.close)
@@ -144,28 +149,8 @@ class Listening:
         host = self.host
         if is_everywhere(host):
             host = "::1" if ":" in host else "127.0.0.1"
-        return self._at(host)
-
-    @property
-    def url_elsewhere(self) -> str | None:
-        """As other machines reach it, as far as this one can tell."""
-        host = address_in_network(self.socket.family) if is_everywhere(self.host) else self.host
-        return None if host is None or is_loopback(host) else self._at(host)
-
-    def _at(self, host: str) -> str:
         port = self.socket.getsockname()[1]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
-
-
-def address_in_network(family: int) -> str | None:
-    """This machine's address where packets to other networks would leave it; none is sent."""
-    documented = "2001:db8::1" if family == socket.AF_INET6 else "192.0.2.1"
-    with socket.socket(family, socket.SOCK_DGRAM) as asked:
-        try:
-            asked.connect((documented, 9))
-        except OSError:  # there is no way out
-            return None
-        return str(asked.getsockname()[0])
 
 
 def listen(host: str, port: int) -> Listening:
@@ -175,21 +160,11 @@ def listen(host: str, port: int) -> Listening:
         )[0]
         return Listening(socket.create_server(address[:2], family=family, backlog=512), host)
     except (OSError, OverflowError, UnicodeError) as error:
-        number = error.errno if isinstance(error, OSError) else None
-        if number == errno.EADDRINUSE:
-            raise UsageError(
-                f"port {port} of {host} is in use, maybe by another secondlook serve",
-                hint=f"open http://{host}:{port} to see; --port 0 takes a free one",
-            ) from error
-        if number == errno.EACCES:
-            raise UsageError(
-                f"port {port} is kept for the administrator",
-                hint="take one above 1023: --port 8765",
-            ) from error
-        raise UsageError(
-            f"this machine cannot listen on {host!r}: {error}",
-            hint="--host takes an address of this machine, such as 127.0.0.1",
-        ) from error
+        hint = "--host takes an address of this machine, --port 0 a free port"
+        if isinstance(error, OSError) and error.errno == errno.EADDRINUSE:
+            hint = f"open http://{host}:{port} to see what is there; --port 0 takes a free one"
+        said = f"this machine cannot listen on port {port} of {host!r}: {error}"
+        raise UsageError(said, hint=hint) from error
 
 
 def serve(
@@ -202,7 +177,6 @@ def serve(
 ) -> None:
     """Answer until stopped. Ctrl-C raises `KeyboardInterrupt` once everything is put away."""
     app = create_app(settings, token=token, host=listening.host)
-    make_room()
     level = "INFO" if debug else "ERROR"  # errors on stderr; with `debug` every request too
     logger = {"handlers": ["stderr"], "level": level, "propagate": False}
     config = uvicorn.Config(
@@ -221,6 +195,7 @@ def serve(
         server_header=False,
         proxy_headers=False,
         timeout_graceful_shutdown=_SECONDS_TO_END,
+        limit_concurrency=make_room(),
     )
     Server(config, app.state.served, started).run(sockets=[listening.socket])
 
@@ -277,17 +252,13 @@ class Server(uvicorn.Server):
 _SECONDS_TO_ASK = 20.0
 """From the first byte of a request, or from connecting, to the end of its headers."""
 _WANTED_FILES: Final = 8192
-_KEPT_FOR_FILES: Final = 256
-"""What the library, the record and the models may have open besides."""
-_most_open = 4096
-"""Where the system sets no limit, or none that can be seen."""
 
 
-def make_room() -> None:
-    """As many open files as this process may have, within reason; some of them are kept back."""
-    global _most_open  # noqa: PLW0603  # a limit of the process, set once as it starts to serve
+def make_room() -> int:
+    """How many connections there may be: as many open files as this process may have, within
+    reason, but for those that the library, the record and the models need."""
     if sys.platform == "win32":
-        return
+        return 4096
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -297,7 +268,7 @@ def make_room() -> None:
             resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
             soft = wanted
     files = _WANTED_FILES if soft == resource.RLIM_INFINITY else soft
-    _most_open = files - min(_KEPT_FOR_FILES, files // 2)
+    return files - min(256, files // 2)
 
 
 class Connection(H11Protocol):
@@ -307,8 +278,8 @@ class Connection(H11Protocol):
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > _most_open:
-            transport.abort()
+        if self.limit_concurrency and len(self.connections) > self.limit_concurrency:
+            transport.abort()  # uvicorn would keep it open, and answer what it asks with 503
         else:
             self._wait()
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Header, Path, Query, Request, Response
 from fastapi.sse import KEEPALIVE_COMMENT, EventSourceResponse, format_sse_event
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
 from secondlook.answer import Answer, Status, StopReason
 from secondlook.engine.secondlook import MOST_TURNS, turn_of
@@ -56,22 +56,10 @@ class GivenTurn(Strict):
 class Conversation(Strict):
     """What was said before: the run that came before, or the turns themselves."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "not": {
-                "properties": {"after": {"type": "string"}, "turns": {"minItems": 1}},
-                "required": ["after", "turns"],
-            }
-        }
-    )
     after: RunId | None = Field(default=None, max_length=100)
-    turns: list[GivenTurn] = Field(default_factory=list, max_length=MOST_TURNS)
-
-    @model_validator(mode="after")
-    def _one_of_them(self) -> Conversation:
-        if self.after is not None and self.turns:
-            raise ValueError("give either `after` or `turns`, not both")
-        return self
+    turns: list[GivenTurn] = Field(
+        default_factory=list, max_length=MOST_TURNS, description="Where `after` is left out."
+    )
 
 
 class AskBudget(Strict):
@@ -92,13 +80,6 @@ class AskRequest(Strict):
             "examples": [
                 {"question": "How deep is berth 4?"},
                 {"question": "And in 2023?", "conversation": {"after": "20260102-1f2e3d4c5b6a"}},
-                {
-                    "question": "Which berth is the deepest?",
-                    "choices": ["berth 2", "berth 4"],
-                    "workflow": "research",
-                    "budget": {"calls": 3, "seconds": 20},
-                    "detach": True,
-                },
             ]
         }
     )
@@ -178,19 +159,7 @@ STREAM_DOCS: dict[str, Any] = {
     "description": "Server-sent events: `id` is the number to come back with, `event` is one of "
     f"{', '.join(f'`{name}`' for name in EVENT_TYPES)}, `data` is JSON (docs/runs.md). "
     "The last one is `answered` or `stopped`.",
-    "content": {
-        STREAM: {
-            "itemSchema": {
-                "type": "object",
-                "properties": {
-                    "id": {"type": "string"},
-                    "event": {"enum": list(EVENT_TYPES)},
-                    "data": {"type": "string", "contentMediaType": "application/json"},
-                },
-                "required": ["id", "event", "data"],
-            }
-        }
-    },
+    "content": {STREAM: {}},
 }
 
 
@@ -275,35 +244,33 @@ async def _question(body: AskRequest, served: Served) -> Ask:
 def turns_before(runs: Runs, after: str) -> tuple[Turn, ...]:
     """The turns of a conversation up to that run, as `chat` would remember them. Reads the record:
     call it in a thread."""
-    answer, before = _step(runs, after)
-    if answer is None:
-        said = f"the run {after!r} has no answer to go on from"
-        hint = "wait for it, resume it, or name the one before it"
-        raise Problem(409, "run_unfinished", said, hint=hint)
-    turns = [turn_of(answer)]
-    seen = {after}
+    turns: list[Turn] = []
+    seen: set[str] = set()
+    before: str | None = after
     while before is not None and before not in seen and len(turns) < MOST_TURNS:
         seen.add(before)
-        try:
-            answer, before = _step(runs, before)
-        except Problem:  # deleted, or beyond what is kept: the conversation begins after it
-            break
-        if answer is not None:  # one that was stopped was never a turn
+        live = runs.live(before)
+        stored = runs.record.find(before) if live is None else None
+        if live is None and stored is None:
+            if turns:  # deleted, or beyond what is kept: the conversation begins after it
+                break
+            said = f"there is no run {after!r} to go on from"
+            hint = "GET /api/runs lists them; or send the turns themselves"
+            raise Problem(422, "conversation_missing", said, hint=hint)
+        answer = live.answer if live is not None else stored and stored.answer
+        if answer is not None:
             turns.insert(0, turn_of(answer))
+        elif before == after:  # further back, one that was stopped was never a turn
+            said = f"the run {after!r} has no answer to go on from"
+            hint = "wait for it, resume it, or name the one before it"
+            raise Problem(409, "run_unfinished", said, hint=hint)
+        before = live.ask.after if live is not None else stored and _after(stored)
     return tuple(turns)
 
 
-def _step(runs: Runs, run: str) -> tuple[Answer | None, str | None]:
-    """The answer of a run, and the run before it."""
-    live = runs.live(run)
-    if live is not None:
-        return live.answer, live.ask.after
-    stored = runs.record.find(run)
-    if stored is None:
-        said = f"there is no run {run!r} to go on from"
-        hint = "GET /api/runs lists them; or send the turns themselves"
-        raise Problem(422, "conversation_missing", said, hint=hint)
-    return stored.answer, (stored.request.get("caller") or {}).get("after")
+def _after(stored: StoredRun | ListedRun) -> str | None:
+    after: str | None = (stored.request.get("caller") or {}).get("after")
+    return after
 
 
 async def begun(live: LiveRun) -> None:
@@ -349,7 +316,6 @@ def _accepted(live: LiveRun) -> Accepted:
 SHORTEST_PAUSE: Final = 0.2
 LONGEST_PAUSE: Final = 2.0
 """Seconds between two looks at the record: rarer while nothing happens."""
-_GROWTH = 1.5
 _MOST_FAILURES = 30
 """Looks in a row at a record that cannot be read, before the stream ends without a last event."""
 STOPS_WITHIN: Final = 5.0
@@ -358,7 +324,7 @@ STOPS_WITHIN: Final = 5.0
 
 async def recorded_stream(runs: Runs, run: str, after: int) -> EventStream:
     """The events of a run that is not in this server's memory, for as long as it goes on."""
-    status, events = await asyncio.to_thread(runs.record.news, run, 0)
+    status, events = await asyncio.to_thread(_news, runs, run, 0)
     log = EventLog()
     _take(log, run, status, events)
     if log.closed:
@@ -379,6 +345,13 @@ async def recorded_stream(runs: Runs, run: str, after: int) -> EventStream:
     return EventStream(followed())
 
 
+def _news(runs: Runs, run: str, after: int) -> tuple[RunStatus, list[Event]]:
+    """The status of a run, and its events but the first so many. The status is read first:
+    a run that is not running has no event beyond these."""
+    status = runs.record.get(run).status
+    return status, runs.record.store(run).events(run, after=after)
+
+
 async def _feed(runs: Runs, run: str, log: EventLog) -> None:
     """Look at the record until the run, or this server, has ended."""
     pause, failures = SHORTEST_PAUSE, 0
@@ -386,7 +359,7 @@ async def _feed(runs: Runs, run: str, log: EventLog) -> None:
         await asyncio.sleep(pause)
         known = len(log)
         try:
-            status, events = await asyncio.to_thread(runs.record.news, run, known)
+            status, events = await asyncio.to_thread(_news, runs, run, known)
             _take(log, run, status, events)
             failures = 0
         except RunMissing:
@@ -395,7 +368,7 @@ async def _feed(runs: Runs, run: str, log: EventLog) -> None:
             failures += 1
         if runs.ending or failures == _MOST_FAILURES:
             log.close()
-        pause = SHORTEST_PAUSE if len(log) > known else min(pause * _GROWTH, LONGEST_PAUSE)
+        pause = SHORTEST_PAUSE if len(log) > known else min(pause * 1.5, LONGEST_PAUSE)
 
 
 def _take(log: EventLog, run: str, status: RunStatus, events: list[Event]) -> None:
@@ -410,7 +383,7 @@ async def stopped_elsewhere(runs: Runs, run: str) -> RunStatus:
     status = (await asyncio.to_thread(runs.record.get, run)).status
     if status != "running":
         return status
-    stops = await asyncio.to_thread(runs.record.stops, run)
+    stops = await asyncio.to_thread(lambda: runs.record.store(run).stops())
     await asyncio.to_thread(stops.ask, run)
     try:
         async with asyncio.timeout(STOPS_WITHIN):
@@ -439,11 +412,22 @@ async def list_runs(
 
     def listed() -> RunList:
         """Those in memory that are not recorded come first: they wait, or are never recorded."""
-        recorded = runs.record.page(limit + offset, 0)
+        recorded: list[ListedRun] = []
+        with contextlib.suppress(RunMissing):  # none has been recorded yet
+            recorded = runs.record.store().page(limit + offset)
         known = {row.run for row in recorded}
-        fresh = (one for one in runs.in_memory() if one.id not in known)
-        rows = [_row(live) for live in fresh if runs.record.find(live.id) is None]
-        rows += [_recorded_row(runs, row) for row in recorded]
+        rows = []
+        for live in runs.in_memory():
+            if live.id not in known and runs.record.find(live.id) is None:
+                answer = live.answer
+                ended = (answer.stop_reason, answer.short) if answer else (None, None)
+                rows.append(RunRow(**_live(live), stop_reason=ended[0], short=ended[1]))
+        for row in recorded:
+            told = RunRow(**_recorded(runs, row), stop_reason=row.stop_reason, short=row.short)
+            here = runs.live(row.run)
+            if here is not None and not here.went_on(row.status):
+                told.status = here.status
+            rows.append(told)
         return RunList(runs=rows[offset : offset + limit])
 
     return await asyncio.to_thread(listed)
@@ -459,23 +443,6 @@ async def show_run(run: RunPath, served: FromServer) -> RunView:
         return RunView(**_recorded(served.runs, stored), answer=stored.answer)
 
     return json_response(await asyncio.to_thread(view))  # type: ignore[return-value]  # valid JSON
-
-
-def _row(live: LiveRun) -> RunRow:
-    answer = live.answer
-    return RunRow(
-        **_live(live),
-        stop_reason=answer.stop_reason if answer else None,
-        short=answer.short if answer else None,
-    )
-
-
-def _recorded_row(runs: Runs, row: ListedRun) -> RunRow:
-    told = RunRow(**_recorded(runs, row), stop_reason=row.stop_reason, short=row.short)
-    live = runs.live(row.run)
-    if live is not None and not live.went_on(row.status):
-        told.status = live.status
-    return told
 
 
 def _live(live: LiveRun) -> dict[str, Any]:
@@ -497,7 +464,7 @@ def _recorded(runs: Runs, stored: StoredRun | ListedRun) -> dict[str, Any]:
         "workflow": stored.workflow,
         "status": stored.status,
         "started": stored.created,
-        "after": (stored.request.get("caller") or {}).get("after"),
+        "after": _after(stored),
         "library": runs.library_of(stored.request),
     }
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
 
@@ -11,18 +10,11 @@ from fastapi import APIRouter
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
-from secondlook.server.problems import (
-    ProblemDetails,
-    described,
-    problem_of,
-    problem_response,
-    responses,
-)
+from secondlook.server.problems import ProblemDetails, described, responses
 from secondlook.server.security import COOKIE
 
 if TYPE_CHECKING:
-    from fastapi import FastAPI, Request
-    from fastapi.responses import JSONResponse
+    from fastapi import FastAPI
 
 ABOUT: Final = (
     "Answers over your own documents and tables, with their evidence. Errors are problem details "
@@ -37,8 +29,6 @@ TAGS: Final = [
     {"name": "server", "description": "Whether it lives, and what it can do."},
 ]
 _METHODS: Final = frozenset({"get", "post", "put", "patch", "delete"})
-_PLACE: Final = re.compile(r"\{[^{}]+\}")
-_OF_FASTAPI: Final = ("HTTPValidationError", "ValidationError")
 
 
 def install(app: FastAPI) -> None:
@@ -47,22 +37,7 @@ def install(app: FastAPI) -> None:
             app.openapi_schema = _made(app)
         return app.openapi_schema
 
-    async def other_methods(request: Request, error: Exception) -> JSONResponse:
-        problem = problem_of(error)
-        taken = methods_at(app, request.url.path)
-        problem.headers = {"Allow": ", ".join(taken)} if taken else problem.headers
-        return problem_response(problem, request.url.path)
-
     app.openapi = document  # type: ignore[method-assign]  # the way FastAPI documents
-    app.add_exception_handler(405, other_methods)
-
-
-def methods_at(app: FastAPI, path: str) -> list[str]:
-    """What can be done at an address: all of it, where several routes share one."""
-    for template, operations in app.openapi()["paths"].items():
-        if re.fullmatch(_PLACE.sub("[^/]+", template), path):
-            return sorted(method.upper() for method in _METHODS & set(operations))
-    return []
 
 
 def _made(app: FastAPI) -> dict[str, Any]:
@@ -72,33 +47,26 @@ def _made(app: FastAPI) -> dict[str, Any]:
     parts = found.setdefault("components", {})
     schemas = parts.setdefault("schemas", {})
     schemas["ProblemDetails"] = ProblemDetails.model_json_schema()
-    for name in _OF_FASTAPI:
+    for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     parts["securitySchemes"] = {
         "token": {"type": "http", "scheme": "bearer"},
         "cookie": {"type": "apiKey", "in": "cookie", "name": COOKIE},
     }
     found["security"] = [{}, {"token": []}, {"cookie": []}]
-    for path, operations in found["paths"].items():
+    for operations in found["paths"].values():
         for method in _METHODS & set(operations):
             operation = operations[method]
-            # FastAPI writes the path behind the function's name.
-            behind = re.sub(r"\W", "_", path) + f"_{method}"
-            operation["operationId"] = operation["operationId"].removesuffix(behind)
-            _complete(operation)
+            # What the guard and the limits may answer to any request, and what is
+            # missing, busy or gone wherever a request names a thing.
+            own = operation["responses"]
+            with_body = (400, 413, 415, 422) if "requestBody" in operation else ()
+            with_values = (404, 409, 410, 422) if "parameters" in operation else ()
+            for status, said in responses(401, 403, 421, *with_body, *with_values).items():
+                if str(status) not in own or status == 422:  # noqa: PLR2004
+                    own[str(status)] = said
+            own["default"] = described("Any other problem.")
     return found
-
-
-def _complete(operation: dict[str, Any]) -> None:
-    """What the guard and the limits may answer to any request, and what is missing, busy or gone
-    wherever a request names a thing."""
-    own = operation["responses"]
-    with_body = (400, 413, 415, 422) if "requestBody" in operation else ()
-    with_values = (404, 409, 410, 422) if "parameters" in operation else ()
-    for status, said in responses(401, 403, 421, *with_body, *with_values).items():
-        if str(status) not in own or status == 422:  # noqa: PLR2004
-            own[str(status)] = said
-    own["default"] = described("Any other problem.")
 
 
 # `/docs`, without anything from another host.

@@ -110,10 +110,6 @@ class EventLog:
             with contextlib.suppress(RuntimeError):  # the reader's loop has ended meanwhile
                 loop.call_soon_threadsafe(news.set)
 
-    def size(self) -> int:
-        """Bytes of it as they would be sent."""
-        return sum(len(event.model_dump_json()) for event in self._events)
-
     async def follow(
         self, after: int = 0, *, idle: float | None = None
     ) -> AsyncGenerator[Entry | None]:

@@ -10,9 +10,9 @@ from collections import deque
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from secondlook.errors import SecondlookError
 from secondlook.library.manifest import active_holder
@@ -37,9 +37,6 @@ Stage = Literal["waiting", "looking", "reading", "tables", "indexing", "finishin
 ENDED: Final[frozenset[JobStatus]] = frozenset({"done", "failed", "stopped"})
 MOST_FILES = 200
 """Listed of one job; failed ones beyond it are listed too, up to as many again."""
-_READ, _EMBEDDED = 0.3, 0.9
-"""Shares of a file's work after it was read, and after it was embedded."""
-_MAY_STOP = frozenset({"waiting", "looking", "reading", "tables", "indexing"})
 _KEPT = 50
 """Jobs of a library that have ended and can still be asked for."""
 _MOST_WAITING = 100
@@ -57,19 +54,6 @@ class JobFile(BaseModel):
 class Job(BaseModel):
     """Files being added. One job at a time writes to a library; others wait for their turn."""
 
-    model_config = ConfigDict(
-        json_schema_extra={
-            "example": {
-                "id": "5f1c0a9be2d7",
-                "status": "done",
-                "stage": "finishing",
-                "files": [{"name": "report.pdf", "status": "ready", "share": 1.0}],
-                "files_total": 1,
-                "share": 1.0,
-                "started": "2026-01-02T10:00:00+00:00",
-            }
-        }
-    )
     id: str
     status: JobStatus
     stage: Stage = Field(default="waiting", description="What it is at, or was at last.")
@@ -171,7 +155,7 @@ class RunningJob:
 
     def progress(self, told: Progress) -> None:
         """Raises KeyboardInterrupt, once, to stop an `add` as Ctrl-C does."""
-        if self.stopping and not self._raised and told.stage in _MAY_STOP:
+        if self.stopping and not self._raised and told.stage != "finishing":
             self._raised = True
             raise KeyboardInterrupt
         with self._changing() as form:
@@ -179,26 +163,13 @@ class RunningJob:
             if not self._places:
                 form.files_total = max(form.files_total, told.files_total)
             if told.stage not in {"waiting", "looking"}:
-                self._advance(form, told)
-            if form.files and len(form.files) >= form.files_total:
-                share = sum(file.share for file in form.files) / len(form.files)
-            else:
-                share = told.files_done / told.files_total if told.files_total else 0.0
-            form.share = max(form.share, min(share, 1.0))
-
-    def _advance(self, form: Job, told: Progress) -> None:
-        current = self._places.get(told.current.partition(MEMBER_SEPARATOR)[0])
-        if current is not None and told.stage in {"tables", "indexing"}:
-            share = _READ * told.share if told.stage == "tables" else _EMBEDDED
-            _begin(form.files[current], share)
-        for file in form.files:
-            if file.status == "waiting" or (file.status == "indexing" and file.share < _EMBEDDED):
-                share = 0.0
-                # How far one file is can only be known while it is the only one.
-                if told.passages_read > told.passages and told.files_total <= 1:
-                    share = _READ + (_EMBEDDED - _READ) * told.passages / told.passages_read
-                _begin(file, share)
-                return
+                at = self._places.get(told.current.partition(MEMBER_SEPARATOR)[0])
+                open_ = [file for file in form.files if file.status in {"waiting", "indexing"}]
+                file = form.files[at] if at is not None else open_[0] if open_ else None
+                if file is not None and file.status in {"waiting", "indexing"}:
+                    file.status, file.share = "indexing", max(file.share, told.share)
+            done = told.files_done + told.share
+            form.share = max(form.share, min(done / max(told.files_total, 1), 1.0))
 
     def done(self, change: FileChange) -> None:
         """Members of an archive count as the archive."""
@@ -236,12 +207,6 @@ class RunningJob:
             listener()
 
 
-def _begin(file: JobFile, share: float) -> None:
-    if file.status in {"waiting", "indexing"}:
-        file.status = "indexing"
-        file.share = max(file.share, share)
-
-
 class Placed:
     """Files and folders where they lie: read again even if unchanged where `again` says so, and
     only those that really lie in one of the folders of `within`, where it names any."""
@@ -250,8 +215,7 @@ class Placed:
         self, paths: Sequence[Path], *, again: bool = False, within: Sequence[Path] = ()
     ) -> None:
         self._paths = tuple(paths)
-        self._again = again
-        self._within = tuple(within)
+        self._options: dict[str, Any] = {"force": again, "within": tuple(within)}
 
     def names(self) -> list[str]:
         """Of the files, where they are known before it begins."""
@@ -261,19 +225,12 @@ class Placed:
         if len(self._paths) <= MOST_FILES and all(path.is_file() for path in self._paths):
             job.expect(self._paths)
         with suppress(KeyboardInterrupt):
-            library.add(
-                self._paths,
-                force=self._again,
-                within=self._within,
-                progress=job.progress,
-                done=job.done,
-            )
+            library.add(self._paths, progress=job.progress, done=job.done, **self._options)
 
     def drop(self) -> None:
-        """It was stopped before it began."""
+        """It was stopped before it began, or the server stops: nothing has been stored."""
 
-    def leave(self) -> None:
-        """The server stops: the next one must find what is not done."""
+    leave = drop
 
 
 class Uploaded:
@@ -319,12 +276,11 @@ class Jobs:
         self._jobs: dict[str, dict[str, RunningJob]] = {}
         self._waiting: dict[str, deque[RunningJob]] = {}
         self._threads: dict[str, threading.Thread] = {}
-        self._asides: set[threading.Thread] = set()
         self._swept: set[str] = set()
         self._closed = False
 
     def start(self, library: str, work: Placed | Uploaded) -> RunningJob:
-        self.check_changeable(library)
+        refuse_change_at(self._libraries.path(library))  # one that can only be read
         job = RunningJob(work)
         with self._lock:
             if self._closed:
@@ -345,10 +301,6 @@ class Jobs:
                 self._threads[library] = thread
                 thread.start()
         return job
-
-    def check_changeable(self, library: str) -> None:
-        """Refuse a library that can only be read."""
-        refuse_change_at(self._libraries.path(library))
 
     def get(self, library: str, job: str) -> RunningJob:
         with self._lock:
@@ -377,11 +329,6 @@ class Jobs:
             found.set_status("stopped")
         return found
 
-    def take_up_all(self) -> None:
-        """When the server starts."""
-        for name in self._libraries.names():
-            self.take_up(name)
-
     def take_up(self, library: str) -> None:
         """Once for each library: clear away what a killed server left, and add the uploads that
         had arrived."""
@@ -392,24 +339,6 @@ class Jobs:
         for staging in sweep(self._libraries.path(library)):
             self.start(library, Uploaded(staging))
 
-    def aside(self, work: Callable[[Callable[[], bool]], None]) -> None:
-        """Something that only reads, in a thread of its own. Its argument is a function that says
-        whether to stop."""
-
-        def run() -> None:
-            try:
-                work(lambda: self._closed)
-            except Exception:
-                log.exception("work in the background failed")
-            finally:
-                with self._lock:
-                    self._asides.discard(threading.current_thread())
-
-        thread = threading.Thread(target=run, name="secondlook-aside")
-        with self._lock:
-            self._asides.add(thread)
-        thread.start()
-
     def close(self) -> None:
         """Stop everything and wait for it. Uploads that are not added yet stay for the next."""
         with self._lock:
@@ -417,7 +346,7 @@ class Jobs:
             waiting = [job for jobs in self._waiting.values() for job in jobs]
             self._waiting.clear()
             running = [job for jobs in self._jobs.values() for job in jobs.values()]
-            threads = [*self._threads.values(), *self._asides]
+            threads = list(self._threads.values())
         for job in running:
             job.stop(leaving=True)
         for job in waiting:

@@ -7,6 +7,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path as FilePath
 from pathlib import PurePath
+from textwrap import shorten
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Response
@@ -37,6 +38,10 @@ router = APIRouter(prefix="/api/libraries/{library}", tags=["library"])
 _DOCUMENT_ID = "9f86d081884c7d65"
 HEADING_SEPARATOR = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 FAILED = "failed:"
+_AS_HELD = (
+    *("id", "kind", "pages", "passages", "characters"),
+    *("language", "author", "date", "added", "metadata"),
+)
 _LOOSE = ("stdin:", "text:")
 """How paths of what lies in no file begin."""
 
@@ -64,9 +69,8 @@ DocumentId = Annotated[str, Path(description="Id of a document, or `failed:...`.
 
 
 def missing(what: str, name: str) -> Problem:
-    said = f"the library holds no {what} {name!r}"
-    hint = "it may have been deleted; the list of documents says what there is"
-    return Problem(404, f"{what}_missing", said, hint=hint)
+    hint = "the list of documents says what there is"
+    return Problem(404, f"{what}_missing", f"the library holds no {what} {name!r}", hint=hint)
 
 
 def joined(heading: tuple[str, ...]) -> str | None:
@@ -159,19 +163,10 @@ def _form(
             reason=_text(item.reason),
         )
     return Document(
-        id=item.id,
+        **{name: getattr(item, name) for name in _AS_HELD},
         title=_text(item.title),
         name=name,
-        kind=item.kind,
-        pages=item.pages,
-        passages=item.passages,
-        characters=item.characters,
-        language=item.language,
-        author=item.author,
-        date=item.date,
-        added=item.added,
         notes=list(item.notes),
-        metadata=item.metadata,
         tables=[
             TableOfDocument(id=one.id, name=one.name, rows=one.rows, columns=len(one.columns))
             for one in map(tables.get, item.tables)
@@ -465,14 +460,11 @@ def _preview(library: Library, wanted: str, rows: int) -> TablePreview:
         total_rows=table.rows,
         columns=[
             ColumnForm(
-                name=column.name,
-                type=column.type,
-                missing=column.missing,
-                distinct=column.distinct,
-                about=_about(column),
-                warnings=list(column.warnings),
+                **{name: getattr(one, name) for name in ("name", "type", "missing", "distinct")},
+                about=_about(one),
+                warnings=list(one.warnings),
             )
-            for column in profile.columns
+            for one in profile.columns
         ],
         rows=first,
         warnings=[*table.warnings, *profile.warnings],
@@ -480,13 +472,13 @@ def _preview(library: Library, wanted: str, rows: int) -> TablePreview:
 
 
 def _about(column: ColumnProfile) -> str:
-    def short(value: object, most: int = 60) -> str:
-        text = " ".join(str(value).split())
-        return text if len(text) <= most else f"{text[: most - 1]}\N{HORIZONTAL ELLIPSIS}"
-
     if column.type == "text" and column.top:
-        return ", ".join(f"{short(top.value)} ({top.count:,})" for top in column.top[:5])
+        return ", ".join(f"{_short(top.value)} ({top.count:,})" for top in column.top[:5])
     if column.minimum is None:
         return ""
     mean = f", mean {column.mean:.4g}" if column.mean is not None else ""
-    return f"{short(column.minimum)} to {short(column.maximum)}{mean}"
+    return f"{_short(column.minimum)} to {_short(column.maximum)}{mean}"
+
+
+def _short(value: object) -> str:
+    return shorten(str(value), 60, placeholder="\N{HORIZONTAL ELLIPSIS}")

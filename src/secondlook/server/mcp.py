@@ -20,13 +20,9 @@ if TYPE_CHECKING:
 PATH = "/mcp"
 
 
-def is_installed() -> bool:
-    return importlib.util.find_spec("mcp") is not None
-
-
 @asynccontextmanager
 async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
-    if not is_installed():
+    if importlib.util.find_spec("mcp") is None:
         yield
         return
     from mcp.server.transport_security import TransportSecuritySettings

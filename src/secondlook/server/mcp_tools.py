@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import binascii
+from base64 import b64decode
 from contextlib import aclosing
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -13,7 +13,7 @@ from mcp.types import CallToolResult, TextContent, ToolAnnotations
 from pydantic import BaseModel, Field
 
 from secondlook.errors import LimitExceeded, SecondlookError, UsageError
-from secondlook.events import NodeFinished, NodeStarted, Routed
+from secondlook.events import NodeFinished, NodeStarted
 from secondlook.library.uploads import new_staging, safe_name
 from secondlook.server import mcp_results
 from secondlook.server.asking import leave
@@ -22,8 +22,7 @@ from secondlook.server.jobs import Placed, Uploaded
 from secondlook.server.library import hit_forms
 from secondlook.server.mcp_results import (
     AddResult,
-    AnalyseResult,
-    AskResult,
+    AnswerResult,
     SearchResult,
     SourceText,
     as_tool_errors,
@@ -37,7 +36,6 @@ if TYPE_CHECKING:
 
     from mcp.server.mcpserver import MCPServer
 
-    from secondlook.answer import Answer
     from secondlook.library.uploads import Staging
     from secondlook.server.events import SeenEvent
     from secondlook.server.runs import Runs
@@ -66,11 +64,12 @@ Filters = Annotated[
 
 def register(server: MCPServer[None], service: Served) -> None:
     """The five tools."""
-    for tool in (_ask, _analyse, _search, _read_source, _add):
-        tool(server, service)
+    _register_asking(server, service)
+    _register_reading(server, service)
+    _register_adding(server, service)
 
 
-def _ask(server: MCPServer[None], service: Served) -> None:
+def _register_asking(server: MCPServer[None], service: Served) -> None:
     @server.tool(title="Ask the documents", annotations=_READS)
     async def ask(
         *,
@@ -88,29 +87,22 @@ def _ask(server: MCPServer[None], service: Served) -> None:
             list[str] | None, Field(description="Answers to choose from, in order from A.")
         ] = None,
         library: LibraryName = DEFAULT_LIBRARY,
-    ) -> Annotated[CallToolResult, AskResult]:
+    ) -> Annotated[CallToolResult, AnswerResult]:
         """Answer a question over the user's documents and tables, with citations.
 
         The answer is checked against its evidence. Status `abstained` means that the library does
         not hold it: tell the user so instead of guessing. Cite sources by their numbers.
         """
-        answer = await watched_run(
-            service.runs,
-            Ask(
-                question,
-                library=library,
-                workflow=workflow,
-                documents=tuple(documents or ()),
-                filters=filters or {},
-                choices=choices or None,
-            ),
-            context,
+        asked = Ask(
+            question,
+            library=library,
+            workflow=workflow,
+            documents=tuple(documents or ()),
+            filters=filters or {},
+            choices=choices or None,
         )
-        result = mcp_results.asked(answer)
-        return _result(mcp_results.ask_text(result), result)
+        return await _answered(service.runs, asked, context)
 
-
-def _analyse(server: MCPServer[None], service: Served) -> None:
     @server.tool(title="Compute over tables", annotations=_READS)
     async def analyse(
         *,
@@ -118,27 +110,45 @@ def _analyse(server: MCPServer[None], service: Served) -> None:
             str, Field(min_length=1, description='Such as "mean price by region in 2024".')
         ],
         context: Context,
-        documents: Annotated[
-            list[str] | None,
-            Field(description="Only tables of these documents: ids, file names or titles."),
-        ] = None,
+        documents: Documents = None,
         library: LibraryName = DEFAULT_LIBRARY,
-    ) -> Annotated[CallToolResult, AnalyseResult]:
+    ) -> Annotated[CallToolResult, AnswerResult]:
         """Compute an answer over the tables of the library (CSV, Excel, Parquet, ...).
 
         The result comes with the code that made it and the checks that it passed. Where the
         tables do not answer the question it says so: do not guess then.
         """
-        answer = await watched_run(
-            service.runs,
-            Ask(question, library=library, workflow="analyst", documents=tuple(documents or ())),
-            context,
-        )
-        result = mcp_results.analysed(answer)
-        return _result(mcp_results.analyse_text(result), result)
+        scope = tuple(documents or ())
+        asked = Ask(question, library=library, workflow="analyst", documents=scope)
+        return await _answered(service.runs, asked, context)
 
 
-def _search(server: MCPServer[None], service: Served) -> None:
+async def _answered(runs: Runs, ask: Ask, context: Context) -> CallToolResult:
+    """Cancelling the call cancels the run; each step until then is reported."""
+    with as_tool_errors():
+        live = runs.start(ask)
+        count = 0
+        try:
+            async with aclosing(live.log.follow()) as entries:
+                async for entry in entries:
+                    if entry is not None and (message := _step(entry.event)):
+                        count += 1
+                        await context.report_progress(count, message=message)
+            result = mcp_results.answer_result(await live.answered())
+        finally:
+            leave(runs, live)
+    return _result(mcp_results.answer_text(result), result)
+
+
+def _step(event: SeenEvent) -> str | None:
+    if isinstance(event, Queued):
+        return f"Waiting for others: place {event.position} in the queue"
+    if isinstance(event, NodeStarted):
+        return f"{event.node.replace('_', ' ').capitalize()} ..."
+    return event.said if isinstance(event, NodeFinished) else None
+
+
+def _register_reading(server: MCPServer[None], service: Served) -> None:
     @server.tool(title="Search the documents", annotations=_READS)
     async def search(
         *,
@@ -164,8 +174,6 @@ def _search(server: MCPServer[None], service: Served) -> None:
             result = await asyncio.to_thread(find)
         return _result(mcp_results.search_text(result), result)
 
-
-def _read_source(server: MCPServer[None], service: Served) -> None:
     @server.tool(title="Read a source", annotations=_READS)
     async def read_source(
         *,
@@ -192,18 +200,23 @@ def _read_source(server: MCPServer[None], service: Served) -> None:
 
         def read() -> SourceText:
             held = service.libraries.engine(library).library
+            name, first, last = document or "", start, end
             if (document is None) == (passage is None):
                 raise UsageError("give a document or a passage", hint="a citation names both")
             if passage is not None:
-                return mcp_results.source_of_passage(held, passage)
-            return mcp_results.source_text(held, document or "", page=page, start=start, end=end)
+                found = held.shelf().passages([passage]).get(passage)
+                if found is None:
+                    hint = "take the id from a search; it changes when a file is added again"
+                    raise UsageError(f"the library holds no passage {passage!r}", hint=hint)
+                name, first, last = found.document, found.start, found.end
+            return mcp_results.source_text(held, name, page=page, start=first, end=last)
 
         with as_tool_errors():
             result = await asyncio.to_thread(read)
         return _result(mcp_results.source_as_text(result), result)
 
 
-def _add(server: MCPServer[None], service: Served) -> None:
+def _register_adding(server: MCPServer[None], service: Served) -> None:
     @server.tool(title="Add a document", annotations=_ADDS)
     async def add(
         *,
@@ -235,9 +248,24 @@ def _add(server: MCPServer[None], service: Served) -> None:
                 places = await asyncio.to_thread(allowed_places, paths, roots)
                 work: Placed | Uploaded = Placed(places, within=roots)
             else:
-                data, place = content(text, base64), service.libraries.path(library)
+                data, place = _content(text, base64), service.libraries.path(library)
                 work = Uploaded(await asyncio.to_thread(_staged, place, data, name or ""))
-            result = await _added(service, library, work, context)
+            job = await asyncio.to_thread(service.jobs.start, library, work)
+            count = 0
+            try:
+                async with aclosing(job.changes()) as changes:
+                    async for form in changes:
+                        count += 1
+                        message = f"{form.stage}: {form.share:.0%}"
+                        await context.report_progress(count, message=message)
+            finally:
+                if not job.ended:
+                    service.jobs.stop(library, job.id)
+            result = AddResult(files=form.files)
+            failed = [f"{one.name}: {one.reason}" for one in form.files if one.status == "failed"]
+            if form.status == "failed" or (failed and len(failed) == len(form.files)):
+                why = form.error or "; ".join(failed[:5])
+                raise SecondlookError(f"nothing could be added: {why}")
         await context.notify_resources_changed()
         return _result(mcp_results.add_text(result), result)
 
@@ -249,58 +277,27 @@ def _result(text: str, result: BaseModel) -> CallToolResult:
     )
 
 
-async def watched_run(runs: Runs, ask: Ask, context: Context) -> Answer:
-    """The answer. Cancelling the call cancels the run; each step until then is reported."""
-    with as_tool_errors():
-        live = runs.start(ask)
-        count = 0
-        try:
-            async with aclosing(live.log.follow()) as entries:
-                async for entry in entries:
-                    if entry is not None and (message := _step(entry.event)):
-                        count += 1
-                        await context.report_progress(count, message=message)
-            return await live.answered()
-        finally:
-            leave(runs, live)
-
-
-def _step(event: SeenEvent) -> str | None:
-    if isinstance(event, Queued):
-        return f"Waiting for others: place {event.position} in the queue"
-    if isinstance(event, NodeStarted):
-        return f"{event.node.replace('_', ' ').capitalize()} ..."
-    if isinstance(event, NodeFinished):
-        return event.said
-    return f"{event.source} -> {event.to}: {event.why}" if isinstance(event, Routed) else None
-
-
-def content(text: str | None, data: str | None) -> bytes:
+def _content(text: str | None, data: str | None) -> bytes:
     """The document that came as text or as base64. Exactly one of them must be given."""
     if (text is None) == (data is None):
         raise UsageError(
             "give text or base64, one of them", hint="or paths, where they are allowed"
         )
-    too_large = LimitExceeded(
-        f"the document has more than {MOST_BYTES >> 20} MB",
-        hint="add it with secondlook add, or on the page",
-    )
-    if len(text or data or "") > MOST_BYTES * 4 // 3 + 4:
-        raise too_large
     try:
-        found = text.encode("utf-8", "replace") if text is not None else _decoded(data or "")
+        found = (
+            text.encode("utf-8", "replace")
+            if text is not None
+            else b64decode(data or "", validate=True)
+        )
     except binascii.Error as error:
         said = f"this is not base64: {error}"
         raise UsageError(said, hint="plain text goes into text") from error
-    if len(found) > MOST_BYTES:
-        raise too_large
-    if not found:
-        raise UsageError("the document is empty", hint="there is nothing to add")
+    if not 0 < len(found) <= MOST_BYTES:
+        raise LimitExceeded(
+            f"the document is empty or has more than {MOST_BYTES >> 20} MB",
+            hint="add large ones with secondlook add, or on the page",
+        )
     return found
-
-
-def _decoded(data: str) -> bytes:
-    return base64.b64decode(data, validate=True)
 
 
 def _staged(library: Path, data: bytes, name: str) -> Staging:
@@ -318,25 +315,3 @@ def _staged(library: Path, data: bytes, name: str) -> Staging:
             hint="check that there is room and that the library's folder can be written to",
         ) from error
     return staging
-
-
-async def _added(
-    service: Served, library: str, work: Placed | Uploaded, context: Context
-) -> AddResult:
-    job = await asyncio.to_thread(service.jobs.start, library, work)
-    count = 0
-    try:
-        async with aclosing(job.changes()) as changes:
-            async for form in changes:
-                count += 1
-                await context.report_progress(count, message=f"{form.stage}: {form.share:.0%}")
-    finally:
-        if not job.ended:
-            service.jobs.stop(library, job.id)
-    if form.status == "failed":
-        raise SecondlookError(form.error or "nothing could be added")
-    files = form.files
-    if files and all(one.status == "failed" for one in files):
-        reasons = "; ".join(f"{one.name}: {one.reason}" for one in files[:5])
-        raise SecondlookError(f"nothing could be added: {reasons}")
-    return AddResult(files=files)

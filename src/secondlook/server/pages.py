@@ -28,13 +28,10 @@ _ASK_AGAIN = "no-cache"
 _MISSING = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Secondlook</title>
-<body style="font-family: system-ui; max-width: 40rem; margin: 4rem auto; padding: 0 1rem">
 <h1>The server runs, its page is not here</h1>
-<p>This copy of Secondlook has no built page. In a checkout of the source:
-<code>cd web &amp;&amp; npm ci &amp;&amp; npm run build</code>.</p>
-<p>Everything else works: <a href="/docs">the API</a>.</p>
+<p>Build it in a checkout of the source:
+<code>cd web &amp;&amp; npm ci &amp;&amp; npm run build</code>. Everything else works: <a href="/docs">the API</a>.</p>
 """
 
 

@@ -8,7 +8,7 @@ import os
 import secrets
 import threading
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -28,9 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from concurrent.futures import Future
 
-    from secondlook.engine.ownership import Stops
-    from secondlook.engine.record import ListedRun, StoredRun
-    from secondlook.events import Event
+    from secondlook.engine.record import StoredRun
     from secondlook.roles.follow_up import Turn
     from secondlook.server.events import SeenEvent
     from secondlook.server.libraries import Libraries
@@ -153,11 +151,7 @@ class LiveRun:
 
 
 MOST_KEPT: Final = 64
-MOST_KEPT_BYTES: Final = 64 * 1024 * 1024
-"""Of ended runs that are watched without reading the record."""
-_LONGEST_WAIT = 60
-_SHARE_OF_THE_LAST = 0.2
-"""In the running mean of what a run takes."""
+"""Ended runs that are watched without reading the record."""
 QUESTION_CHARACTERS = 4000
 _MOST_WAITING = 100
 """Questions that may wait; one more is refused (429)."""
@@ -184,8 +178,7 @@ class Runs:
         self._lock = threading.RLock()
         self._waiting: deque[LiveRun] = deque()
         self._running: dict[str, LiveRun] = {}
-        self._kept: OrderedDict[str, tuple[LiveRun, int]] = OrderedDict()
-        self._usual_seconds = 1.0
+        self._kept: dict[str, LiveRun] = {}
         self.ending = False
         self._hurried = threading.Event()
         self._looking = Heartbeat(self._stop_wanted, seconds=_LOOKS_FOR_STOPS)
@@ -226,29 +219,26 @@ class Runs:
         if stored and stored.status != "interrupted" and (live is None or stored.answer):
             raise not_interrupted(run, stored.status)
         if stored is not None:
-            events = EventLog(self.record.events(run))
+            events = EventLog(self.record.store(run).events(run))
             if live is None:
-                live = self._of_record(stored, events)
+                library = self.library_of(stored.request)
+                if library is None:
+                    said = f"the run {stored.run!r} is about a library that is not served here"
+                    hint = "serve that library, or: secondlook runs resume"
+                    raise Problem(409, "library_not_served", said, hint=hint)
+                after = (stored.request.get("caller") or {}).get("after")
+                live = LiveRun(
+                    id=stored.run,
+                    ask=Ask(stored.question, library=library, after=after),
+                    workflow=stored.workflow,
+                    started=stored.created,
+                    log=events,
+                )
             elif events.number > live.log.number:  # another process worked on it meanwhile
                 live.log = events
         assert live is not None  # noqa: S101
         live.resumed = stored is not None  # it may have been stopped before it was recorded
         return self._enqueued(live)
-
-    def _of_record(self, stored: StoredRun, events: EventLog) -> LiveRun:
-        library = self.library_of(stored.request)
-        if library is None:
-            said = f"the run {stored.run!r} is about a library that is not served here"
-            hint = "serve that library, or: secondlook runs resume"
-            raise Problem(409, "library_not_served", said, hint=hint)
-        after = (stored.request.get("caller") or {}).get("after")
-        return LiveRun(
-            id=stored.run,
-            ask=Ask(stored.question, library=library, after=after),
-            workflow=stored.workflow,
-            started=stored.created,
-            log=events,
-        )
 
     def library_of(self, request: Mapping[str, Any]) -> str | None:
         """What the library of a recorded run is called here. The path decides: a name may have
@@ -261,9 +251,8 @@ class Runs:
     def live(self, run: str) -> LiveRun | None:
         """A run of this server that is in memory."""
         with self._lock:
-            kept, _ = self._kept.get(run, (None, 0))
-            waiting = next((one for one in self._waiting if one.id == run), kept)
-            return self._running.get(run) or waiting
+            waiting = next((one for one in self._waiting if one.id == run), None)
+            return self._running.get(run) or waiting or self._kept.get(run)
 
     def here(self, run: str) -> LiveRun | None:
         """The same, unless it was left here and another process went on with it: then the record
@@ -277,8 +266,7 @@ class Runs:
     def in_memory(self) -> list[LiveRun]:
         """Newest first."""
         with self._lock:
-            kept = [run for run, _ in self._kept.values()]
-            return [*kept, *self._running.values(), *self._waiting][::-1]
+            return [*self._kept.values(), *self._running.values(), *self._waiting][::-1]
 
     def answer(self, run: str) -> Answer:
         """The answer of a run, in memory or recorded. Reads the record: call it in a thread."""
@@ -316,7 +304,7 @@ class Runs:
     def _stop_wanted(self, runs: list[str]) -> None:
         """Stop those of which another server was told so."""
         with contextlib.suppress(SecondlookError):  # a record that cannot be read tells nothing
-            for run in self.record.stops(runs[0]).among(runs):
+            for run in self.record.store().stops().among(runs):
                 self.cancel(run)
 
     def forget(self, run: str) -> None:
@@ -324,9 +312,7 @@ class Runs:
         live = self.here(run)
         with self._lock:
             if live is not None and not live.ended:
-                said = f"the run {run!r} has not ended"
-                hint = f"POST /api/runs/{run}/cancel stops it"
-                raise Problem(409, "run_in_progress", said, hint=hint)
+                raise not_interrupted(run, "running")
             self._kept.pop(run, None)
         stored = self.record.find(run)
         if stored is not None and stored.status == "running" and live is None:
@@ -334,7 +320,7 @@ class Runs:
             hint = f"POST /api/runs/{run}/cancel asks it to stop"
             raise Problem(409, "run_elsewhere", said, hint=hint)
         if stored is not None:
-            self.record.remove(run)
+            self.record.store(run).remove(run)
         elif live is None:
             raise missing(run)
 
@@ -387,14 +373,9 @@ class Runs:
                 raise not_interrupted(live.id, "running")  # somebody else was faster
             waiting = len(self._waiting)
             if len(self._running) >= self._at_once and waiting >= _MOST_WAITING:
-                seconds = round(self._usual_seconds * (waiting + 1) / self._at_once)
-                raise Problem(
-                    429,
-                    "queue_full",
-                    f"too many questions: {len(self._running)} running, {waiting} waiting",
-                    hint="ask again later",
-                    headers={"Retry-After": str(min(_LONGEST_WAIT, max(1, seconds)))},
-                )
+                said = f"too many questions: {len(self._running)} running, {waiting} waiting"
+                later = {"Retry-After": "10"}
+                raise Problem(429, "queue_full", said, hint="ask again later", headers=later)
             self._kept.pop(live.id, None)
             live.status, live.problem, live.stopping = "queued", None, CANCELLED
             live.log.reopen()
@@ -437,7 +418,6 @@ class Runs:
 
     async def _worked(self, live: LiveRun) -> None:
         live.task = asyncio.current_task()
-        begun = time.monotonic()
         problem, ask = None, live.ask
         try:
             engine = await self._libraries.aengine(ask.library, web=ask.web)
@@ -454,30 +434,22 @@ class Runs:
         except Exception as error:  # noqa: BLE001  # the client gets it, whatever it was
             problem = problem_of(error)
         finally:
-            self._ended(live, time.monotonic() - begun, problem)
+            with self._lock:
+                del self._running[live.id]
+                if problem is None:
+                    live.stop(live.stopping)
+                else:
+                    live.stop(problem.detail, problem.details(f"/api/runs/{live.id}"))
+                self._keep(live)
+                self._admit()
+            live.put_away.set()
 
-    def _ended(self, live: LiveRun, seconds: float, problem: Problem | None) -> None:
-        size = live.log.size()
-        with self._lock:
-            del self._running[live.id]
-            self._usual_seconds += _SHARE_OF_THE_LAST * (seconds - self._usual_seconds)
-            if problem is None:
-                live.stop(live.stopping)
-            else:
-                live.stop(problem.detail, problem.details(f"/api/runs/{live.id}"))
-            self._keep(live, size)
-            self._admit()
-        live.put_away.set()
-
-    def _keep(self, live: LiveRun, size: int = 0) -> None:
+    def _keep(self, live: LiveRun) -> None:
         """Keep an ended run in memory, and drop the oldest beyond what may be kept."""
         self._looking.discard(live.id)
-        self._kept[live.id] = (live, size)
-        total = 0
-        for number, (name, (_, held)) in enumerate(list(reversed(self._kept.items())), 1):
-            total += held
-            if number > 1 and (number > MOST_KEPT or total > MOST_KEPT_BYTES):
-                del self._kept[name]
+        self._kept[live.id] = live
+        for name in list(self._kept)[:-MOST_KEPT]:
+            del self._kept[name]
 
 
 async def _cancelled(live: LiveRun) -> None:
@@ -488,16 +460,26 @@ async def _cancelled(live: LiveRun) -> None:
 
 class Record:
     """Recorded runs: of this server, of one before it, or of the command line. Every method reads
-    or writes a file: call it in a thread. Threads may share one."""
+    a file: call it in a thread. Threads may share one."""
 
     def __init__(self, settings: RunSettings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
         self._store: RunStore | None = None
 
+    def store(self, run: str = "") -> RunStore:
+        """Where they are recorded, to look for that run."""
+        with self._lock:
+            if self._store is None:
+                try:
+                    self._store = RunStore.of(self._settings, create=False)
+                except RunMissing:  # none has been recorded yet
+                    raise missing(run) from None
+            return self._store
+
     def get(self, run: str) -> StoredRun:
         """By its whole id."""
-        stored = self._opened(run).get(run)
+        stored = self.store(run).get(run)
         if stored.run != run:  # the command line takes a start of it, and `last`
             raise missing(run)
         return stored
@@ -508,41 +490,11 @@ class Record:
         except RunMissing:
             return None
 
-    def events(self, run: str) -> list[Event]:
-        return self._opened(run).events(run)
-
-    def news(self, run: str, after: int) -> tuple[RunStatus, list[Event]]:
-        """The status of a run, and its events but the first so many. The status is read first:
-        a run that is not running has no event beyond these."""
-        status = self.get(run).status
-        return status, self._opened(run).events(run, after=after)
-
-    def stops(self, run: str) -> Stops:
-        return self._opened(run).stops()
-
-    def page(self, limit: int, offset: int) -> list[ListedRun]:
-        try:
-            return self._opened("").page(limit, offset)
-        except RunMissing:  # none has been recorded yet
-            return []
-
-    def remove(self, run: str) -> None:
-        self._opened(run).remove(run)
-
     def close(self) -> None:
         with self._lock:
             store, self._store = self._store, None
         if store is not None:
             store.close()
-
-    def _opened(self, run: str) -> RunStore:
-        with self._lock:
-            if self._store is None:
-                try:
-                    self._store = RunStore.of(self._settings, create=False)
-                except RunMissing:  # none has been recorded yet
-                    raise missing(run) from None
-            return self._store
 
 
 def missing(run: str) -> RunMissing:
@@ -550,8 +502,7 @@ def missing(run: str) -> RunMissing:
 
 
 def not_interrupted(run: str, status: str) -> Problem:
-    if status in {"running", "queued"}:
-        hint = f"GET /api/runs/{run}/events shows it"
-        return Problem(409, "run_in_progress", f"the run {run!r} has not ended", hint=hint)
     hint = f"GET /api/runs/{run} shows it"
+    if status in {"running", "queued"}:
+        return Problem(409, "run_in_progress", f"the run {run!r} has not ended", hint=hint)
     return Problem(409, "run_finished", f"the run {run!r} has its answer", hint=hint)

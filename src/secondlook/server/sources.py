@@ -70,7 +70,26 @@ async def show_text(
     def text() -> TextOfDocument:
         item = document_of(opened.library, document)
         extracted = opened.library.text(item.id)
-        window = chosen_window(extracted, page=page, start=start, end=end)
+        length = len(extracted.text)
+        if page is None and start is not None and (start > length or (end or start) < start):
+            said = f"the document has no characters from {start} to {end or start}"
+            hint = f"it has {length:,} characters; the end comes after the start"
+            raise Problem(422, "no_such_place", said, hint=hint)
+        first, last = _wanted(extracted, page, start, end)
+        outline = Outline(extracted)
+        at = first if start is None or page is not None else start
+        before = [one.number for one in extracted.pages if one.end <= first and one.start < first]
+        after = [one.number for one in extracted.pages if one.start >= last]
+        window = Window(
+            start=first,
+            end=last,
+            page=outline.page(first),
+            heading=joined(outline.path(at, max(last, at))),
+            previous_page=before[-1] if before else None,
+            next_page=after[0] if after else None,
+            previous_start=max(0, first - SHOWN) if first > 0 else None,
+            next_start=last if last < length else None,
+        )
         return TextOfDocument(
             **window.model_dump(),
             document=item.id,
@@ -81,31 +100,6 @@ async def show_text(
         )
 
     return await asyncio.to_thread(text)
-
-
-def chosen_window(
-    document: Extracted, *, page: int | None, start: int | None, end: int | None
-) -> Window:
-    length = len(document.text)
-    if page is None and start is not None and (start > length or (end or start) < start):
-        said = f"the document has no characters from {start} to {end or start}"
-        hint = f"it has {length:,} characters; the end comes after the start"
-        raise Problem(422, "no_such_place", said, hint=hint)
-    first, last = _wanted(document, page, start, end)
-    outline = Outline(document)
-    at = first if start is None or page is not None else start
-    before = [one.number for one in document.pages if one.end <= first and one.start < first]
-    after = [one.number for one in document.pages if one.start >= last]
-    return Window(
-        start=first,
-        end=last,
-        page=outline.page(first),
-        heading=joined(outline.path(at, max(last, at))),
-        previous_page=before[-1] if before else None,
-        next_page=after[0] if after else None,
-        previous_start=max(0, first - SHOWN) if first > 0 else None,
-        next_start=last if last < length else None,
-    )
 
 
 def _wanted(

@@ -22,6 +22,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
+from secondlook.library.publish import refuse_change_at
 from secondlook.library.uploads import new_staging, safe_name
 from secondlook.retrieval.parse.source import DEFAULT_LIMITS, TABLES
 from secondlook.server.jobs import Job, Placed, RunningJob, Uploaded
@@ -77,11 +78,13 @@ async def receive(request: Request, library: Path, limits: UploadLimits) -> Stag
     """Everything that the request carries, sealed. Whatever goes wrong, nothing is left behind."""
     boundary = _boundary(request)
     try:
-        _check_room(library, request)
         staging = await asyncio.to_thread(new_staging, library)
     except OSError as error:
         raise _unwritable(error) from error
     try:
+        # Better told before a long upload than after it; without a length it is tried.
+        declared = request.headers.get("content-length", "")
+        _check_room(staging, int(declared) if declared.isdigit() else 0)
         receiver = _Receiver(staging, limits)
         parser = MultipartParser(boundary, receiver.callbacks())
         async for block in request.stream():
@@ -102,6 +105,11 @@ async def receive(request: Request, library: Path, limits: UploadLimits) -> Stag
     return staging
 
 
+def _check_room(staging: Staging, size: int = 0) -> None:
+    if shutil.disk_usage(staging.folder).free < size + _ROOM_LEFT:
+        raise OSError(errno.ENOSPC, "there is no room for it on the disk")
+
+
 def _boundary(request: Request) -> bytes:
     header = request.headers.get("content-type", "")
     kind, options = parse_options_header(header)
@@ -111,14 +119,6 @@ def _boundary(request: Request) -> bytes:
             415, "not_multipart", f"an upload cannot be of the type {header[:80]!r}", hint=_SEND
         )
     return boundary
-
-
-def _check_room(library: Path, request: Request) -> None:
-    """Better told before a long upload than after it; without a length it is tried."""
-    declared = request.headers.get("content-length", "")
-    there = next(place for place in (library, *library.parents) if place.exists())
-    if declared.isdigit() and shutil.disk_usage(there).free < int(declared) + _ROOM_LEFT:
-        raise OSError(errno.ENOSPC, "there is no room for it on the disk")
 
 
 def _unwritable(error: OSError) -> Problem:
@@ -209,8 +209,7 @@ class _Receiver:
             return
         if self.received >= self.looked + _LOOKED_EVERY:
             self.looked = self.received
-            if shutil.disk_usage(self.staging.folder).free < _ROOM_LEFT:
-                raise OSError(errno.ENOSPC, "there is no room for it on the disk")
+            _check_room(self.staging)
         if one.size + end - start > (most := self.limits.most_of(one.name)):
             raise upload_too_large(f"{one.name!r}", most, "ingest.max_file_mb")
         one.write(data[start:end])
@@ -245,7 +244,7 @@ async def upload(request: Request, opened: OpenedLibrary, state: FromServer) -> 
     """Takes one or more parts named `files`. A file with the name of an earlier upload is a
     new version of it; two files of one name in one upload are both kept. What cannot be read
     fails alone, with the reason, and is not stored."""
-    opened.jobs.check_changeable(opened.name)
+    refuse_change_at(opened.library.path)
     limits = UploadLimits.of(state.settings)
     staging = await receive(request, opened.library.path, limits)
     try:
