@@ -52,14 +52,6 @@ def test_an_answer_over_tables_is_computed_again(client: TestClient, chart: dict
     assert (checked["ok"], checked["checked"]["tables"]) == (True, 1)
 
 
-def test_a_chart_is_plotly_json(client: TestClient, chart: dict[str, Any]) -> None:
-    figure = client.get(f"/api/runs/{chart['run']}/figures/0")
-    assert figure.headers["content-type"] == "application/json"
-    assert figure.json() == chart["analysis"]["figures"][0]["data"]
-    missing = client.get(f"/api/runs/{chart['run']}/figures/7")
-    assert (missing.status_code, missing.json()["code"]) == (404, "figure_missing")
-
-
 def test_an_answer_is_saved_as_markdown_json_and_page(
     client: TestClient, fact: dict[str, Any], chart: dict[str, Any]
 ) -> None:
@@ -77,13 +69,6 @@ def test_an_answer_is_saved_as_markdown_json_and_page(
     assert (none.status_code, none.json()["code"]) == (404, "figure_missing")
     other = client.get(f"/api/runs/{fact['run']}/export", params={"format": "docx"})
     assert other.status_code == 422
-
-
-@pytest.mark.parametrize("path", ["figures/0", "export", "verify"])
-def test_of_a_run_that_is_not_there_nothing_can_be_had(client: TestClient, path: str) -> None:
-    method = "POST" if path == "verify" else "GET"
-    response = client.request(method, f"/api/runs/20200101-000000000000/{path}")
-    assert (response.status_code, response.json()["code"]) == (404, "run_missing")
 
 
 def test_an_answer_whose_document_is_gone_no_longer_stands(

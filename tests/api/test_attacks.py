@@ -5,66 +5,29 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-from collections import namedtuple
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import httpx
 import pytest
 import uvicorn
 from mcp import Client
 
-from secondlook.library.library import Library
 from secondlook.server import app as connections
 from secondlook.server.app import Connection, Server, create_app
 from secondlook.server.security import COOKIE, Guard, Token, _host_name
-from tests.support.serving import client_of, served, settings_at
+from tests.support.serving import served, settings_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from fastapi.testclient import TestClient
 
 SHOWN = "0123456789abcdef0123"
 """As conditions of one query they overflowed the stack of the index and ended the server."""
 
 
-@pytest.fixture(scope="module")
-def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
-    folder = tmp_path_factory.mktemp("attacked")
-    paper = folder / "harbour.md"
-    paper.write_text("# Harbour\n\nBerth 4 is 7.8 metres deep.\n", encoding="utf-8")
-    with Library.open(folder / "library") as library:
-        library.add([paper])
-    with client_of(folder) as made:
-        yield made
-
-
-def code(reply: Any) -> tuple[int, str]:
-    return reply.status_code, reply.json()["code"]
-
-
 # What ended or held up the server
-
-
-def test_an_upload_that_hides_its_size_does_not_fill_the_disk(
-    client: TestClient, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    usage = namedtuple("usage", "total used free")  # noqa: PYI024  # as shutil gives it
-    monkeypatch.setattr(
-        "secondlook.server.uploads.shutil.disk_usage", lambda _: usage(10**9, 10**9, 10**6)
-    )
-    kind = {"content-type": "multipart/form-data; boundary=B", "x-secondlook": "1"}
-
-    def parts() -> Iterator[bytes]:
-        yield b'--B\r\nContent-Disposition: form-data; name="files"; filename="big.txt"\r\n\r\n'
-        for _ in range(20):
-            yield b"x" * 2**20
-        yield b"\r\n--B--\r\n"
-
-    reply = client.post("/api/libraries/default/documents", content=parts(), headers=kind)
-    assert code(reply) == (507, "no_room")
 
 
 # Who comes

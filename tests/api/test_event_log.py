@@ -79,15 +79,3 @@ def test_numbers_of_a_server_that_was_killed_are_not_given_to_others() -> None:
     numbers = [entry.number for entry in asyncio.run(read(went_on, killed.number))]
     assert numbers[:2] == [2 * EACH + TAKEN_UP, 3 * EACH + TAKEN_UP]
     assert numbers == sorted(set(numbers))
-
-
-def test_it_goes_on_after_it_was_closed() -> None:
-    log = EventLog()
-    log.append(END, last=True)
-    assert log.closed
-    log.reopen()
-    log.append(node("again"))
-    log.append(END, last=True)
-    assert [entry.number for entry in asyncio.run(read(log, 1))] == [EACH, EACH + 1]
-    # Who comes now is not told of an end that was none.
-    assert [entry.number for entry in asyncio.run(read(log))] == [EACH, EACH + 1]

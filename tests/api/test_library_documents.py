@@ -37,15 +37,6 @@ def test_documents_are_listed_with_what_failed(client: TestClient) -> None:
     assert (table["name"], table["rows"], table["columns"]) == ("sales", 60, 3)
 
 
-def test_documents_can_be_looked_for_and_paged(client: TestClient) -> None:
-    assert list(documents(client, q="SALES")) == ["sales.csv"]
-    assert list(documents(client, q="harbour")) == ["survey.md"]
-    assert documents(client, q="nothing of the kind") == {}
-    pages = [documents(client, limit=1, offset=at) for at in range(4)]
-    assert [len(page) for page in pages] == [1, 1, 1, 0]
-    assert client.get(f"{LIBRARY}/documents").json()["total"] == 3
-
-
 def test_one_document_has_its_headings(client: TestClient) -> None:
     survey = documents(client)["survey.md"]
     shown = client.get(f"{LIBRARY}/documents/{survey['id']}").json()
@@ -73,15 +64,6 @@ def test_what_is_not_there_is_a_problem_with_a_code(client: TestClient, path: st
     assert response.headers["content-type"] == "application/problem+json"
     assert response.json()["code"].endswith("_missing")
     assert response.json()["hint"]
-
-
-def test_libraries_are_counted(client: TestClient) -> None:
-    (found,) = client.get("/api/libraries").json()
-    assert (found["name"], found["path"]) == ("default", "library")
-    assert (found["documents"], found["tables"], found["failed"]) == (2, 1, 1)
-    assert found["passages"] > 0
-    assert found["bytes"] > 0
-    assert found["writing"] is False
 
 
 def test_a_table_is_shown_with_its_profile_and_rows(client: TestClient) -> None:

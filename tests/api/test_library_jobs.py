@@ -10,7 +10,7 @@ import pytest
 
 from secondlook.errors import LibraryError
 from secondlook.library.library import Library
-from secondlook.library.report import FileChange, Progress
+from secondlook.library.report import Progress
 from secondlook.library.uploads import new_staging, sweep
 from secondlook.server.jobs import Jobs, Placed, RunningJob, Uploaded
 from secondlook.server.libraries import Libraries
@@ -28,7 +28,7 @@ from tests.support.library_http import (
 from tests.support.serving import client_of, settings_at
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from secondlook.library.uploads import Staging
@@ -134,35 +134,6 @@ def _job(*names: str) -> RunningJob:
     return RunningJob(Named())
 
 
-def test_files_advance_as_they_are_read_and_stored(tmp_path: Path) -> None:
-    job = _job("a.txt", "b.csv")
-    places = [tmp_path / "a.txt", tmp_path / "b.csv"]
-    job.expect(places)
-    seen: list[list[tuple[str, float]]] = []
-
-    steps: tuple[Callable[[], object], ...] = (
-        lambda: job.progress(Progress("looking", files_total=2)),
-        lambda: job.progress(Progress("reading", files_total=2)),
-        lambda: job.progress(Progress("tables", files_total=2, current=str(places[1]), share=0.5)),
-        lambda: job.progress(Progress("indexing", 1, 2, current=str(places[0]))),
-        lambda: job.done(FileChange(str(places[0]), "added", "d1")),
-        lambda: job.done(FileChange(str(places[1]), "failed", reason="it is empty")),
-    )
-    for step in steps:
-        step()
-        seen.append([(file.status, round(file.share, 2)) for file in job.form().files])
-    assert seen == [
-        [("waiting", 0.0), ("waiting", 0.0)],
-        [("indexing", 0.0), ("waiting", 0.0)],
-        [("indexing", 0.0), ("indexing", 0.15)],
-        [("indexing", 0.9), ("indexing", 0.15)],
-        [("ready", 1.0), ("indexing", 0.15)],
-        [("ready", 1.0), ("failed", 1.0)],
-    ]
-    job.set_status("done")
-    assert job.form().share == 1.0
-
-
 def test_a_reader_that_is_slow_gets_the_newest_state() -> None:
     job = _job("a.txt")
 
@@ -261,9 +232,3 @@ def test_paths_stay_under_their_roots_also_through_links(tmp_path: Path) -> None
         taken = client.post(f"{LIBRARY}/paths", json={"paths": [str(root)]})
         job = ended(client, taken.json()["id"])
         assert {file["name"] for file in job["files"]} == {"note.txt"}
-
-
-def test_paths_are_off_by_default(tmp_path: Path) -> None:
-    with client_of(tmp_path) as client:
-        refused = client.post(f"{LIBRARY}/paths", json={"paths": [str(tmp_path)]})
-        assert (refused.status_code, refused.json()["code"]) == (403, "paths_off")

@@ -91,13 +91,6 @@ def test_a_text_without_pages_is_shown_in_parts_of_whole_lines(client: TestClien
     assert "".join(parts) == LONG.rstrip("\n") or "".join(parts) == LONG
 
 
-@pytest.mark.parametrize("query", [{"start": 10**8}, {"start": 20, "end": 10}])
-def test_places_that_are_not_there_are_refused(client: TestClient, query: Any) -> None:
-    document = documents(client)["long.txt"]["id"]
-    refused = client.get(f"{LIBRARY}/documents/{document}/text", params=query)
-    assert (refused.status_code, refused.json()["code"]) == (422, "no_such_place")
-
-
 def _original(client: TestClient, name: str) -> Any:
     document = documents(client)[name]["id"]
     return client.get(f"{LIBRARY}/documents/{document}/original")

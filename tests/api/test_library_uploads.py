@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import io
 import socket
-import zipfile
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
 
-from secondlook.library.library import Library
 from secondlook.library.uploads import new_staging
-from tests.support import files
 from tests.support.library_http import (
     HARBOUR,
     LIBRARY,
@@ -80,55 +76,6 @@ def test_the_same_name_again_is_a_new_version(client: TestClient, place: Path) -
     assert stored(place) == ["note.txt"]
 
 
-def _zip(**members: bytes) -> bytes:
-    data = io.BytesIO()
-    with zipfile.ZipFile(data, "w") as archive:
-        for name, content in members.items():
-            archive.writestr(f"{name}.txt", content)
-    return data.getvalue()
-
-
-HOSTILE: dict[str, bytes] = {
-    "empty.txt": b"",
-    "broken.pdf": b"%PDF-1.7\nnothing",
-    "wrong.docx": b"\xd0\xcf\x11\xe0 and so on",
-    "program.exe": b"MZ" + bytes(range(256)) * 4,
-    "blank.md": b" \n\n ",
-    "locked.pdf": files.pdf([["x"]], encrypt_flag=True),
-    "bomb.zip": files.zip_bomb(),
-}
-
-
-def test_what_cannot_be_read_fails_with_the_reason_that_the_command_line_gives(
-    tmp_path: Path,
-) -> None:
-    many = mock.patch("secondlook.server.uploads.FILES_PER_UPLOAD", 50)
-    with many, client_of(tmp_path) as client:
-        job = uploaded(client, *HOSTILE.items(), ("good.md", HARBOUR))
-        listed = documents(client)
-    assert job["status"] == "done"
-    *failed, good = job["files"]
-    assert good["status"] == "ready"
-    assert [file["status"] for file in failed] == ["failed"] * len(HOSTILE)
-    reasons = {file["name"]: file["reason"] for file in failed}
-    assert reasons == _told_by_the_command_line(tmp_path / "files")
-    assert "empty" in reasons["empty.txt"]
-    assert "password" in reasons["locked.pdf"]
-    assert {item["name"] for item in listed.values() if item["status"] == "failed"} >= {
-        name for name in HOSTILE if name != "bomb.zip"
-    }
-    assert stored(tmp_path) == ["good.md"]
-
-
-def _told_by_the_command_line(folder: Path) -> dict[str, str]:
-    folder.mkdir()
-    for name, data in HOSTILE.items():
-        (folder / name).write_bytes(data)
-    with Library.open(folder.parent / "another library") as library:
-        failed = library.add([folder / name for name in HOSTILE]).failed
-    return {item.path.partition("!/")[0].rpartition("/")[2]: item.reason for item in failed}
-
-
 def test_a_broken_new_version_leaves_the_one_before(client: TestClient, place: Path) -> None:
     first = only(uploaded(client, ("note.txt", HARBOUR)))
     broken = only(uploaded(client, ("note.txt", b"")))
@@ -155,24 +102,6 @@ def test_deleting_never_touches_a_file_elsewhere(tmp_path: Path) -> None:
         assert documents(client) == {}
     assert outside.exists()
     assert stored(tmp_path) == []
-
-
-def test_an_archive_is_one_file_with_several_documents(client: TestClient, place: Path) -> None:
-    packed = _zip(one=HARBOUR.encode(), two=OTHER.encode(), three=b"")
-    file = only(uploaded(client, ("all.zip", packed)))
-    assert (file["name"], file["status"]) == ("all.zip", "ready")
-    found = documents(client)
-    assert {name: item["status"] for name, item in found.items()} == {
-        "one.txt": "ready",
-        "two.txt": "ready",
-        "three.txt": "failed",
-    }
-    assert not found["one.txt"]["has_original"]
-    assert found["one.txt"]["uploaded"]
-    client.delete(f"{LIBRARY}/documents/{found['one.txt']['id']}")
-    assert stored(place) == ["all.zip"]
-    client.delete(f"{LIBRARY}/documents/{found['two.txt']['id']}")
-    assert stored(place) == []
 
 
 def test_more_than_the_limit_is_refused(client: TestClient, place: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import base64
 import json
 import re
 from contextlib import asynccontextmanager
@@ -194,22 +193,6 @@ def test_documents_are_resources(server: Serving) -> None:
                 await client.read_resource(missing)
 
     within(server, read)
-
-
-def test_what_is_added_can_be_asked_about(server: Serving) -> None:
-    text = "# Gulls\n\nThe gulls of Halvermouth nest on the roof of the smokehouse.\n"
-    result = call(server, "add", name="../../gulls.md", text=text)
-    assert not result.is_error, said(result)
-    assert result.structured_content is not None
-    file = result.structured_content["files"][0]
-    assert (file["name"], file["status"]) == ("gulls.md", "ready")
-    asked = call(
-        server, "ask", question="where do the gulls nest", documents=[file["document"]]
-    ).structured_content
-    assert asked is not None
-    assert "smokehouse" in asked["text"]
-    packed = base64.b64encode(b"Kelp grows on the breakwater.").decode()
-    assert not call(server, "add", name="kelp.txt", base64=packed).is_error
 
 
 def test_paths_are_taken_under_open_folders_alone(server: Serving, folder: Path) -> None:

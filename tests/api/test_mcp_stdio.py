@@ -9,21 +9,13 @@ import re
 import signal
 import subprocess
 import sys
-import threading
-from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from mcp import Client, StdioServerParameters
 
-from secondlook.cli.main import main
-from secondlook.server.mcp_server import standard_input_that_ends_on_signals
 from tests.support.protocols import harbour
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 COMMAND = (sys.executable, "-m", "secondlook", "mcp")
 INITIALIZE = {
@@ -92,73 +84,26 @@ def test_the_page_does_what_it_says(folder: Path, tmp_path: Path) -> None:
     assert done.stdout.splitlines() == re.findall(r"^# prints: (.*)$", code, re.MULTILINE)
 
 
-@dataclass(frozen=True)
-class Ends:
-    """What a client holds of a server that runs in this process."""
-
-    to: int
-    of: int
-
-
-@contextmanager
-def ends_of(monkeypatch: pytest.MonkeyPatch) -> Iterator[Ends]:
-    """Pipes in the place of this process's standard input and output. No fixture: pytest sets
-    standard output anew between fixtures and test."""
-    kept = os.dup(0), os.dup(1)
-    given, to = os.pipe()
-    of, out = os.pipe()
-    os.dup2(given, 0)
-    os.dup2(out, 1)
-    os.close(given)
-    os.close(out)
-    with open(0, closefd=False) as stdin, open(1, "w", closefd=False) as stdout:
-        monkeypatch.setattr(sys, "stdin", stdin)
-        monkeypatch.setattr(sys, "stdout", stdout)
-        yield Ends(to, of)
-    for number, descriptor in enumerate(kept):
-        os.dup2(descriptor, number)
-        os.close(descriptor)
-    os.close(of)
-
-
-def test_it_ends_when_the_client_hangs_up(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[bytes] = []
-
-    def client() -> None:
-        os.write(ends.to, f"{json.dumps(INITIALIZE)}\n".encode())
-        said.append(os.read(ends.of, 1 << 16))
-        os.close(ends.to)
-
-    with ends_of(monkeypatch) as ends:
-        talking = threading.Thread(target=client)
-        talking.start()
-        code = main(["mcp", "--library", str(folder / "library")])
-        talking.join()
-    assert code == 0
-    assert json.loads(said[0])["result"]["serverInfo"]["name"] == "secondlook"
-
-
-def test_a_signal_ends_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    def talk() -> None:
-        os.write(ends.to, b"line\n")
-        assert os.read(0, 100) == b"line\n"
-        signal.raise_signal(signal.SIGINT)
-        assert os.read(0, 100) == b""
-        os.write(ends.to, b"into the void\n")
-
-    before = signal.getsignal(signal.SIGINT)
-    with ends_of(monkeypatch) as ends:
-        with pytest.raises(KeyboardInterrupt), standard_input_that_ends_on_signals():
-            talk()
-        os.close(ends.to)
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-def test_without_the_extra_it_says_how_to_get_it(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("signalled", "code"), [(None, 0), (signal.SIGINT, 130)])
+def test_it_ends_when_the_client_hangs_up_or_a_signal_comes(
+    folder: Path, signalled: signal.Signals | None, code: int
 ) -> None:
-    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
-    assert main(["mcp"]) == 2
-    errors = capsys.readouterr().err
-    assert "the MCP server is not installed" in errors
-    assert "pip install mcp" in errors
+    with subprocess.Popen(
+        [*COMMAND, "--library", str(folder / "library")],
+        env=environment(folder),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(f"{json.dumps(INITIALIZE)}\n")
+        process.stdin.flush()
+        said = json.loads(process.stdout.readline())
+        assert said["result"]["serverInfo"]["name"] == "secondlook"
+        if signalled is None:
+            process.stdin.close()
+        else:
+            process.send_signal(signalled)
+        assert process.wait(60) == code

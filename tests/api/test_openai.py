@@ -3,12 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import io
-import json
-import re
-import subprocess
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -21,6 +15,7 @@ from tests.support.serving import served, settings_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from tests.support.serving import Serving
 
@@ -147,13 +142,6 @@ def test_mistakes_are_told_in_their_form(
     assert error.type == "invalid_request_error"
 
 
-def test_an_unknown_address_has_their_form_too(server: Serving) -> None:
-    for path in ("/v1/embeddings", "/v1/"):
-        answer = httpx.post(f"{server.base_url}{path}", json={})
-        assert answer.status_code == 404
-        assert answer.json()["error"]["type"] == "invalid_request_error"
-
-
 def test_the_door_speaks_their_form_below_v1(tmp_path: Path) -> None:
     with served(tmp_path, token=TOKEN) as server:
         with client_at(server, "wrong") as client, pytest.raises(openai.AuthenticationError) as no:
@@ -209,38 +197,3 @@ def test_a_run_that_is_stopped_ends_the_stream_with_an_error(tmp_path: Path) -> 
         httpx.post(f"{server.base_url}/api/runs/{run}/cancel")
         with pytest.raises(openai.APIError, match="ended without an answer"):
             list(stream)
-
-
-def test_the_page_does_what_it_says(server: Serving) -> None:
-    """The Python and the command of docs/api.md, against a server with the sample documents."""
-    page = (Path(__file__).parents[2] / "docs" / "api.md").read_text("utf-8")
-    page = page.partition("\n## OpenAI")[2].partition("\n## ")[0]
-    blocks = re.findall(r"^```(py|sh)\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
-    names: dict[str, Any] = {}
-    for language, text in blocks:
-        code = text.replace("http://127.0.0.1:8765", server.base_url)
-        if language == "py":
-            with contextlib.redirect_stdout(io.StringIO()) as printed:
-                exec(compile(code, "api.md", "exec"), names)  # noqa: S102 - our own page
-            for line in re.findall(r"^# prints: (.*)$", code, re.MULTILINE):
-                assert line in printed.getvalue().splitlines()
-        elif code.startswith("curl"):
-            done = subprocess.run(["bash", "-c", code], capture_output=True, check=True)
-            assert "7.8 metres" in json.loads(done.stdout)["choices"][0]["message"]["content"]
-    names["client"].close()
-    assert {language for language, _ in blocks} == {"py", "sh"}
-
-
-def test_a_full_queue_asks_to_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.server.runs._MOST_WAITING", 0)
-    engine = ScriptedEngine(waits=True)
-    limits = {"concurrency": 1}
-    libraries = libraries_of(settings_at(tmp_path, serve=limits), engine)
-    with served(tmp_path, libraries=libraries, serve=limits) as server:
-        httpx.post(f"{server.base_url}/api/ask", json={"question": DEPTH, "detach": True})
-        assert engine.began.wait(10)
-        with client_at(server) as client:
-            error = refusal(client)
-        assert isinstance(error, openai.RateLimitError)
-        assert (error.type, error.code) == ("rate_limit_error", "queue_full")
-        assert int(error.response.headers["retry-after"]) >= 1

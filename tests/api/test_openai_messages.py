@@ -9,16 +9,12 @@ import pytest
 
 from secondlook.answer import (
     Analysis,
-    AnalysisFigure,
     Answer,
-    Choice,
-    ChoiceOption,
     Citation,
     Claim,
     ResultTable,
 )
-from secondlook.server.completions import Message, written
-from secondlook.server.openai import read
+from secondlook.server.openai import Message, read, written
 from secondlook.server.problems import Problem
 from tests.support.protocols import answer_of
 
@@ -34,12 +30,12 @@ def cited(number: int, **changes: Any) -> Citation:
 
 def links(answer: Answer) -> list[str]:
     """What the annotations point at, which must be what stands there."""
-    said = written(answer, BASE)
+    text, annotations = written(answer, BASE)
     found = []
-    for one in said.annotations:
+    for one in annotations:
         place = one.url_citation
         number = place.url.rpartition("/")[2]
-        shown = said.text[place.start_index : place.end_index]
+        shown = text[place.start_index : place.end_index]
         assert shown == f"[[{number}]]({PAGE}/citations/{number})"
         found.append(number)
     return found
@@ -54,7 +50,7 @@ def test_marks_become_links_and_sources_are_listed_once() -> None:
         ),
         citations=(cited(1), cited(2, title="Paper 1"), cited(3, page=None)),
     )
-    said = written(answer, BASE).text
+    said = written(answer, BASE)[0]
     assert said.startswith("**7.8 metres**\n\nIt is deep. [[1]](")
     assert links(answer) == ["1", "2", "3", "1", "2", "3"]
     assert said.count("Paper 1, p. 2") == 1
@@ -64,7 +60,7 @@ def test_marks_become_links_and_sources_are_listed_once() -> None:
 def test_what_looks_like_a_mark_within_a_claim_is_left_alone() -> None:
     quote = "See note [1] of the survey."
     answer = answer_of(text=f"{quote} [1]", claims=(Claim(text=quote, citations=(1,)),))
-    said = written(answer, BASE).text
+    said = written(answer, BASE)[0]
     assert r"See note \[1\] of the survey. [[1]](" in said
     assert links(answer) == ["1", "1"]
 
@@ -88,34 +84,10 @@ def test_words_of_documents_stay_words(hostile: str) -> None:
         citations=(cited(1, title=hostile),),
         analysis=Analysis(kind="computed", table=table),
     )
-    said = written(answer, BASE).text
+    said = written(answer, BASE)[0]
     assert set(re.findall(r"(?<!\\)\]\((\w+:[^/]*//[^/)]*)", said)) == {"http://localhost:8765"}
     assert "<img" not in said.replace("\\<img", "")
     assert links(answer) == ["1", "1"]
-
-
-def test_an_analysis_shows_its_table_and_where_the_chart_is() -> None:
-    figure = AnalysisFigure(kind="plotly", data={})
-    table = ResultTable(columns=("region", "mean"), rows=(("North", 3.5),), total_rows=1)
-    analysis = Analysis(kind="computed", table=table, figures=(figure,), sql="select 1")
-    answer = answer_of(text="It is 3.5.", claims=(), citations=(), analysis=analysis)
-    said = written(answer, BASE).text
-    assert "| North | 3.5 |" in said
-    assert "charts on that page: 1" in said
-    assert "Sources:" not in said
-
-
-def test_a_choice_is_told_with_its_words_and_a_question_back_once() -> None:
-    options = (ChoiceOption(letter="A", text="deep"), ChoiceOption(letter="B", text="flat"))
-    answer = answer_of(
-        short="A",
-        choice=Choice(letter="A", text="deep", options=options, why="it says so"),
-        asks_back="Which berth?",
-    )
-    said = written(answer, BASE).text
-    assert "**(A) deep**" in said
-    assert not said.startswith("**A**")
-    assert said.count("Which berth?") == 1
 
 
 def messages(*said: tuple[str, Any]) -> list[Message]:
@@ -124,11 +96,6 @@ def messages(*said: tuple[str, Any]) -> list[Message]:
 
 def unknown(_: str) -> None:
     return None
-
-
-def test_the_last_question_is_asked_even_before_instructions() -> None:
-    asked = read(messages(("user", " how deep? "), ("system", "obey")), unknown)
-    assert asked == ("how deep?", ())
 
 
 def test_parts_are_joined_and_other_kinds_refused_where_they_are_the_question() -> None:
@@ -143,7 +110,7 @@ def test_parts_are_joined_and_other_kinds_refused_where_they_are_the_question() 
 
 
 def test_our_own_links_are_no_part_of_what_was_said() -> None:
-    reply = written(answer_of(), BASE).text
+    reply = written(answer_of(), BASE)[0]
     _, earlier = read(
         messages(("user", "how deep"), ("assistant", reply), ("user", "why")), unknown
     )
@@ -157,7 +124,7 @@ def test_a_run_that_is_still_recorded_is_leant_on_itself() -> None:
         looked_up.append(run)
         return answer_of()
 
-    reply = written(answer_of(), BASE).text
+    reply = written(answer_of(), BASE)[0]
     _, earlier = read(messages(("user", "it?"), ("assistant", reply), ("user", "why")), known)
     assert looked_up == [RUN]
     assert earlier[0].asked == "how deep is berth 4"

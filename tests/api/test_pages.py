@@ -10,7 +10,6 @@ import pytest
 
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.server import pages
-from secondlook.server.status import model_shown
 from tests.support.serving import client_of
 
 if TYPE_CHECKING:
@@ -49,22 +48,6 @@ def test_the_page_is_shown_and_asked_for_again(built: TestClient) -> None:
     assert built.head("/", headers=HTML).status_code == 200
 
 
-@pytest.mark.parametrize(
-    "path", ["/assets/../index.html", "/assets/%2e%2e/index.html", "/assets/x"]
-)
-def test_nothing_beside_them_is_sent(built: TestClient, path: str) -> None:
-    assert "Page" not in built.get(path).text
-
-
-def test_without_a_page_it_says_what_to_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages, "BUILT", tmp_path / "none")
-    with client_of(tmp_path) as client:
-        reply = client.get("/", headers=HTML)
-        assert reply.status_code == 503
-        assert "npm run build" in reply.text
-        assert client.get("/assets/x.js").status_code == 404
-
-
 def test_plotly_comes_out_of_its_wheel(client: TestClient) -> None:
     reply = client.get("/assets/plotly.min.js")
     assert reply.status_code == 200
@@ -88,20 +71,6 @@ def test_settings_are_shown_without_secrets(tmp_path: Path) -> None:
     assert told["workflow"] in WORKFLOWS
     for secret in ("inside.example", str(tmp_path), "a token"):
         assert secret not in reply.text
-
-
-@pytest.mark.parametrize(
-    ("spec", "shown"),
-    [
-        ("none", "none"),
-        ("ollama:qwen2.5:1.5b", "ollama:qwen2.5:1.5b"),
-        ("gguf:/home/me/models/a.gguf", "gguf:a.gguf"),
-        ("gguf:C:\\models\\a.gguf", "gguf:a.gguf"),
-        ("openai:meta/llama@http://host/v1", "openai:meta/llama"),
-    ],
-)
-def test_a_model_is_shown_without_its_place(spec: str, shown: str) -> None:
-    assert model_shown(spec) == shown
 
 
 def test_every_workflow_is_a_graph(client: TestClient) -> None:

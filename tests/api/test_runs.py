@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -174,6 +175,20 @@ def test_a_run_is_stopped_and_taken_up(folder: Path) -> None:
         assert client.post(f"/api/runs/{run}/cancel").json()["status"] == "answered"
 
 
+def test_of_two_resumes_at_once_one_is_taken(folder: Path) -> None:
+    with gated(folder) as (client, gate):
+        run = detached(client)
+        assert gate.asked.acquire(timeout=20)
+        client.post(f"/api/runs/{run}/cancel")
+        assert watched(client, run)[-1].event == "stopped"
+        with ThreadPoolExecutor(2) as pool:
+            replies = list(pool.map(client.post, [f"/api/runs/{run}/resume"] * 2))
+        assert sorted(reply.status_code for reply in replies) == [202, 409]
+        gate.open()
+        assert watched(client, run)[-1].event == "answered"
+        assert shown(client, run)["answer"]["usage"]["calls"] == 2, "the stopped one, and one more"
+
+
 def test_a_run_is_deleted_with_every_trace(folder: Path) -> None:
     with client_of(folder) as client:
         run = ask(client).json()["run"]
@@ -288,18 +303,3 @@ def test_a_follow_up_leans_on_the_run_before(folder: Path) -> None:
         turns = turns_before(runs, third.json()["run"])
         assert next(turn.asked for turn in turns) == "Who voted against the money?"
         assert len(turns) == 3
-
-
-def test_a_run_without_an_answer_is_no_turn(folder: Path) -> None:
-    with gated(folder) as (client, _gate):
-        run = detached(client)
-        reply = ask(client, conversation={"after": run})
-        assert reply.json()["code"] == "run_unfinished"
-
-
-def test_turns_may_be_told(folder: Path) -> None:
-    with client_of(folder) as client:
-        turns = [{"question": "How deep is berth 4?", "answer": "7.8 metres"}]
-        reply = ask(client, question="And how much has it lost?", conversation={"turns": turns})
-        assert reply.status_code == 200
-        assert "berth 4" in reply.json()["asked"].lower()

@@ -63,15 +63,6 @@ def things(client: httpx.Client) -> dict[str, Any]:
     }
 
 
-def test_a_whole_number_may_be_written_with_a_point(
-    client: httpx.Client, things: dict[str, Any]
-) -> None:
-    body = '{"query": "depth of berth 4", "k": 1.0}'
-    kind = {"content-type": "application/json"}
-    response = client.post(f"{LIBRARY}/search", content=body, headers=kind)
-    assert len(response.json()["hits"]) == 1
-
-
 @pytest.mark.unmeasured
 def test_what_is_promised_holds(server: Serving, things: dict[str, Any], tmp_path: Path) -> None:
     report = tmp_path / "report.json"
@@ -100,24 +91,6 @@ def test_what_is_promised_holds(server: Serving, things: dict[str, Any], tmp_pat
     assert told_of["complete"]
     assert told_of["operations"]["tested"] == told_of["operations"]["total"] > OPERATIONS
     assert httpx.get(f"{server.base_url}/api/ready").status_code == 200
-
-
-@pytest.mark.parametrize(
-    ("path", "methods"),
-    [
-        ("/api/runs/one", "DELETE, GET"),
-        ("/api/libraries/default/documents", "GET, POST"),
-        ("/api/ask", "POST"),
-        ("/v1/models", "GET"),
-        ("/v1/chat/completions", "POST"),
-    ],
-)
-def test_another_method_is_told_all_that_there_are(
-    client: httpx.Client, path: str, methods: str
-) -> None:
-    response = client.patch(path)
-    assert response.status_code == 405
-    assert response.headers["allow"] == methods
 
 
 @pytest.mark.parametrize(

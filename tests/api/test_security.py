@@ -10,7 +10,7 @@ import httpx
 import pytest
 from fastapi.testclient import TestClient
 
-from secondlook.server.app import create_app, is_guarded
+from secondlook.server.app import create_app
 from secondlook.server.security import HEADERS
 from tests.support.serving import BASE, client_of, served, settings_at
 
@@ -89,13 +89,6 @@ def test_what_another_site_loads_is_refused(client: TestClient, site: str) -> No
         assert code(client.get("/api/runs", headers=headers)) == (403, "origin_not_allowed")
     no_cors = {"sec-fetch-site": site, "sec-fetch-mode": "no-cors"}
     assert code(client.get("/", headers=no_cors)) == (403, "origin_not_allowed")
-
-
-def test_a_link_to_the_page_may_be_followed(client: TestClient) -> None:
-    headers = {"sec-fetch-site": "cross-site", "sec-fetch-mode": "navigate", "accept": "text/html"}
-    assert client.get("/", headers=headers).headers["content-type"].startswith("text/html")
-    posted = client.post("/", headers={**headers, "content-type": "application/json"}, json={})
-    assert code(posted) == (403, "origin_not_allowed")
 
 
 @pytest.mark.parametrize(
@@ -207,18 +200,6 @@ def test_a_body_that_comes_drop_by_drop_is_not_waited_for(
             assert b"408" in slow.recv(100)
 
 
-def test_who_leaves_while_sending_harms_nobody(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
-        port = int(server.base_url.rpartition(":")[2])
-        with socket.create_connection(("127.0.0.1", port), timeout=20) as gone:
-            gone.sendall(
-                b"POST /api/ask HTTP/1.1\r\nHost: localhost\r\n"
-                b"Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{"
-            )
-        assert httpx.get(f"{server.base_url}/api/health").status_code == 200
-        assert server.app.state.served.runs.in_memory() == []
-
-
 def test_an_upload_may_be_larger_but_not_endless(tmp_path: Path) -> None:
     with served(tmp_path, serve={"max_upload_mb": 2}) as server:
         path = f"{server.base_url}/api/libraries/default/documents"
@@ -238,12 +219,6 @@ def test_a_body_that_is_no_json(client: TestClient, body: bytes) -> None:
         (400, "bad_request"),
         (422, "invalid_request"),
     }
-
-
-def test_what_was_sent_is_not_repeated(client: TestClient) -> None:
-    reply = client.post("/api/ask", json={"question": "x", "a" * 5000: "secret"})
-    assert "secret" not in reply.text
-    assert len(reply.text) < 1000
 
 
 def test_a_failure_of_our_own_tells_nothing(tmp_path: Path) -> None:
@@ -268,17 +243,6 @@ def test_further_names_and_origins_can_be_allowed(tmp_path: Path) -> None:
         headers = {"host": "papers.example", "origin": "https://papers.example"}
         assert client.get("/api/runs", headers=headers).status_code == 200
         assert client.get("/api/runs", headers={"host": "other.example"}).status_code == 421
-
-
-def test_all_but_the_page_is_guarded() -> None:
-    assert not any(map(is_guarded, ("/", "/assets/index.js", "/docs", "/docs/start.js")))
-    assert all(map(is_guarded, GUARDED))
-
-
-def test_the_right_token_opens(locked: TestClient) -> None:
-    for scheme in ("Bearer", "bearer"):
-        headers = {"authorization": f"{scheme} {TOKEN}"}
-        assert locked.get("/api/runs", headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("path", ["/", "/api/health", "/docs", "/api/nothing", "/api/ask"])

@@ -127,7 +127,7 @@ def test_a_port_that_is_in_use_is_told_with_what_to_do(
         code = main(["serve", "--port", port, "--no-open", "--library", str(tmp_path / "library")])
     assert code == 2
     said = capsys.readouterr().err
-    assert f"port {port} of 127.0.0.1 is in use" in said
+    assert f"cannot listen on port {port}" in said
     assert "--port 0" in said
 
 
@@ -156,70 +156,7 @@ def test_a_token_comes_from_the_call_or_the_environment(monkeypatch: pytest.Monk
 # Announcing
 
 
-@pytest.fixture
-def announced(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Any:
-    """What the command says once a server has started; none is."""
-    from secondlook.server import app as serving
-
-    opened: list[str] = []
-    monkeypatch.setattr(cli, "_open_browser", opened.append)
-    monkeypatch.setattr(serving, "serve", lambda *given, started, **options: started())
-
-    def run(*arguments: str) -> tuple[str, str, list[str]]:
-        opened.clear()
-        library = ["--library", str(tmp_path / "library")]
-        assert main(["serve", "--port", "0", *library, *arguments]) == 0
-        said = capsys.readouterr()
-        return said.out, said.err, list(opened)
-
-    return run
-
-
-def test_the_browser_is_opened_where_there_is_one(
-    announced: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cli, "has_display", lambda: True)
-    out, said, opened = announced()
-    assert opened == [out.split()[-1]]
-    assert out.startswith("Secondlook is at http://127.0.0.1:")
-    assert "Ctrl-C stops it." in said
-    for option in ("--no-open", "--json", "--quiet"):
-        assert announced(option)[2] == []
-    monkeypatch.setattr(cli, "has_display", lambda: False)
-    assert announced()[2] == []
-
-
-def test_other_machines_are_told_of(announced: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    from secondlook.server import app as serving
-
-    monkeypatch.setattr(serving, "address_in_network", lambda family: "192.168.7.5")
-    out, said, _ = announced("--host", EVERYWHERE, "--no-open")
-    port, token = out.strip().removeprefix("Secondlook is at http://127.0.0.1:").split("/enter#")
-    assert f"Bearer {token.removeprefix('token=')}" in said
-    assert f"Other machines can reach it at http://192.168.7.5:{port}/enter#{token}, as" in said
-    monkeypatch.setattr(serving, "address_in_network", lambda family: None)
-    assert "Other machines can reach it, as it" in announced("--host", EVERYWHERE, "--no-open")[1]
-    out, said, _ = announced("--token", TOKEN, "--no-open")
-    assert "Other machines" not in said
-
-
 # Settings
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "told"),
-    [
-        ("LIBRARIES", "papers", "not of the form name=path"),
-        ("LIBRARIES", "Papers=/a", "not of the form name=path"),
-        ("ROOTS", "papers", "neither absolute nor begins with ~"),
-        ("ORIGINS", "papers.example", "is no origin"),
-    ],
-)
-def test_what_is_set_wrong_is_told(tmp_path: Path, name: str, value: str, told: str) -> None:
-    with pytest.raises(SettingsError, match=told):
-        load(cwd=tmp_path, environ={f"SECONDLOOK_SERVE_{name}": value})
 
 
 @pytest.mark.parametrize("host", [EVERYWHERE, "::", "192.168.0.7", "box.local"])

@@ -5,31 +5,50 @@ from __future__ import annotations
 import os
 import random
 import tempfile
-import threading
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
 from secondlook.library.uploads import MOST_BYTES
 from tests.support import files
 from tests.support import hostile_forms as forms
 from tests.support.hostile import MUST_FAIL, hostile_files, valid_files
-from tests.support.hostile_uploads import END, NAMES, Wire, broken, part, pieces, sent
 from tests.support.library_http import HARBOUR, LIBRARY, OWN, documents, ended, post, stored
-from tests.support.serving import client_of, served
+from tests.support.serving import client_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from fastapi.testclient import TestClient
 
-    from tests.support.serving import Serving
-
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
 BROKEN_FORMS = 3000 if SOAK else 20
 AT_ONCE = 50
+END = b"--cut--\r\n"
+NAMES = (
+    "../../../climbed.txt",
+    "..\\..\\climbed.txt",
+    "/etc/climbed.txt",
+    "C:\\climbed.txt",
+    "..%2f..%2fclimbed.txt",
+    "uploads/.incoming-x/names.json",
+    "..",
+    "",
+    "~/.ssh/authorized_keys",
+    "library.json",
+    "NUL",
+    "a.txt:stream",
+    "A.TXT",
+    "name\x00.txt",
+    "name\u202etxt.exe",
+    "x" * 4000 + ".txt",
+    "e\u0301.txt",
+    "\u00e9.txt",
+    "a.zip!/inside.txt",
+    "<script>alert(1)</script>.txt",
+)
+_MARKS = (b"", b"\r\n", b"\n", b"--cut", b"--cut--", b"--", b"\x00", b'"', b";", b":", b"\xff\xfe")
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +173,43 @@ def _found(client: TestClient, query: str) -> list[dict[str, Any]]:
     return list(response.json()["hits"])
 
 
+def part(name: bytes | str, data: bytes, *, field: bytes = b"files") -> bytes:
+    """A file of a form; quotes and ends of lines in its name are written as browsers do."""
+    given = name.encode("utf-8", "surrogatepass") if isinstance(name, str) else name
+    for bad, good in ((b'"', b"%22"), (b"\r", b"%0D"), (b"\n", b"%0A")):
+        given = given.replace(bad, good)
+    head = b'--cut\r\nContent-Disposition: form-data; name="%s"; filename="%s"\r\n\r\n'
+    return head % (field, given) + data + b"\r\n"
+
+
+def sent(client: TestClient, body: bytes, *, boundary: str = "cut") -> Any:
+    kind = f"multipart/form-data; boundary={boundary}"
+    return client.post(f"{LIBRARY}/documents", content=body, headers={**OWN, "Content-Type": kind})
+
+
+def broken(rng: random.Random, whole: Sequence[bytes]) -> bytes:
+    """A form whose pieces are left out, doubled, moved, cut or changed."""
+    pieces = [piece for piece in whole if rng.random() > 0.1]
+    if rng.random() < 0.3:
+        rng.shuffle(pieces)
+    body = bytearray(b"".join(piece * rng.choice((1, 1, 1, 1, 1, 2)) for piece in pieces))
+    for _ in range(rng.choice((0, 0, 1, 3))):
+        at = rng.randrange(len(body) + 1)
+        body[at : at + rng.randrange(4)] = rng.choice(_MARKS)
+    return bytes(body[: rng.randrange(len(body) + 1)] if rng.random() < 0.2 else body)
+
+
+def pieces(rng: random.Random) -> list[bytes]:
+    """The lines of a form with a few files, which hold nothing that would be kept."""
+    found: list[bytes] = []
+    for _ in range(rng.randrange(1, 4)):
+        name = rng.choice(NAMES).encode("utf-8", "replace")[:200]
+        field = rng.choice((b"files", b"files", b"files", b"other", b""))
+        content = rng.choice((b"", b" ", b"\x00" * 10, b"--cut", b"\r\n"))
+        found += part(name, content, field=field).splitlines(keepends=True)
+    return [*found, END]
+
+
 # What they are called
 
 
@@ -205,77 +261,3 @@ def test_broken_forms(client: TestClient) -> None:
             status, code = _problem(response)
             assert (status, code) in {(422, "malformed_upload"), (422, "no_files")}, body
     assert seen == {202, 422}
-
-
-# On the wire
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
-    with served(tmp_path_factory.mktemp("wire"), serve={"max_upload_mb": 4}) as serving:
-        yield serving
-
-
-@pytest.fixture
-def uploads(server: Serving) -> Iterator[Path]:
-    folder: Path = server.app.state.served.libraries.path("default") / "uploads"
-    yield folder
-    _until(lambda: not list(folder.glob("*")))
-    assert httpx.get(f"{server.base_url}/api/health").status_code == 200
-
-
-def _until(holds: Callable[[], bool]) -> None:
-    """Looks again and again; the machine may be busy."""
-    waiting = threading.Event()
-    assert any(holds() or waiting.wait(0.01) for _ in range(3000)), "it did not happen"
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("politely", [True, False])
-@pytest.mark.parametrize("chunked", [True, False])
-def test_uploads_that_stop_half_way(
-    server: Serving, uploads: Path, *, chunked: bool, politely: bool
-) -> None:
-    wire = Wire.to(server.base_url)
-    body = part("a.txt", b"words " * 1000) + part("b.txt", b"more ")
-    for cut in (0, 1, 20, 60, 100, 3000, len(body) - 20, len(body)):
-        begun = body[:cut]
-        if chunked:
-            data = wire.head("Transfer-Encoding: chunked") + b"%x\r\n%s" % (len(body), begun)
-        else:
-            data = wire.head(f"Content-Length: {len(body) + len(END)}") + begun
-        wire.leave_after(data, politely=politely)
-        _until(lambda: not list(uploads.glob("*")))
-
-
-@pytest.mark.unmeasured
-def test_more_than_an_upload_may_have(server: Serving, uploads: Path, tmp_path: Path) -> None:
-    """A declared size, and one that is only found out: the sender reads why in both cases."""
-    path = f"{server.base_url}{LIBRARY}/documents"
-    large = tmp_path / "large"
-    with large.open("wb") as out:
-        out.truncate(6 << 20)
-    with large.open("rb") as source, httpx.Client(timeout=120) as client:
-        response = client.post(path, files={"files": ("large.txt", source)}, headers=OWN)
-        assert _problem(response) == (413, "upload_too_large")
-        assert "4 MB" in response.json()["detail"]
-        kind = {**OWN, "Content-Type": "multipart/form-data; boundary=cut"}
-        response = client.post(path, content=_without_end(6), headers=kind)
-        assert _problem(response) == (413, "upload_too_large")
-
-
-def _without_end(megabytes: int) -> Iterator[bytes]:
-    yield part("large.txt", b"")[:-2]
-    block = bytes(1 << 20)
-    for _ in range(megabytes):
-        yield block
-
-
-def test_whoever_asks_before_sending_need_not_send(server: Serving, uploads: Path) -> None:
-    import socket
-
-    wire = Wire.to(server.base_url)
-    head = wire.head(f"Content-Length: {900 << 20}", "Expect: 100-continue")
-    with socket.create_connection((wire.host, wire.port), timeout=30) as line:
-        line.sendall(head)
-        assert line.recv(100).startswith(b"HTTP/1.1 413 ")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.cli.main import main
-from secondlook.engine.record import RunStore
 from tests.support.chat_server import ChatServer, Said
 from tests.support.unprivileged import SECONDLOOK, environment
 
@@ -131,65 +130,3 @@ def test_an_ask_that_is_told_to_end_finishes_its_step_and_is_resumed(
     assert answer["status"] == "answered"
     assert answer["usage"]["calls"] == 1
     assert sum(bool(request.body) for request in server.chats) == 1
-
-
-AT_ONCE = """
-import sys
-from secondlook import Library, Secondlook
-from secondlook.settings import Settings
-library, runs, name = sys.argv[1:]
-settings = Settings.model_validate({"library": {"path": library}, "runs": {"path": runs}})
-print("ready", flush=True)
-input()
-with Secondlook.open(settings=settings) as engine:
-    for number in range(4):
-        answer = engine.ask("how deep is the deepest berth", workflow="linear")
-        assert not answer.warnings, answer.warnings
-        print(answer.run, answer.status, flush=True)
-"""
-ADDING = """
-import sys
-from pathlib import Path
-from secondlook import Library
-from secondlook.settings import Settings
-library, folder, _ = sys.argv[1:]
-settings = Settings.model_validate({"library": {"path": library}})
-print("ready", flush=True)
-input()
-with Library.open(settings=settings) as opened:
-    for number in range(4):
-        page = Path(folder) / f"more-{number}.md"
-        page.write_text(f"# Berth {number}\\n\\nIt is {number}.5 metres deep.\\n", "utf-8")
-        opened.add([page])
-        print(number, flush=True)
-"""
-
-
-@pytest.mark.slow
-def test_processes_share_a_library_and_a_record_and_lose_nothing(
-    library: str, tmp_path: Path
-) -> None:
-    """Two ask while a third adds: no lock is in the way, and every run is there afterwards."""
-    runs = tmp_path / "shared" / "runs.db"
-    told = [(AT_ONCE, runs, "one"), (AT_ONCE, runs, "two"), (ADDING, tmp_path, "three")]
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "-c", code, library, *map(str, more)],
-            env=environment(),
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for code, *more in told
-    ]
-    for process in processes:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    said = [process.communicate("go\n", timeout=PATIENCE)[0].split("\n") for process in processes]
-    assert [process.returncode for process in processes] == [0, 0, 0]
-    asked = [line.split() for lines in said[:2] for line in lines if line]
-    assert {status for _, status in asked} == {"answered"}
-    with RunStore.open(runs, create=False) as store:
-        kept = {run.run: run.status for run in store.list(limit=None)}
-    assert kept == dict(asked)
-    assert len(kept) == 8

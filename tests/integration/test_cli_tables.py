@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 import secondlook
-from secondlook.cli import search as cli_tables
 from secondlook.cli.main import main
 from secondlook.library.library import Library
 from secondlook.settings import load
@@ -56,15 +55,6 @@ def test_tables_are_listed(held: Library, sales: Path, capsys: pytest.CaptureFix
     assert (code, out) == (0, "")
 
 
-def test_a_person_sees_a_table(
-    held: Library, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(cli_tables, "is_terminal", lambda _: True)
-    code, out, _ = run(capsys, "tables", "--library", str(held.path))
-    assert code == 0
-    assert out.split()[:4] == ["name", "rows", "columns", "from"]
-
-
 def test_what_is_in_each_column(held: Library, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("sales", "SALES", "sales.csv", held.tables()[0].id):
         code, out, _ = run(capsys, "tables", "show", name, "--library", str(held.path))
@@ -74,15 +64,6 @@ def test_what_is_in_each_column(held: Library, capsys: pytest.CaptureFixture[str
         assert "10 to 30, mean 20" in out
     _, out, _ = run(capsys, "tables", "show", "sales", "--json", "--library", str(held.path))
     assert json.loads(out)["profile"]["columns"][1]["mean"] == 20
-
-
-def test_a_table_that_is_not_there(held: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "tables", "show", "sale", "--library", str(held.path))
-    assert code == 2
-    assert "there is no table 'sale'" in err
-    assert "Do you mean sales?" in err
-    code, _, err = run(capsys, "tables", "show", "x", "--library", str(held.path))
-    assert "secondlook library tables lists them" in err
 
 
 def test_a_file_is_asked_without_a_library(sales: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,18 +86,6 @@ def test_a_table_is_asked_by_another_name(
     answer = json.loads(out)
     assert answer["workflow"] == "analyst"
     assert [item["name"] for item in answer["analysis"]["inputs"]] == ["turnover"]
-
-
-def test_what_cannot_be_asked(sales: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, _, err = run(capsys, "ask", "mean price", "--table", "missing.csv")
-    assert code == 2
-    assert "does not exist" in err
-    code, _, err = run(capsys, "ask", "m", "--table", str(sales), "--library", "/nowhere/at/all")
-    assert code != 0
-    assert "there is no library" in err
-    code, _, err = run(capsys, "ask", "m", "--table", str(sales), "--workflow", "linear")
-    assert code == 2
-    assert "'linear' does not compute with tables" in err
 
 
 def test_frames_are_asked_from_python(held: Library) -> None:

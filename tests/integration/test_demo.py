@@ -5,13 +5,12 @@ from __future__ import annotations
 import tempfile
 from typing import TYPE_CHECKING
 
-import pytest
-
 from secondlook.cli.main import main
-from secondlook.library.library import Library
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    import pytest
 
 
 def test_answers_two_questions_withholds_one_and_leaves_nothing_behind(
@@ -31,12 +30,3 @@ def test_answers_two_questions_withholds_one_and_leaves_nothing_behind(
     assert "I couldn't find a clear answer" in designed
     assert not (tmp_path / "data").exists()
     assert list(tmp_path.glob("secondlook-*")) == []
-
-
-@pytest.mark.slow
-def test_in_a_library_to_keep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    kept = tmp_path / "kept"
-    assert main(["demo", "-q", "--library", str(kept)]) == 0
-    with Library.open(kept, create=False) as library:
-        assert len(library.documents()) == 7

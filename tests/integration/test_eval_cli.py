@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import json
-import socket
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from secondlook.cli.main import main
 from secondlook.evaluation.report import plots
-from tests.support.eval_set import QUESTIONS, UNANSWERABLE, write_set
+from tests.support.eval_set import write_set
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-ALL = len(QUESTIONS) + len(UNANSWERABLE)
 
 
 @pytest.fixture(scope="module")
@@ -49,11 +46,6 @@ def test_a_folder_is_enough(data: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert (tmp_path / "secondlook-eval" / "harbour" / "results.json").exists()
 
 
-def test_options_may_stand_before_the_folder(data: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval", "--limit", "4", "--json", "-q", data]) == 0
-    assert printed(capsys)["data"]["asked"] == 4
-
-
 def test_json_holds_the_summaries_and_not_the_rows(
     data: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -63,13 +55,6 @@ def test_json_holds_the_summaries_and_not_the_rows(
     assert found["settings"]["answer"]["k"] == 3
     assert "rows" not in found
     assert found["command"].startswith("secondlook")
-
-
-def test_the_settings_of_all_may_come_from_a_preset(
-    data: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["eval", data, "--json", "--preset", "seed004", "--limit", "3"]) == 0
-    assert printed(capsys)["settings"]["search"]["dense"] == 0.9
 
 
 def test_a_report_is_drawn_again_without_a_question(
@@ -129,15 +114,6 @@ def test_thresholds_show_rate_and_effect(data: str, capsys: pytest.CaptureFixtur
     assert main(["eval", "thresholds", data, "--param", "answer.kk"]) == 2
 
 
-def test_hypotheses_say_what_was_not_tested(data: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval", "hypotheses", data, "--json"]) == 0
-    told = printed(capsys)
-    found = {item["name"]: item["verdict"] for item in told["hypotheses"]}
-    assert found["H1 as first stated"] == found["H2 model"] == "not tested"
-    assert any(name.startswith("H2") for name in found)
-    assert {item["name"] for item in told["criteria"]} >= {"recall@5", "faithfulness", "success"}
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -164,14 +140,6 @@ def test_a_wrong_call_is_told_what_to_do(
     assert "hint:" in told
 
 
-def test_a_folder_that_cannot_be_written_is_told(
-    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "file").write_text("in the way")
-    assert main(["eval", data, "--out", "file/below", "--limit", "2"]) == 2
-    assert "--out" in capsys.readouterr().err
-
-
 def test_a_person_s_own_documents(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     papers = tmp_path / "papers"
     papers.mkdir()
@@ -188,92 +156,6 @@ def test_a_person_s_own_documents(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert found["summaries"]["linear"]["metrics"]["recall@1"]["value"] == 1.0
     assert found["summaries"]["linear"]["metrics"]["contains"]["value"] > 0.5
     assert "gone.txt" in json.dumps(found["data"]["problems"])
-
-
-def test_help_teaches_and_shows_every_option(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval", "--help"]) == 0
-    said = capsys.readouterr().out
-    for word in ("--ablate", "--limit", "thresholds", "compare", "questions.csv", "FOLDER"):
-        assert word in said
-
-
-def test_a_model_that_cannot_be_reached_is_told(
-    data: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        model = f"ollama:x@http://127.0.0.1:{free.getsockname()[1]}"
-        call = [
-            "eval",
-            data,
-            "--limit",
-            "2",
-            "--model",
-            model,
-            "--set",
-            "models.options=all.retries=0",
-        ]
-        assert main(call) == 0
-    said = capsys.readouterr().err
-    assert "warning: 2 of 2 answers: answer: " in said
-    assert "cannot be reached" in said
-    assert "--fresh asks again" in said
-
-
-def test_nothing_at_all_is_a_question_for_help(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval"]) == 0
-    said = capsys.readouterr()
-    assert said.out.startswith("Usage: secondlook eval [OPTIONS] FOLDER")
-    assert "\n  --ablate " in said.out
-    assert said.err == ""
-
-
-def test_a_hint_names_the_command_as_it_is_typed(
-    data: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["eval", data, "--limit", "0"]) == 2
-    assert "hint: secondlook eval --help shows" in capsys.readouterr().err
-
-
-def test_the_forms_of_a_set_are_listed_line_by_line(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["eval", str(tmp_path)]) == 2
-    error, hint, *forms = capsys.readouterr().err.splitlines()
-    assert error.startswith("error: ")
-    assert hint.startswith("hint: an evaluation set is one of these")
-    assert len(forms) == 4
-    assert forms[0].startswith("  - your own documents in a folder, and in it questions.csv")
-
-
-def test_each_setting_that_is_varied_has_results_of_its_own(
-    data: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    for param in ("answer.k", "search.blend"):
-        call = ["eval", "thresholds", data, "--param", param, "--values", "1", "--limit", "2"]
-        assert main(call) == 0
-    kept = {folder.name.partition("-")[2] for folder in (tmp_path / "secondlook-eval").iterdir()}
-    assert kept == {"thresholds-answer.k", "thresholds-search.blend"}
-
-
-def test_without_the_extra_everything_is_measured_and_it_says_so(
-    data: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr("secondlook.evaluation.report.plots.can_draw", lambda: False)
-    assert main(["eval", data, "--limit", "4"]) == 0
-    said = capsys.readouterr()
-    assert "recall@5" in said.out
-    assert "pip install matplotlib" in said.err
-
-
-def test_an_ablation_leaves_the_plain_results_alone(data: str, tmp_path: Path) -> None:
-    assert main(["eval", data, "--limit", "2", "-q"]) == 0
-    plain = tmp_path / "secondlook-eval" / "harbour" / "results.json"
-    before = plain.read_bytes()
-    assert main(["eval", data, "--limit", "2", "-q", "--ablate"]) == 0
-    assert plain.read_bytes() == before
-    assert (tmp_path / "secondlook-eval" / "harbour-ablation" / "results.json").exists()
 
 
 def test_a_document_that_cannot_be_read_is_told(

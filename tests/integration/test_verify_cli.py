@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.cli.main import main
-from secondlook.reading.support import SupportHead
 from tests.support import answers
 
 if TYPE_CHECKING:
@@ -75,22 +74,6 @@ def test_json_says_the_same(
     assert all(set(problem) == {"kind", "where", "message"} for problem in found["problems"])
 
 
-def test_the_judge_can_be_named(
-    library: Library,
-    file: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    head = SupportHead("another@0123456789ab", 0.0, 1.0)
-    monkeypatch.setattr("secondlook.reading.support.shipped_head", lambda: head)
-    assert run(file, "--library", library.path, "--judge", "coverage") == 0
-    assert capsys.readouterr().err == ""
-    assert run(file, "--library", library.path, "--judge", "reader") == 0
-    told = capsys.readouterr().err
-    assert told.startswith("note: answer: the judge of support was fitted for the reader 'another@")
-    assert len(told.splitlines()) == 1
-
-
 def test_standard_input_and_notes(
     library: Library, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -100,22 +83,6 @@ def test_standard_input_and_notes(
     out, err = capsys.readouterr()
     assert out.startswith("It stands: 2 claims")
     assert err.count("note: ") == 3
-
-
-def test_no_library_is_needed_where_nothing_is_cited(
-    library: Library, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for made in (answers.from_the_web(), answers.abstained(library, "What does she earn?")):
-        (tmp_path / "a.json").write_text(made.model_dump_json(), encoding="utf-8")
-        assert run(tmp_path / "a.json", "--library", tmp_path / "nowhere") == 0
-    assert "Nothing to check: the answer is abstained" in capsys.readouterr().out
-
-
-def test_a_missing_library_is_told(
-    file: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run(file, "--library", tmp_path / "nowhere") == 1
-    assert "there is no library at" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -147,31 +114,6 @@ def test_what_is_no_answer_is_told_in_one_line(
     assert "Traceback" not in err
 
 
-def test_wrong_fields_are_named(
-    library: Library, file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    answer = json.loads(file.read_text("utf-8"))
-    for change, told in (
-        ({"status": "sure"}, "'status'"),
-        ({"claims": "many"}, "'claims'"),
-        ({"citations": [3]}, "'citations.0'"),
-        ({"invented": 1}, "'invented'"),
-        ({"confidence": {"value": 7}}, "'confidence.value'"),
-    ):
-        file.write_text(json.dumps(answer | change), encoding="utf-8")
-        assert run(file) == 2
-        assert told in capsys.readouterr().err
-
-
-def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(tmp_path / "gone.json") == 2
-    assert "there is no file" in capsys.readouterr().err
-    assert run(tmp_path) == 2
-    assert "is a folder" in capsys.readouterr().err
-    assert run("a\0b") == 2
-    assert "cannot be read" in capsys.readouterr().err
-
-
 def test_a_huge_file_is_refused_unread(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -179,9 +121,3 @@ def test_a_huge_file_is_refused_unread(
     (tmp_path / "big.json").write_bytes(b"[" + b"1," * (1 << 20))
     assert run(tmp_path / "big.json") == 2
     assert "larger than 1 MB" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
-def test_what_windows_shells_write_is_read(library: Library, file: Path, encoding: str) -> None:
-    file.write_text(file.read_text("utf-8"), encoding=encoding)
-    assert run(file, "--library", library.path) == 0

@@ -23,13 +23,10 @@ from typing import TYPE_CHECKING
 import httpx
 import pytest
 
-import secondlook_weights
-
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
-WEIGHTS_LIMIT = 95_000_000
 MAIN_LIMIT = 2_200_000
 PAGE_LIMIT = 450_000
 """Bytes of scripts and styles, before compression. Plotly is not among them."""
@@ -38,7 +35,6 @@ SEARCH_KEYS = {"id", "document", "title", "page", "start", "end", "text", "score
     "lexical_rank",
     "rerank_score",
 }
-PACKAGES = ("secondlook", "secondlook_weights")
 _REFERRED = re.compile(r"""(?:src|href)="([^"]+)\"""")
 
 
@@ -140,19 +136,6 @@ def test_main_wheel_holds_the_page_as_it_is_built(wheels: dict[str, Path]) -> No
     assert sum(size for name, size in sizes.items() if name.endswith((".js", ".css"))) < PAGE_LIMIT
 
 
-def test_weights_wheel_holds_both_models_and_stays_small(wheels: dict[str, Path]) -> None:
-    names = _names(wheels["weights"])
-    for model in secondlook_weights.MODELS:
-        manifest = json.loads((secondlook_weights.path(model) / "manifest.json").read_text("utf-8"))
-        assert any(part.endswith(".onnx") for part in manifest["files"])
-        for part in (*manifest["files"], "manifest.json", "card.md"):
-            assert f"secondlook_weights/{model}/{part}" in names
-    assert "secondlook_weights/py.typed" in names
-    assert [name for name in names if "dist-info/licenses/" in name]
-    assert not [name for name in names if "test" in name or name.endswith(".pyc")]
-    assert wheels["weights"].stat().st_size <= WEIGHTS_LIMIT
-
-
 def test_source_distribution_holds_no_tests_and_no_weights(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
@@ -164,26 +147,6 @@ def test_source_distribution_holds_no_tests_and_no_weights(tmp_path: Path) -> No
     }
     assert "src/secondlook/samples/harbour-handbook.docx" in names
     assert not [name for name in names if name.endswith((".onnx", ".pyc"))]
-
-
-def test_packages_come_from_the_wheels(installed: Installed) -> None:
-    for name in PACKAGES:
-        said = installed.run("python", "-c", f"import {name}; print({name}.__file__)")
-        assert installed.folder in Path(said.strip()).parents
-    path = json.loads(
-        installed.run("python", "-c", "import sys, json; print(json.dumps(sys.path))")
-    )
-    assert not [
-        entry for entry in path if Path(entry) in {ROOT, ROOT / "src", ROOT / "weights/src"}
-    ]
-
-
-def test_demo_works_outside_the_clone(installed: Installed) -> None:
-    said = installed.run("secondlook", "demo")
-    assert "7 added" in said
-    assert said.count("$ secondlook ask") == 3
-    assert "[1] Halvermouth Harbour Survey 2024, p. 3" in said
-    assert "I couldn't find a clear answer" in said
 
 
 def test_add_and_search_work_outside_the_clone(installed: Installed) -> None:

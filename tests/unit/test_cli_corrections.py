@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import io
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
-from rich.console import Console
 
 from secondlook import events
 from secondlook.answer import Answer, AnswerPart, Claim, Computation, Operand
-from secondlook.cli import answers
 from secondlook.cli.answers import print_answer
 from secondlook.cli.command import Call
-from secondlook.cli.progress import DOING
 from secondlook.cli.progress import run_watched as watched
 from secondlook.events import NodeFinished, PassagesFound, Redrafted
-from secondlook.graphs.registry import WORKFLOWS
-from secondlook.settings import load
 from tests.support.memory_runs import full_answer
 
 if TYPE_CHECKING:
@@ -59,22 +53,6 @@ def shown(capsys: pytest.CaptureFixture[str]) -> Shown:
     return show
 
 
-@pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> Shown:
-    """As a terminal of that width shows it, with its colours."""
-
-    def draw(width: int, **given: Any) -> str:
-        screen = Console(
-            file=io.StringIO(), width=width, force_terminal=True, highlight=False, markup=False
-        )
-        monkeypatch.setattr(answers, "output", lambda: screen)
-        print_answer(answer(**given))
-        assert isinstance(screen.file, io.StringIO)
-        return screen.file.getvalue()
-
-    return draw
-
-
 def test_what_was_taken_for_granted_stands_before_the_answer(shown: Shown) -> None:
     for quiet in (False, True):
         lines = shown(assumed="she = Ada\nLovelace", quiet=quiet).splitlines()
@@ -103,42 +81,7 @@ def test_parts_are_told_with_their_answers(shown: Shown) -> None:
     ]
 
 
-def test_what_was_tried_is_one_line(shown: Shown) -> None:
-    queries = ("Who lit the lamp?", "lamp  keeper", "who lit it 1843")
-    told = shown(queries=queries, regenerations=2)
-    assert 'also searched for "lamp keeper", "who lit it 1843" · written again 2 times\n' in told
-    assert "written again 1 time\n" in shown(regenerations=1)
-
-
-def test_a_narrow_terminal_keeps_every_word(drawn: Shown) -> None:
-    given = {
-        "assumed": "she = Ada Lovelace of Halvermouth",
-        "asks_back": BACK,
-        "parts": PARTS,
-        "claims": (COMPUTED,),
-        "needs_review": True,
-        "regenerations": 1,
-    }
-    narrow = drawn(24, **given)
-    assert "\x1b[36m" in narrow  # cyan
-    words = " ".join(_without_styles(narrow).split())
-    for told in ("she = Ada Lovelace of Halvermouth", BACK, "1. When was Ada born? 1981 [1]"):
-        assert told in words
-    assert all(len(line) <= 24 for line in _without_styles(narrow).splitlines())
-
-
-def _without_styles(text: str) -> str:
-    return re.sub(r"\x1b\[[\d;]*m", "", text)
-
-
 # On the way
-
-
-def test_every_step_of_every_workflow_has_words_of_its_own() -> None:
-    flags = {"web.enable_web_search": True, "answer.enable_answer_grading": True}
-    settings = load(flags).settings
-    nodes = {name for one in WORKFLOWS.values() for name in one.build(settings).nodes}
-    assert nodes - DOING.keys() == set()
 
 
 def test_a_trace_tells_grades_and_what_is_withdrawn(capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,52 +7,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from secondlook.cli.ask import OPTIONS, Asking, asking, tell_what_has_no_effect
+from secondlook.cli.ask import OPTIONS, Asking, asking
 from secondlook.cli.command import Call
 from secondlook.cli.main import app
 from secondlook.errors import SettingsError, UsageError
-from tests.support.engine import settings_of
-
-CHOICES = "Who pays? (A) the harbour (B) the council"
-
-
-def told(capsys: pytest.CaptureFixture[str], question: str = "Who pays?", **given: Any) -> str:
-    workflow, model = given.pop("workflow", "linear"), given.pop("model", "none")
-    settings = settings_of(answer={"workflow": workflow}, models={"default": model})
-    call = Call(None, quiet=given.pop("quiet", False), as_json=False, debug=False)
-    options = {"guess": False, "fresh": False, **given}
-    tell_what_has_no_effect(call, settings, question, **options)
-    return capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({"guess": True}, "hint: --guess has no effect without --workflow research\n"),
-        (
-            {"question": CHOICES},
-            "hint: --workflow research chooses among the choices of this question\n",
-        ),
-        (
-            {"guess": True, "workflow": "research"},
-            "hint: --guess needs a language model (--model)\n",
-        ),
-        ({"question": CHOICES, "fresh": True, "workflow": "research"}, ""),
-        (
-            {"guess": True, "workflow": "auto"},
-            "hint: --guess has no effect: the question has no choices\n",
-        ),
-        (
-            {"question": CHOICES, "guess": True, "workflow": "auto"},
-            "hint: --guess needs a language model (--model)\n",
-        ),
-        ({"guess": True, "quiet": True}, ""),
-    ],
-)
-def test_a_person_is_told(
-    given: dict[str, Any], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert told(capsys, **given) == said
 
 
 def how(**given: Any) -> Asking:

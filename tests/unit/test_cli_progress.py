@@ -8,35 +8,30 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.cli import progress as module
 from secondlook.cli.command import Call, guard
 from secondlook.cli.library import size
-from secondlook.cli.progress import adding_lines as lines
-from secondlook.cli.progress import shown_progress
+from secondlook.cli.progress import adding, report_lines, shown_progress
 from secondlook.library.report import Progress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-def test_a_log_gets_a_line_every_ten_seconds() -> None:
-    times: Iterator[float] = iter([0.0, 4.0, 10.0, 12.0, 25.0])
+def test_a_log_gets_a_line_every_ten_seconds_and_what_is_waited_for_at_once() -> None:
+    times: Iterator[float] = iter([0.0, 4.0, 10.0, 11.0, 12.0, 25.0])
     said: list[str] = []
-    listen = lines(said.append, clock=lambda: next(times))
-    for done in (10, 20, 30, 40):
+    listen = adding(report_lines(said.append, clock=lambda: next(times)))
+    for done in (10, 20):
         listen(Progress("reading", done, 1000, passages=done * 10))
-    assert said == [
-        "reading: 20 of 1,000 files, 200 passages (20/s)",
-        "reading: 40 of 1,000 files, 400 passages (16/s)",
-    ]
-
-
-def test_waiting_is_said_at_once_and_once() -> None:
-    said: list[str] = []
-    listen = lines(said.append)
-    for who in ("pid 7", "pid 7", "pid 8"):
+    for who in ("pid 7", "pid 7"):
         listen(Progress("waiting", current=who))
-    assert said == ["waiting for pid 7", "waiting for pid 8"]
+    listen(Progress("reading", 40, 1000, passages=400, failed=2))
+    assert [line.partition(" (")[0] for line in said] == [
+        "reading: 20 of 1000, 200 passages",
+        "waiting for pid 7",
+        "reading: 40 of 1000, 400 passages",
+    ]
+    assert said[-1].endswith(", 2 failed")
 
 
 def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -45,25 +40,11 @@ def test_a_person_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(screen, "isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setenv("TERM", "xterm")
-    bars = []
-
-    def remembered(*columns: str) -> object:
-        bars.append(made(*columns))
-        return bars[-1]
-
-    made = module._bar
-    monkeypatch.setattr(module, "_bar", remembered)
     with shown_progress(Call()) as listener:
         assert listener is not None
-        listener(Progress("waiting", current="pid 7"))
-        assert bars[0].tasks[0].description == "waiting for pid 7"
-        listener(Progress("looking", 0, 120))
-        assert bars[0].tasks[0].total is None
         listener(Progress("reading", 30, 1200, passages=4500, failed=2))
-        bars[0].refresh()
-        assert bars[0].tasks[0].total == 1200
     shown = screen.getvalue()
-    assert "30/1,200 files" in shown
+    assert "30/1,200" in shown
     assert "4,500 passages" in shown
     assert "2 failed" in shown
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest  # noqa: TC002
 
-from benchmarks.convert import convert_beir, convert_cranfield, convert_hotpot, convert_squad, main
+from benchmarks.convert import convert_beir, convert_squad, main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,37 +47,6 @@ SQUAD = {
         }
     ],
 }
-HOTPOT = [
-    {
-        "_id": "h1",
-        "question": "Is the lighthouse older than the quay?",
-        "answer": "yes",
-        "type": "comparison",
-        "level": "hard",
-        "supporting_facts": [["Cape Varn", 0], ["North quay", 1]],
-        "context": [
-            ["Cape Varn", ["The light was lit in 1868.", " It stands on granite."]],
-            ["Tolham", ["A village with a weir."]],
-            ["North quay", ["It has four berths.", " It was built in 1931."]],
-        ],
-    },
-    {
-        "_id": "h2",
-        "question": "What stands on granite?",
-        "answer": "the light",
-        "supporting_facts": [["Cape Varn", 1]],
-        "context": [["Cape Varn", ["The light was lit in 1868.", " It stands on granite."]]],
-    },
-]
-CRANFIELD = {
-    "cran.all.1400": (
-        ".I 1\n.T\nslipstream of\na wing .\n.A\nbrenckman,m.\n.B\nj. ae. scs. 25, 1958, 324.\n"
-        ".W\nslipstream of a wing .\nan experimental study\nof a wing .\n"
-        ".I 2\n.T\nshear flow\n.A\n.B\n.W\n"
-    ),
-    "cran.qry": ".I 001\n.W\nwhat similarity laws\nhold .\n.I 004\n.W\nwhat of shear ?\n",
-    "cranqrel": "1 1 2\n1 2 -1\n2 2 3 \n",
-}
 
 
 def _json(path: Path, value: Any) -> Path:
@@ -99,17 +68,6 @@ def test_squad(tmp_path: Path) -> None:
     assert impossible.gold == [passage.id]
 
 
-def test_hotpot(tmp_path: Path) -> None:
-    made = convert_hotpot(_json(tmp_path / "hotpot.json", HOTPOT))
-    by_id = {passage.id: passage for passage in made.corpus}
-    assert [passage.title for passage in made.corpus] == ["Cape Varn", "Tolham", "North quay"]
-    first, second = made.queries
-    assert [by_id[gold].title for gold in first.gold] == ["Cape Varn", "North quay"]
-    assert first.extra == {"type": "comparison", "level": "hard"}
-    assert second.extra == {}
-    assert by_id[second.gold[0]].text == "The light was lit in 1868. It stands on granite."
-
-
 def _beir(folder: Path) -> Path:
     (folder / "qrels").mkdir()
     documents = [{"_id": "7", "title": "A", "text": "tides"}, {"_id": "8", "text": "silt"}]
@@ -127,20 +85,6 @@ def test_beir(tmp_path: Path) -> None:
     assert [(row.id, row.title) for row in made.corpus] == [("7", "A"), ("8", "")]
     (query,) = made.queries
     assert (query.id, query.question, query.gold) == ("1", "claim", ["8"])
-
-
-def test_cranfield_counts_queries_by_position(tmp_path: Path) -> None:
-    for name, text in CRANFIELD.items():
-        (tmp_path / name).write_text(text, encoding="utf-8")
-    made = convert_cranfield(tmp_path)
-    assert [(row.id, row.title) for row in made.corpus] == [
-        ("1", "slipstream of a wing ."),
-        ("2", "shear flow"),
-    ]
-    assert made.corpus[0].text == "slipstream of a wing . an experimental study of a wing ."
-    assert made.corpus[1].text == ""
-    assert [(row.id, row.gold) for row in made.queries] == [("1", ["1"]), ("2", ["2"])]
-    assert made.queries[0].question == "what similarity laws hold ."
 
 
 def test_command_writes_the_form_the_same_each_time(

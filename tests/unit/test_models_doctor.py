@@ -48,7 +48,7 @@ def test_what_is_within_reach_is_found(desk: Desk, monkeypatch: pytest.MonkeyPat
         result = desk.run("doctor", "--json")
     found = findings(result)
     reached = [item for item in result.json["findings"] if item["area"] == "found"]
-    assert reached[0]["said"] == f"at {server.url}: llama3:8b, qwen2.5:latest"
+    assert reached[-1]["said"] == f"at {server.url}: llama3:8b, qwen2.5:latest"
     assert found["OPENAI_API_KEY"]["said"] == "is set"
     assert found[str(place / "a.gguf")]["state"] == "ok"
     assert str(place / "no.gguf") not in found

@@ -124,7 +124,7 @@ def _told(event: Event) -> str:
             trouble = event.trouble
             return f"{trouble.node}: {trouble.message}; {trouble.consequence}"
     facts = event.model_dump(exclude={"type", "run", "at", "numbers"}, exclude_none=True)
-    return ", ".join(str(fact) for fact in facts.values() if fact)
+    return ": ".join(str(fact) for fact in facts.values() if fact)
 
 
 @command(

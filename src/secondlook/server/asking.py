@@ -18,7 +18,7 @@ from secondlook.events import Answered, RunStarted
 from secondlook.roles.follow_up import Turn
 from secondlook.server.events import EVENT_TYPES, EventLog, Queued, Stopped
 from secondlook.server.problems import Problem, json_response, responses, wire
-from secondlook.server.runs import CLIENT_LEFT, Ask
+from secondlook.server.runs import CLIENT_LEFT, Ask, LiveRun
 from secondlook.server.state import FromServer, Served  # noqa: TC001
 from secondlook.settings.sections import DEFAULT_LIBRARY
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from secondlook.engine.record import ListedRun, RunStatus, StoredRun
     from secondlook.events import Event
-    from secondlook.server.runs import LiveRun, Runs
+    from secondlook.server.runs import Runs
 
 router = APIRouter(prefix="/api")
 
@@ -249,22 +249,20 @@ def turns_before(runs: Runs, after: str) -> tuple[Turn, ...]:
     before: str | None = after
     while before is not None and before not in seen and len(turns) < MOST_TURNS:
         seen.add(before)
-        live = runs.live(before)
-        stored = runs.record.find(before) if live is None else None
-        if live is None and stored is None:
+        found: LiveRun | StoredRun | None = runs.live(before) or runs.record.find(before)
+        if found is None:
             if turns:  # deleted, or beyond what is kept: the conversation begins after it
                 break
             said = f"there is no run {after!r} to go on from"
             hint = "GET /api/runs lists them; or send the turns themselves"
             raise Problem(422, "conversation_missing", said, hint=hint)
-        answer = live.answer if live is not None else stored and stored.answer
-        if answer is not None:
-            turns.insert(0, turn_of(answer))
+        if found.answer is not None:
+            turns.insert(0, turn_of(found.answer))
         elif before == after:  # further back, one that was stopped was never a turn
             said = f"the run {after!r} has no answer to go on from"
             hint = "wait for it, resume it, or name the one before it"
             raise Problem(409, "run_unfinished", said, hint=hint)
-        before = live.ask.after if live is not None else stored and _after(stored)
+        before = found.ask.after if isinstance(found, LiveRun) else _after(found)
     return tuple(turns)
 
 

@@ -31,7 +31,8 @@ _MISSING = """<!doctype html>
 <title>Secondlook</title>
 <h1>The server runs, its page is not here</h1>
 <p>Build it in a checkout of the source:
-<code>cd web &amp;&amp; npm ci &amp;&amp; npm run build</code>. Everything else works: <a href="/docs">the API</a>.</p>
+<code>cd web &amp;&amp; npm ci &amp;&amp; npm run build</code>.
+Everything else works: <a href="/docs">the API</a>.</p>
 """
 
 
