@@ -126,8 +126,8 @@ def test_numbers_that_json_does_not_know_are_texts(
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("run", "none.py"), "There is no file 'none.py'"),
-        (("run", "latin.py"), "is not text in UTF-8"),
+        (("run", "none.py"), "'none.py' cannot be read"),
+        (("run", "latin.py"), "'latin.py' cannot be read"),
         (("run", "s.py", "--backend", "none"), "none"),
         (("run", "s.py", "--table", "x.csv"), "x.csv"),
         (("run", "s.py", "--figures", "s.py"), "cannot be saved"),
