@@ -45,14 +45,3 @@ def test_the_first_reply_of_a_key_stays(journal: Journal) -> None:
     journal.put("k", entry("first"))
     journal.put("k", entry("second"))
     assert journal.get("k") == entry("first")
-
-
-def test_an_entry_tells_its_usage() -> None:
-    usage = entry().usage
-    assert (usage.node, usage.calls, usage.tokens_in, usage.cost, usage.retries) == (
-        "grade",
-        1,
-        10,
-        0.25,
-        1,
-    )

@@ -161,21 +161,6 @@ def test_pruning_keeps_the_newest_and_the_young_and_what_runs(store: RunStore) -
     assert [item.run for item in store.list()] == ["r6", "r5", "r1"]
 
 
-def test_days_to_keep_are_counted_from_now(settings: RunSettings) -> None:
-    recorder = Recorder(settings.model_copy(update={"keep_days": 30}))
-    try:
-        for run, created in (("old", "2020-01-01T00:00:00+00:00"), ("new", CREATED)):
-            recorder.start(run, question="q", workflow="linear", created=created)
-            recorder.finish(full_answer(run))
-        recorder.start("now", question="q", workflow="linear", created="2999-01-01T00:00:00+00:00")
-        recorder.finish(full_answer("now"))
-    finally:
-        recorder.close()
-    with RunStore.of(settings) as store:
-        assert "old" not in [item.run for item in store.list()]
-        assert store.list()[0].run == "now"
-
-
 def test_rows_that_cannot_be_read_are_told(store: RunStore) -> None:
     start(store, "r")
     store.finish(full_answer("r"))
@@ -188,18 +173,6 @@ def test_rows_that_cannot_be_read_are_told(store: RunStore) -> None:
     with pytest.raises(RunError, match="the journal of run 'r' cannot be read"):
         store.journal("r").get("k")
     store.remove("r")
-
-
-def test_what_fails_in_a_transaction_leaves_nothing(store: RunStore) -> None:
-    def fail() -> None:
-        with store._database.transaction("FULL") as db:
-            db.execute("DELETE FROM runs")
-            raise OSError("in the middle")
-
-    start(store, "r")
-    with pytest.raises(OSError, match="in the middle"):
-        fail()
-    assert [item.run for item in store.list()] == ["r"]
 
 
 # Who works on a run

@@ -11,7 +11,6 @@ import pytest
 from secondlook.answer import Answer
 from secondlook.errors import ModelUnavailable
 from secondlook.graphs.registry import workflow
-from secondlook.models.prices import Caps
 from tests.support.checking import DEEPEST, asked, blocks
 from tests.support.engine import QUESTION, context_of, settings_of, state_of
 from tests.support.function_model import FunctionModel
@@ -95,14 +94,6 @@ def test_a_refused_answer_is_written_once_more_and_strictly() -> None:
     ]
 
 
-def test_an_accepted_one_costs_one_call_more() -> None:
-    model = model_of(lambda _: '{"verdict": "Yes"}')
-    answer, graded, _ = run(model)
-    assert kinds(model) == ["answer", "grade"]
-    assert [step["numbers"]["verdict"] for step in graded] == ["yes"]
-    assert answer.claims[0].text == BESIDES
-
-
 def _away(_: ChatRequest) -> str:
     raise ModelUnavailable("away")
 
@@ -116,20 +107,6 @@ def test_a_judge_without_a_verdict_leaves_the_answer_and_that_is_told(
     (warning,) = answer.warnings
     assert (warning.node, warning.consequence) == ("grade_answer", "the answer was not graded")
     assert answer.claims[0].text == BESIDES
-
-
-def test_a_budget_that_is_spent_leaves_the_answer() -> None:
-    answer, graded, _ = run(model_of(), caps=Caps(calls=1))
-    assert [step["numbers"]["verdict"] for step in graded] == ["not graded"]
-    assert answer.claims[0].text == BESIDES
-
-
-def test_without_a_model_it_is_left_out_and_told_once() -> None:
-    answer, graded, _ = run(None)
-    assert (answer.status, answer.short) == ("answered", "7.8 metres")
-    assert [warning.node for warning in answer.warnings] == ["grade_answer"]
-    assert "no model serves the role 'grade'" in answer.warnings[0].message
-    assert len(graded) == 1
 
 
 def test_the_judge_sees_question_answer_and_marked_evidence() -> None:

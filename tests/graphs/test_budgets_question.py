@@ -10,16 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.engine.request import last_call, ledger_for, with_budget
+from secondlook.engine.request import with_budget
 from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import UsageError
 from secondlook.models.calls import Models
-from secondlook.models.prices import Caps
 from secondlook.settings.sections import BudgetSettings
 from tests.support.analyst_hostile import WildLibrary
 from tests.support.analyst_wild import WildDesk, WildOpening
 from tests.support.auto import TITLES
-from tests.support.budgets import some_moods
 from tests.support.corrective_hostile import REPLIES
 from tests.support.engine import QUESTION, WordShelf, settings_of
 from tests.support.function_model import FunctionModel, no_pause
@@ -150,43 +148,6 @@ def test_the_only_call_is_the_one_that_answers(
     if answer.stop_reason != "answered":
         assert (answer.status, answer.stop_reason) == ("partial", "budget")
         assert FEW in answer.text
-
-
-def test_an_analysis_keeps_its_call_for_the_code() -> None:
-    def reply(request: ChatRequest) -> Any:
-        return some_moods(random.Random(5), "analyst")[0](request, random.Random(5))
-
-    answer, _ = _asked(
-        reply,
-        "Which customers are unlike the others, and why?",
-        workflow="analyst",
-        budget={"calls": 1},
-        analyst={"enable_grammar": False, "requirements": "model", "explain": "model"},
-    )
-    assert [line.node for line in answer.usage.by_node] == ["code"]
-
-
-def test_what_is_kept_grows_with_what_the_workflow_asks_at_last() -> None:
-    settings = settings_of(models={"default": SPEC})
-    models = _models(settings, FunctionModel(_honest, spec=SPEC))
-    sizes = {
-        name: last_call(settings, models, name, QUESTION, Caps(tokens=10**6))
-        for name in ("linear", "research", "summary", "analyst", "auto")
-    }
-    assert all(size is not None and size.price is not None for size in sizes.values())
-    tokens = {name: sum(size[:2]) for name, size in sizes.items() if size is not None}
-    assert tokens["linear"] < tokens["research"] < tokens["auto"]
-    assert tokens["analyst"] < tokens["linear"]
-    assert last_call(settings, models, "linear", QUESTION, Caps()) is None
-    none = settings_of(models={"default": "none"})
-    assert last_call(none, Models(none), "linear", QUESTION, Caps(tokens=5)) is None
-
-
-def test_models_are_waited_for_a_little_less_than_the_whole_time() -> None:
-    settings = settings_of(budget={"seconds": 20.0})
-    ledger = ledger_for(settings, Models(settings), "linear", QUESTION)
-    assert ledger.caps.seconds == 19.0
-    assert ledger.remaining_seconds(final=False) == pytest.approx(14.25, abs=0.2)
 
 
 # What is said

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +14,7 @@ from secondlook.engine.record import RunStore, StoredRun
 from secondlook.engine.run import Run
 from secondlook.engine.secondlook import Secondlook
 from secondlook.engine.services import JournaledSandbox, JournaledWeb
-from secondlook.errors import RunStopped, UsageError
+from secondlook.errors import RunStopped
 from secondlook.models.journal import Calls, MemoryJournal
 from secondlook.retrieval.web.port import WebPassage
 from secondlook.roles.follow_up import Turn
@@ -27,6 +26,7 @@ from tests.support.research import FakeLibrary
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from secondlook.models.chat import ChatRequest
 
@@ -107,13 +107,6 @@ def test_a_drained_engine_begins_nothing_and_loses_nothing(settings: Settings) -
         assert engine.resume(RUN).status == "answered"
 
 
-def test_where_nothing_is_stored_a_run_goes_on_to_its_answer(tmp_path: Path) -> None:
-    silent = settings_of(runs={"path": tmp_path / "runs.db", "keep": 0})
-    with engine_of(silent, told) as engine:
-        engine.drain()
-        assert engine.ask(QUESTION, workflow="linear").status == "answered"
-
-
 def test_a_question_whose_turn_never_came_is_resumed(settings: Settings) -> None:
     with engine_of(settings, told) as engine:
         engine.note(QUESTION, run=RUN, workflow="linear", caller={"after": "x"})
@@ -124,13 +117,6 @@ def test_a_question_whose_turn_never_came_is_resumed(settings: Settings) -> None
         answer = engine.resume(RUN)
     assert (answer.run, answer.status, answer.workflow) == (RUN, "answered", "linear")
     assert stored(settings).request["caller"] == {"after": "x"}
-
-
-def test_a_question_that_cannot_be_carried_out_leaves_no_run(settings: Settings) -> None:
-    with engine_of(settings, told) as engine, pytest.raises(UsageError):
-        engine.ask("  ", run=RUN)
-    with RunStore.of(settings.runs) as store:
-        assert store.list() == []
 
 
 def test_what_was_asked_is_read_back_as_it_was() -> None:
@@ -163,15 +149,6 @@ def test_what_was_asked_is_read_back_as_it_was() -> None:
     assert again.resumed
     assert replace(again, resumed=False) == asked
     assert "(A) yes" in again.question
-
-
-def test_tables_of_a_program_cannot_be_written_down_with_a_question() -> None:
-    def noted(table: object) -> Any:
-        run = Run(question="q", tables={"t": table}).prepared(Settings())
-        return run.to_record(Settings())["ask"]
-
-    assert noted([{"a": 1}]) is None
-    assert noted(Path("sales.csv"))["tables"] == {"t": str(Path("sales.csv").absolute())}
 
 
 class Counting:

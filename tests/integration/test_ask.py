@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 import subprocess
@@ -112,27 +111,6 @@ def test_is_recorded_with_its_events(engine: Secondlook, settings: Settings) -> 
         assert store.get("last").answer == answer
         assert [event.type for event in store.events(answer.run)][-1] == "answered"
     assert _checkpoints(settings) == 0
-
-
-def test_several_questions_at_once(engine: Secondlook) -> None:
-    async def ask_all() -> list[Answer]:
-        questions = [row["question"] for row in SAMPLES["answered"][:4]]
-        return list(await asyncio.gather(*(engine.aask(question) for question in questions)))
-
-    together = asyncio.run(ask_all())
-    assert len({answer.run for answer in together}) == 4
-    assert [same(answer) for answer in together] == [
-        same(engine.ask(answer.question)) for answer in together
-    ]
-
-
-def test_the_sync_door_opens_inside_a_running_loop(folder: Path) -> None:
-    """As in a notebook."""
-
-    async def cell() -> Answer:
-        return secondlook.ask(QUESTION, library=folder)
-
-    assert asyncio.run(cell()).short == SHORT
 
 
 def test_documents_and_filters_limit_the_search(engine: Secondlook) -> None:

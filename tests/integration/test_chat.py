@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.answer import Answer
 from secondlook.cli.main import main
 from secondlook.engine.record import RunStore
 from secondlook.engine.secondlook import Conversation, Secondlook
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from secondlook.answer import Answer
     from secondlook.models.chat import ChatRequest
     from secondlook.settings.sections import Settings
 
@@ -82,15 +82,6 @@ def test_a_follow_up_is_worked_on_as_the_question_it_is_short_for(
         assert stored.question == "and in 2016?"
         assert stored.answer == second
         assert "condense" in {getattr(event, "node", "") for event in store.events(second.run)}
-
-
-def test_the_answer_before_says_who_is_meant(engine: Secondlook) -> None:
-    talk = Conversation(engine)
-    assert talk.ask(WHO).short == "Piet Aldous"
-    assert talk.ask("when did he join?").asked == "when did Piet Aldous join?"
-    talk.forget()
-    assert talk.turns == ()
-    assert talk.ask("when did he join?").asked == "when did he join?"
 
 
 def test_a_question_that_was_left_was_never_asked(engine: Secondlook) -> None:
@@ -211,14 +202,6 @@ def test_questions_come_from_a_pipe(piped: Callable[..., tuple[int, str, str]]) 
     assert "> when did he join?\nTook it as: when did Piet Aldous join?\n" in out
     assert "never asked" not in out
     assert "error" not in err
-
-
-def test_json_is_an_answer_per_line(piped: Callable[..., tuple[int, str, str]]) -> None:
-    code, out, _ = piped(f"{WHO}\nwhen did he join?\n", "--json")
-    answers = [Answer.model_validate_json(line) for line in out.splitlines()]
-    assert code == 0
-    assert [answer.question for answer in answers] == [WHO, "when did he join?"]
-    assert answers[1].asked == "when did Piet Aldous join?"
 
 
 def test_orders_are_obeyed(piped: Callable[..., tuple[int, str, str]]) -> None:

@@ -102,18 +102,6 @@ def test_the_answer_comes_with_its_passage_and_without_a_probability(
     assert answer.confidence.reasons == (reason("passage", language),)
 
 
-def test_what_no_grader_can_read_is_answered_in_one_pass(engine: Secondlook) -> None:
-    answer = engine.ask("Who built the mill of Valdeherrera?")
-    assert answer.workflow == "linear"
-
-
-def test_a_question_in_another_language_about_an_english_passage(engine: Secondlook) -> None:
-    answer = engine.ask("¿Quién construyó el faro de Carrow Point?")
-    assert cited(answer).endswith("lighthouse.txt")
-    assert answer.confidence.value is None
-    assert answer.confidence.reasons[0] == reason("question", "Spanish")
-
-
 def test_a_named_risk_cannot_be_promised_for_it(engine: Secondlook) -> None:
     file = engine.library.path / "calibration.json"
     calibrated(file, engine.library.reader().name, threshold=0.4)

@@ -33,15 +33,6 @@ def test_only_a_question_that_speaks_of_the_result_is_about_it() -> None:
     assert last_result("which of these is the highest", []) is None
 
 
-def test_a_name_that_a_result_repeats_is_told_apart() -> None:
-    twice = ResultTable(columns=("mean", "mean", ""), rows=((1, 2, 3), (4, 5, 6)), total_rows=2)
-    found = last_result("the last result", [Turn(asked="a", table=twice)])
-    assert found is not None
-    assert [len(values) for values in found["last_result"].values()] == [2, 2, 2]
-    empty = ResultTable(columns=("mean",), rows=(), total_rows=0)
-    assert last_result("the last result", [Turn(asked="a", table=empty)]) is None
-
-
 def test_a_conversation_goes_on_from_its_last_result(tmp_path: Path) -> None:
     settings = settings_of(
         library={"path": tmp_path / "library"}, runs={"path": tmp_path / "runs.db"}

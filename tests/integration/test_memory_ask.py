@@ -9,7 +9,6 @@ import pytest
 from secondlook.engine.secondlook import Secondlook
 from secondlook.library.library import Library
 from secondlook.settings.sections import Settings
-from secondlook.store.database import memory_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 ASKED = "how deep is the deepest berth of the north quay"
 REWORDED = "Please tell me how deep the north quay's deepest berth is."
-OPPOSITE = "how deep is the shallowest berth of the north quay"
 
 
 def settings_in(tmp_path: Path, **research: Any) -> Settings:
@@ -64,11 +62,6 @@ def test_the_same_question_is_answered_from_memory(settings: Settings) -> None:
     assert any("From memory" in step.said and "--fresh" in step.said for step in again.steps)
 
 
-def test_another_question_is_not(settings: Settings) -> None:
-    asked(settings, ASKED)
-    assert recalled(asked(settings, OPPOSITE)) is None
-
-
 def test_a_document_that_changed_is_researched_again(settings: Settings, folder: Path) -> None:
     asked(settings, ASKED)
     page = folder / "harbour.md"
@@ -80,13 +73,6 @@ def test_a_document_that_changed_is_researched_again(settings: Settings, folder:
     assert "13.9" in answer.text
 
 
-def test_a_document_that_is_gone_leaves_no_memory(settings: Settings, folder: Path) -> None:
-    asked(settings, ASKED)
-    with Library.open(settings=settings) as library:
-        library.remove([str(folder / "harbour.md")])
-    assert recalled(asked(settings, ASKED)) is None
-
-
 def test_asked_afresh_it_is_researched_and_remembered(settings: Settings, tmp_path: Path) -> None:
     asked(settings, ASKED)
     fresh = asked(settings_in(tmp_path, enable_recall=False), ASKED)
@@ -96,17 +82,6 @@ def test_asked_afresh_it_is_researched_and_remembered(settings: Settings, tmp_pa
     with Secondlook.open(settings=settings) as engine:
         assert engine.memory is not None
         assert [entry.run for entry in engine.memory.list()] == [fresh.run]
-
-
-def test_where_no_run_is_stored_nothing_is_remembered(settings: Settings, tmp_path: Path) -> None:
-    silent = settings.model_copy(update={"runs": settings.runs.model_copy(update={"keep": 0})})
-    answer = asked(silent, ASKED)
-    assert answer.status == "answered"
-    assert answer.research
-    assert not answer.research.remembered
-    assert not memory_file(settings.runs.path).exists()
-    with Secondlook.open(settings=silent) as engine:
-        assert engine.memory is None
 
 
 def test_a_choice_is_made_anew_and_never_remembered(settings: Settings) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import itertools
 import operator
 import os
-import threading
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import pytest
@@ -16,8 +14,6 @@ from langgraph.graph import END, START, StateGraph
 from secondlook.engine.checkpoints import checkpoints_file
 from secondlook.engine.checkpoints import sqlite_checkpoints as checkpoints
 from secondlook.engine.record import RunStore
-from secondlook.errors import RunError
-from secondlook.store.database import BUSY_SECONDS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -122,28 +118,6 @@ class Surprise:
         self.value = value
 
 
-@pytest.mark.parametrize("turns", range(6))
-def test_one_that_is_cancelled_while_it_opens_leaves_no_thread(tmp_path: Path, turns: int) -> None:
-    async def opened() -> None:
-        async with checkpoints(tmp_path / "runs-checkpoints" / "one.db"):
-            await asyncio.Event().wait()
-
-    async def cancelled() -> None:
-        opening = asyncio.create_task(opened())
-        for _ in range(turns):
-            await asyncio.sleep(0)
-        opening.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await opening
-
-    before = set(threading.enumerate())
-    asyncio.run(cancelled())
-    left = set(threading.enumerate()) - before
-    for thread in left:
-        thread.join(BUSY_SECONDS)
-    assert not any(thread.is_alive() for thread in left)
-
-
 def test_only_plain_data_is_read_back(
     tmp_path: Path, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -165,21 +139,3 @@ def test_only_plain_data_is_read_back(
     assert Surprise.made == before
     loose = JsonPlusSerializer(allowed_msgpack_modules=True).loads_typed((kind, data))
     assert isinstance(loose["a"], Surprise)
-
-
-@pytest.mark.parametrize("damage", ["folder", "bytes"])
-def test_a_file_that_cannot_be_used_is_told(tmp_path: Path, damage: str) -> None:
-    path = checkpoints_file(tmp_path / "runs.db", "r")
-    path.parent.mkdir()
-    if damage == "folder":
-        path.mkdir()
-    else:
-        path.write_bytes(b"no database, but as long as one" * 200)
-
-    async def enter() -> None:
-        async with checkpoints(path):
-            pytest.fail("it was opened")
-
-    with pytest.raises(RunError, match="cannot be used") as caught:
-        asyncio.run(enter())
-    assert "can be deleted" in (caught.value.hint or "")

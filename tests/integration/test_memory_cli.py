@@ -74,21 +74,6 @@ def test_the_list_has_a_line_for_each(
     assert lines[1][-1] == "who owns the quay"
 
 
-def test_the_list_as_json(secondlook: Callable[..., Printed], memory: AnswerMemory) -> None:
-    number = put(memory, ASKED, NORTH)
-    assert as_json(secondlook("list", "--json"))["memory"] == [
-        {
-            "id": number,
-            "question": ASKED,
-            "created": "2026-01-02T03:04:05+00:00",
-            "run": "run-1",
-            "library": memory.library,
-            "steps": 1,
-            "passages": ["survey.0"],
-        }
-    ]
-
-
 def test_forgetting_needs_ids_that_are_there(
     secondlook: Callable[..., Printed], memory: AnswerMemory
 ) -> None:

@@ -5,18 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from secondlook.engine.record import RunStore
 from secondlook.events import NodeFinished
-from tests.support.memory_runs import full_answer
-from tests.support.unprivileged import environment, with_small_files
+from tests.support.unprivileged import environment
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from pathlib import Path
 
 APPEND = """
 import sys
@@ -45,27 +43,6 @@ for number in range(1_000_000):
     store.append(NodeFinished(run="r", at=number, node="n", said=str(number)))
     journal.put(str(number), JournalEntry("t" * 500, "stop", "n", "r", "m", 1, 1))
     print(number, flush=True)
-"""
-
-ANSWER = """
-import sys
-from pathlib import Path
-from secondlook.events import NodeFinished
-from secondlook.engine.record import Recorder
-from secondlook.models.journal import JournalEntry
-from secondlook.settings.sections import RunSettings
-from tests.support.memory_runs import full_answer
-recorder = Recorder(RunSettings(path=Path(sys.argv[1])))
-recorder.start("r", question="q", workflow="linear", created="2026-11-15T09:30:00Z")
-journal = recorder.journal("r")
-for number in range(100):
-    recorder.append(NodeFinished(run="r", at=number, node="n", said="x" * 1000))
-    journal.put(str(number), JournalEntry("t" * 1000, "stop", "n", "r", "m", 1, 1))
-    assert journal.get(str(number)).text == "t" * 1000
-answer = recorder.finish(full_answer("r"))
-recorder.close()
-print(answer.text)
-print(answer.warnings[-1].message)
 """
 
 
@@ -120,23 +97,3 @@ def test_a_killed_writer_loses_nothing_it_had_written(tmp_path: Path) -> None:
             assert store.journal("r").get(str(told)) is not None
             assert store.spent("r").calls in {told + 1, told + 2, told + 3}
             store.remove("r")
-
-
-def answered(command: Sequence[str | Path]) -> list[str]:
-    root = Path(__file__).parents[2]
-    told = environment()
-    told["PYTHONPATH"] = os.pathsep.join([told["PYTHONPATH"], str(root)])
-    done = subprocess.run(command, capture_output=True, text=True, env=told, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows has other limits")
-def test_a_disk_that_fills_up_does_not_stand_in_the_way(tmp_path: Path) -> None:
-    path = tmp_path / "runs.db"
-    said = answered(with_small_files([sys.executable, "-c", ANSWER, path], 100_000))
-    assert said[0] == full_answer("r").text
-    assert "cannot be written" in said[1]
-    with RunStore.open(path) as store:
-        assert store.list()[0].status == "interrupted"
-        assert store.journal("r").get("0") is not None

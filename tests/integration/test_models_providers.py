@@ -9,9 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from langchain_core.language_models import GenericFakeChatModel
-from langchain_core.messages import AIMessage, AIMessageChunk
-from langchain_core.output_parsers import StrOutputParser
-from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.messages import AIMessage
 
 from secondlook.errors import ModelError, ModelTimeout, ModelUnavailable
 from secondlook.models.chat import ChatRequest
@@ -19,7 +17,7 @@ from secondlook.models.langchain import LangChainChat, install_hint, response_fo
 from secondlook.models.specs import parse_spec
 from secondlook.settings.sections import ModelSettings
 from tests.support.chat_server import ChatServer
-from tests.support.langchain_chat import ASKED, SCHEMA, complete, opened, says
+from tests.support.langchain_chat import ASKED, complete, opened, says
 
 
 @pytest.fixture(autouse=True)
@@ -97,11 +95,6 @@ def test_a_missing_package_is_named_with_its_command(monkeypatch: pytest.MonkeyP
     assert install_hint("openai") == "pip install langchain langchain-openai"
 
 
-def test_a_missing_key_is_named() -> None:
-    with pytest.raises(ModelError, match="OPENAI_API_KEY is not set"):
-        complete(LangChainChat(parse_spec("openai:gpt-4o"), ModelSettings()))
-
-
 def test_a_key_goes_to_the_server_and_a_dummy_where_there_is_none(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -145,20 +138,6 @@ def test_any_chat_model_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     result = complete(chat, heard.append, stop=("x",))
     assert result.text == "".join(heard) == "It is seven metres."
     assert result.tokens_out > 0
-
-
-def test_native_schemas_of_other_providers(monkeypatch: pytest.MonkeyPatch) -> None:
-    class Native(Plain):
-        def with_structured_output(self, schema: Any, **given: Any) -> Any:
-            assert given == {"method": "json_schema"}
-            return self.bind(schema=schema) | StrOutputParser()
-
-        async def _astream(self, messages: Any, *args: Any, **given: Any) -> Any:
-            assert given["schema"] == SCHEMA
-            yield ChatGenerationChunk(message=AIMessageChunk(content='{"metres": 7}'))
-
-    chat = of_some_package(monkeypatch, Native(messages=iter([])))
-    assert complete(chat, schema=SCHEMA, mode="json_schema").text == '{"metres": 7}'
 
 
 @pytest.mark.parametrize(

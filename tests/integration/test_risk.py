@@ -74,15 +74,6 @@ def test_a_question_may_name_its_own_risk(engine: Secondlook, harbour: Path) -> 
     assert engine.ask(QUESTION, max_risk=0.5).status == "answered"
 
 
-def test_a_new_calibration_is_used_from_the_next_question_on(
-    engine: Secondlook, harbour: Path
-) -> None:
-    own(harbour, 0.98)
-    assert engine.ask(QUESTION, max_risk=0.05).status == "abstained"
-    own(harbour, 0.01)
-    assert engine.ask(QUESTION, max_risk=0.05).status == "answered"
-
-
 def test_where_nobody_counted_wrong_answers_no_risk_can_be_named(
     engine: Secondlook, harbour: Path
 ) -> None:
@@ -106,16 +97,6 @@ def test_a_run_keeps_its_risk_when_it_is_resumed(engine: Secondlook, harbour: Pa
     with RunStore.open(engine.settings.runs.path) as store:  # it may have ended just then
         answer = store.get(run).answer or engine.resume(run)
     assert answer.stop_reason == "low_confidence"
-
-
-def test_a_summary_says_that_the_risk_is_not_about_it(engine: Secondlook, harbour: Path) -> None:
-    own(harbour, 0.98)
-    answer = engine.ask("Summarize the survey", max_risk=0.05)
-    assert answer.workflow == "summary"
-    assert answer.claims
-    (warning,) = answer.warnings
-    assert warning.consequence == "the summary comes without a bound on its risk"
-    assert not engine.ask("Summarize the survey").warnings
 
 
 # On the command line

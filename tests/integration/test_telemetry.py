@@ -128,18 +128,6 @@ def test_runs_nodes_and_tokens_are_counted(settings: Settings, watched: Watched)
     assert {"retrieve", "answer"} <= nodes
 
 
-def test_a_run_that_is_left_ends_its_trace(settings: Settings, watched: Watched) -> None:
-    with _engine(settings, lambda _: "Berth 4 is 7.8 metres deep [1].") as engine:
-        events = engine.stream(QUESTION)
-        assert next(events).type == "run_started"
-        events.close()
-    [run] = [span for span in watched.spans() if span.name == "secondlook linear"]
-    assert run.attributes is not None
-    assert run.attributes["secondlook.stop_reason"] == "cancelled"
-    [left] = watched.points("secondlook.runs")
-    assert left.attributes["status"] == "cancelled"
-
-
 def test_an_observer_that_fails_costs_no_answer(
     settings: Settings, watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,11 +233,3 @@ def _answered_runs(families: Mapping[str, Metric]) -> float:
     wanted = {"workflow": "linear", "status": "answered"}
     linear = [one for one in counted if wanted.items() <= one.labels.items()]
     return sum(one.value for one in linear if one.name.endswith("_total"))
-
-
-def test_metrics_are_not_served_unless_set(tmp_path: Path) -> None:
-    with client_of(tmp_path) as client:
-        reply = client.get("/metrics")
-    assert reply.status_code == 404
-    assert reply.json()["code"] == "metrics_off"
-    assert "serve.metrics" in reply.json()["hint"]

@@ -7,10 +7,6 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-from secondlook.models.probe import store_probe, stored_probe
-from secondlook.models.specs import parse_spec
 from secondlook.nodes.grade import fit_of, unfit, unfit_for_answers
 from secondlook.nodes.probe import probe_answers, probe_passages
 from secondlook.roles.verdicts import answer_cases, answers_identity, passage_cases
@@ -19,12 +15,10 @@ from tests.support.grading import asked, by_words, figures, probed, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from secondlook.models.chat import ChatRequest
     from secondlook.models.probe import GradingFigures, Progress
 
-SPEC = parse_spec("ollama:function")
 LABELS = {
     (case.question, passage.text): passage.id in case.relevant
     for case in passage_cases()
@@ -62,14 +56,6 @@ def verdict(*, yes: bool) -> str:
 
 
 # The labelled set
-
-
-def test_the_set_is_balanced_and_large_enough() -> None:
-    right = sum(LABELS.values())
-    assert len(LABELS) >= 24
-    assert right * 2 == len(LABELS)
-    assert len(RIGHT_ANSWERS) == len(answer_cases()) >= 12
-    assert sum(RIGHT_ANSWERS.values()) * 2 == len(RIGHT_ANSWERS)
 
 
 # Passages
@@ -110,27 +96,7 @@ def test_a_good_judge_of_answers_passes() -> None:
     assert len(model.requests) == len(answer_cases())
 
 
-def test_false_rejection_of_right_answers_makes_a_judge_unfit() -> None:
-    def function(request: ChatRequest) -> str:
-        return verdict(yes=judged(request) and "Skerry" in asked(request))
-
-    found, _ = answers(function)
-    assert (found.precision, found.recall, found.fit) == (1.0, 0.25, False)
-
-
 # Remembering
-
-
-@pytest.fixture
-def _own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.models.probe.probes_folder", lambda: tmp_path / "probes")
-
-
-@pytest.mark.usefixtures("_own_folder")
-def test_figures_are_stored_with_the_probe() -> None:
-    known = probed(grading=figures(fit=True), answer_grading=figures(fit=False))
-    store_probe(SPEC, known)
-    assert stored_probe(SPEC) == known
 
 
 def test_figures_made_with_another_prompt_say_nothing() -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import RunError
 from secondlook.store.answers import AnswerMemory, Asking
 from secondlook.store.database import memory_file
 from tests.support.answer_memory import ASKING, put
@@ -63,13 +62,3 @@ def test_a_damaged_entry_is_as_good_as_none(memory: AnswerMemory, file: Path) ->
     db.commit()
     db.close()
     assert [(item.cited, dict(item.research)) for item in memory.list()] == [((), {})] * 2
-
-
-def test_a_newer_one_is_left_alone(memory: AnswerMemory, file: Path) -> None:
-    put(memory, "north", NORTH)
-    memory.close()
-    db = sqlite3.connect(file)
-    db.execute("PRAGMA user_version=2")
-    db.close()
-    with pytest.raises(RunError, match=r"the answer memory .* newer version"):
-        memory.list()

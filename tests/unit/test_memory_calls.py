@@ -31,15 +31,6 @@ def paid(journal: Written) -> int:
     return sum(usage.calls for usage in spent_on(journal.rows()))
 
 
-def test_a_name_tells_visits_and_contents_apart(journal: Written) -> None:
-    first = Calls("r", journal, lambda: "answer 3")
-    assert first.key("a", 1) == Calls("r", journal, lambda: "answer 3").key("a", 1)
-    assert first.key("a", 1) != first.key("a", 2)
-    again = Calls("r", journal, lambda: "answer 4").key("a", 1)
-    assert again != first.key("a", 1)
-    assert content_of(again) == content_of(first.key("a", 1))
-
-
 def test_a_call_under_way_counts_and_is_sent_under_the_same_idempotency_key(
     journal: Written,
 ) -> None:
@@ -54,37 +45,3 @@ def test_a_call_under_way_counts_and_is_sent_under_the_same_idempotency_key(
     resumed.keep(key, JournalEntry.of(USAGE, "hello"))
     assert paid(journal) == 2, "the one that was lost and the one that was answered"
     assert spent_on(journal.rows())[0].tokens_in == 10
-
-
-def test_an_answered_call_counts_once(journal: Written) -> None:
-    calls = Calls("r", journal)
-    key = calls.key("a")
-    calls.send(key, USAGE)
-    calls.keep(key, JournalEntry.of(USAGE, "hello"))
-    assert paid(journal) == 1
-
-
-def test_a_failed_call_counts_as_it_was_and_the_next_is_another(journal: Written) -> None:
-    calls = Calls("r", journal)
-    key = calls.key("a")
-    sent = calls.send(key, USAGE)
-    calls.failed(sent, JournalEntry.of(USAGE.model_copy(update={"tokens_in": 3}), "ModelTimeout"))
-    assert [usage.tokens_in for usage in spent_on(journal.rows())] == [3]
-    assert calls.send(key, USAGE).idempotency_key != sent.idempotency_key
-    calls.keep(key, JournalEntry.of(USAGE, "hello"))
-    assert paid(journal) == 2
-
-
-def test_a_reason_to_be_turned_away_is_remembered(journal: Written) -> None:
-    calls = Calls("r", journal)
-    key = calls.key("a")
-    assert not calls.refusal(key, "ModeRefused")
-    calls.failed(calls.send(key, USAGE), JournalEntry.of(USAGE, "ModeRefused"))
-    assert calls.refusal(key, "ModeRefused")
-    assert not calls.refusal(key, "ModelTimeout")
-
-
-def test_what_no_budget_counts_is_not_counted(journal: Written) -> None:
-    calls = Calls("r", journal)
-    calls.keep(calls.key("a"), JournalEntry.free("[]", kind="web", node="search_web"))
-    assert spent_on(journal.rows()) == []

@@ -52,12 +52,6 @@ def sent(journal: MemoryJournal) -> tuple[Calls, str, Reservation]:
     return calls, key, reserved
 
 
-def test_nothing_leaves_nothing(journal: MemoryJournal) -> None:
-    assert left_by(journal).usage.calls == 0
-    assert left_by(journal).usage.seconds == 2.0
-    assert left_by(journal).refusal is None
-
-
 def test_what_a_lost_call_may_be_billed_for_stays_taken(journal: MemoryJournal) -> None:
     sent(journal)
     earlier = left_by(journal)
@@ -71,14 +65,6 @@ def test_what_a_lost_call_may_be_billed_for_stays_taken(journal: MemoryJournal) 
         reserve(taken_up(journal, Caps(money=0.0003)), 101, 0)
 
 
-def test_one_that_was_answered_took_what_it_took(journal: MemoryJournal) -> None:
-    calls, key, _ = sent(journal)
-    calls.keep(key, JournalEntry.of(EXPECTED.model_copy(update={"tokens_out": 5}), "hello"))
-    earlier = left_by(journal)
-    assert (earlier.usage.tokens_out, earlier.maybe_tokens) == (5, 0)
-    assert not earlier.maybe_cost
-
-
 @pytest.mark.parametrize(("doubted", "rest"), [(True, 50), (False, 0)])
 def test_so_is_one_that_failed_unless_somebody_worked_on_it(
     journal: MemoryJournal, doubted: bool, rest: int
@@ -88,16 +74,6 @@ def test_so_is_one_that_failed_unless_somebody_worked_on_it(
     promised = reserved if doubted else None
     calls.failed(on_its_way, JournalEntry.of(EXPECTED, "ModelTimeout", promised=promised))
     assert left_by(journal).maybe_tokens == rest
-
-
-def test_a_model_that_counts_more_is_still_believed(journal: MemoryJournal) -> None:
-    calls, key, _ = sent(journal)
-    told = EXPECTED.model_copy(update={"tokens_in": 150, "tokens_out": 100})
-    calls.keep(key, JournalEntry.of(told, "hello"))
-    ledger = taken_up(journal, Caps(tokens=1000))
-    with pytest.raises(BudgetExceeded, match="could take 752 tokens"):
-        reserve(ledger, 300, 151)
-    reserve(ledger, 300, 150)
 
 
 def test_who_was_refused_stays_refused(journal: MemoryJournal) -> None:

@@ -79,27 +79,6 @@ def test_an_export_holds_all_of_a_run_and_no_secret(
     assert run["request"]["settings"]["models"]["default"] == "openai:m@https://host/v1"
 
 
-def test_what_cannot_be_exported_leaves_no_file(
-    tmp_path: Path, path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    out = tmp_path / "run.jsonl"
-    assert main(["runs", "export", RUNS[0], "20990101", "--out", str(out)]) == 2
-    assert main(["runs", "export", "--out", str(out)]) == 2
-    assert main(["runs", "export", "last", "--all", "--out", str(out)]) == 2
-    assert not out.exists()
-    before = path.read_bytes()
-    assert main(["runs", "export", "last", "--out", str(path)]) == 2
-    assert "is there already" in capsys.readouterr().err
-    assert path.read_bytes() == before
-    assert main(["runs", "export", "last", "--out", str(tmp_path / "no" / "run.jsonl")]) == 1
-    assert "cannot be written" in capsys.readouterr().err
-    with RunStore.open(path) as store, store._database.transaction("FULL") as db:
-        db.execute("UPDATE journal SET entry = '{}' WHERE run = ?", (RUNS[0],))
-    assert main(["runs", "export", "--all", "--out", str(out)]) == 1
-    assert f"the journal of run {RUNS[0]!r}" in capsys.readouterr().err
-    assert not out.exists()
-
-
 def test_pruning_by_number_and_by_age(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["runs", "prune", "--keep", "1", "--dry-run", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
@@ -112,16 +91,3 @@ def test_pruning_by_number_and_by_age(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["runs", "prune", "--keep", "0"]) == 0
     assert listed(capsys) == []
     assert main(["runs", "prune", "--keep", "0"]) == 0
-
-
-def test_without_options_the_settings_say_what_is_kept(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert main(["runs", "prune"]) == 0
-    assert len(listed(capsys)) == 3
-    monkeypatch.setenv("SECONDLOOK_RUNS_KEEP_DAYS", "150")
-    assert main(["runs", "prune"]) == 0
-    assert listed(capsys) == [RUNS[2], RUNS[1]]
-    monkeypatch.setenv("SECONDLOOK_RUNS_KEEP", "1")
-    assert main(["runs", "prune"]) == 0
-    assert listed(capsys) == [RUNS[2]]

@@ -75,32 +75,6 @@ def test_the_worst_case_of_open_calls_counts(caps: Caps, setting: str) -> None:
     reserve(ledger)
 
 
-def test_what_a_call_did_not_take_is_free_again() -> None:
-    ledger = Ledger(Caps(tokens=300))
-    ledger.settle(reserve(ledger), tokens_in=100, tokens_out=5)
-    reserve(ledger, 100, 95)
-    with pytest.raises(BudgetExceeded, match="could take 1 tokens, and 300 of 300"):
-        reserve(ledger, 1, 0)
-
-
-def test_more_than_reserved_is_put_down_as_it_was() -> None:
-    ledger = Ledger(Caps(tokens=200))
-    ledger.settle(reserve(ledger), tokens_in=300, tokens_out=70)
-    assert (ledger.usage().tokens_in, ledger.usage().tokens_out) == (300, 70)
-    with pytest.raises(BudgetExceeded, match="370 of 200"):
-        reserve(ledger, 1, 1)
-
-
-def test_a_reservation_is_settled_once() -> None:
-    ledger = Ledger(Caps())
-    taken = reserve(ledger)
-    ledger.settle(taken, tokens_in=1, tokens_out=1)
-    ledger.release(taken)
-    with pytest.raises(ValueError, match="not open"):
-        ledger.settle(taken, tokens_in=1, tokens_out=1)
-    assert ledger.usage().calls == 1
-
-
 def test_an_unknown_price_and_a_cap_on_money_do_not_go_together() -> None:
     with pytest.raises(BudgetExceeded, match="price of 'm' is unknown") as caught:
         reserve(Ledger(Caps(money=5.0)), price=None)
@@ -115,17 +89,6 @@ def test_an_unknown_price_makes_the_cost_unknown_never_zero() -> None:
     usage = ledger.usage()
     assert usage.cost is None
     assert [call.cost for call in usage.by_node] == [pytest.approx(0.00012), None]
-
-
-def test_cached_tokens_cost_what_the_price_says() -> None:
-    ledger = Ledger(Caps())
-    taken = reserve(ledger)
-    call = ledger.settle(taken, tokens_in=1_000_000, tokens_out=0, tokens_cached=400_000)
-    assert call.cost == pytest.approx(0.6 + 0.04)
-    dear = ledger.settle(
-        reserve(ledger, price=DEAR), tokens_in=1_000_000, tokens_out=0, tokens_cached=1_000_000
-    )
-    assert dear.cost == pytest.approx(10.0)
 
 
 def test_ten_tenths_fill_a_cap_of_one_exactly() -> None:
@@ -245,35 +208,6 @@ def test_money_is_set_aside_at_the_price_of_the_final_call() -> None:
     reserve(own, 100, 50)
     with pytest.raises(BudgetExceeded):
         reserve(own, 1, 0)
-
-
-def test_seconds_can_be_set_aside() -> None:
-    clock = Clock()
-    ledger = Ledger(Caps(seconds=10), set_aside=SetAside(0, 0, seconds=3), clock=clock)
-    clock.now += 7
-    assert ledger.remaining_seconds(final=False) == 0
-    assert ledger.remaining_seconds() == 3
-    with pytest.raises(BudgetExceeded):
-        reserve(ledger)
-    reserve(ledger, final=True)
-    assert ledger.remaining_seconds(final=False) == 0
-
-
-def test_a_resumed_run_goes_on_counting() -> None:
-    clock = Clock()
-    first = Ledger(Caps(), clock=clock)
-    first.settle(reserve(first), tokens_in=100, tokens_out=20, tokens_cached=7, retries=2)
-    clock.now += 5
-    second = Ledger(Caps(calls=2, seconds=8), clock=clock)
-    second.restore(first.usage())
-    clock.now += 1
-    assert second.remaining_seconds() == 2
-    second.settle(reserve(second), tokens_in=1, tokens_out=1, parse_failures=1)
-    usage = second.usage()
-    assert (usage.calls, usage.tokens_in, usage.tokens_cached, usage.seconds) == (2, 101, 7, 6)
-    assert (usage.by_node[0].retries, usage.by_node[0].parse_failures) == (2, 1)
-    with pytest.raises(BudgetExceeded):
-        reserve(second)
 
 
 def test_threads_share_one_cap() -> None:

@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.answer import Trouble
 from secondlook.engine.record import RunStore
 from secondlook.errors import RunError
 from secondlook.events import (
     NodeFinished,
     NodeStarted,
-    Token,
-    Warned,
 )
 from secondlook.models.budget import Ledger
 from secondlook.models.prices import Caps
@@ -39,43 +36,6 @@ def store(path: Path) -> Iterator[RunStore]:
 def start(store: RunStore, *runs: str, created: str = CREATED) -> None:
     for run in runs:
         store.start(run, question=f"about {run}", workflow="linear", created=created)
-
-
-def trouble() -> Trouble:
-    return Trouble(node="web", error="WebSearchError", message="down", consequence="skipped")
-
-
-def stored_events(path: Path) -> int:
-    with sqlite3.connect(path) as other:
-        (count,) = other.execute("SELECT count(*) FROM events").fetchone()
-    other.close()
-    return int(count)
-
-
-def test_tokens_in_a_row_are_kept_as_one(store: RunStore) -> None:
-    start(store, "r")
-    for number, text in enumerate(["The ", "keeper ", "lit it."]):
-        store.append(Token(run="r", at=float(number), text=text))
-    store.append(NodeFinished(run="r", at=9.0, node="answer", said="done"))
-    store.append(Token(run="r", at=10.0, text=" More."))
-    store.append(Warned(run="r", trouble=trouble()))
-    tokens = [event for event in store.events("r") if isinstance(event, Token)]
-    assert tokens == [
-        Token(run="r", at=0.0, text="The keeper lit it."),
-        Token(run="r", at=10.0, text=" More."),
-    ]
-
-
-def test_events_are_written_in_batches(store: RunStore, path: Path) -> None:
-    start(store, "r")
-    for number in range(63):
-        store.append(NodeStarted(run="r", node=f"n{number}"))
-    assert stored_events(path) == 0
-    store.append(NodeStarted(run="r", node="n63"))
-    assert stored_events(path) == 64
-    store.append(NodeStarted(run="r", node="late"))
-    store.append(Warned(run="r", trouble=trouble()))
-    assert stored_events(path) == 66
 
 
 def test_a_failed_write_keeps_the_events_waiting(store: RunStore, path: Path) -> None:
@@ -106,16 +66,6 @@ def test_what_a_run_spent_is_known_to_the_one_that_takes_it_up(store: RunStore) 
     ledger.restore(spent)
     assert ledger.remaining_seconds() == 0.5
     assert store.spent("nothing").cost == 0.0
-
-
-def test_a_newer_file_is_told_apart(path: Path) -> None:
-    RunStore.open(path).close()
-    with sqlite3.connect(path) as other:
-        other.execute("PRAGMA user_version=7")
-    other.close()
-    with pytest.raises(RunError, match="newer version of Secondlook") as caught:
-        RunStore.open(path)
-    assert "update Secondlook" in (caught.value.hint or "")
 
 
 def test_a_damaged_file_is_told_apart(tmp_path: Path) -> None:

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from secondlook.errors import BudgetExceeded, ContextOverflow, UnusableReply
+from secondlook.errors import ContextOverflow, UnusableReply
 from secondlook.models.budget import Ledger
-from secondlook.models.chat import ChatRequest, ChatResult, Message, ModeRefused
+from secondlook.models.chat import ChatRequest, Message, ModeRefused
 from secondlook.models.journal import MemoryJournal
-from secondlook.models.prices import Caps, SetAside
+from secondlook.models.prices import Caps
 from tests.support.asking import ASKED, GOOD, Grade, ask, replies, spent
 from tests.support.function_model import FunctionModel, asker_of, models_of
 
@@ -92,24 +92,6 @@ def test_a_wrong_reply_is_corrected_once() -> None:
     sent = [message.content for request in model.requests for message in request.messages]
     assert reply.usage.characters_in == sum(map(len, sent))
     assert [request.mode for request in model.requests] == ["json_schema", "json_schema"]
-
-
-def test_a_server_that_ignores_the_mode_is_told_in_words() -> None:
-    def function(request: ChatRequest) -> str:
-        return GOOD if request.mode == "prompted" else "The passage is relevant."
-
-    model = FunctionModel(function)
-    assert ask(asker_of(model), Grade).value.relevant
-    assert [request.mode for request in model.requests] == ["json_schema", "prompted"]
-
-
-def test_a_reply_that_was_cut_off_is_asked_for_shorter() -> None:
-    def function(request: ChatRequest) -> str:
-        if "Keep it short" in request.messages[-1].content:
-            return GOOD
-        return '{"relevant": true, "reason": "' + "very " * 100
-
-    assert ask(asker_of(FunctionModel(function)), Grade, max_tokens=64).value.relevant
 
 
 @pytest.mark.parametrize(
@@ -198,41 +180,3 @@ def test_room_is_what_a_prompt_may_have() -> None:
     assert (plain, native, none, unknown, told) == (884, 884, 0, None, 184)
     assert in_words is not None
     assert 600 < in_words < 800
-
-
-def test_nothing_is_asked_over_budget() -> None:
-    model = FunctionModel(lambda request: "yes")
-    asker = asker_of(model, caps=Caps(calls=1))
-    ask(asker)
-    with pytest.raises(BudgetExceeded) as caught:
-        ask(asker, node="again")
-    assert caught.value.reason == "budget"
-    assert len(model.requests) == 1
-
-
-def test_a_final_call_may_use_what_is_set_aside() -> None:
-    ledger = Ledger(Caps(calls=2), set_aside=SetAside(100, 100))
-    asker = asker_of(FunctionModel(lambda request: "yes"), ledger=ledger)
-    ask(asker)
-    with pytest.raises(BudgetExceeded):
-        ask(asker, node="more")
-    assert ask(asker, node="answer", final=True).text == "yes"
-
-
-def test_without_budget_for_a_correction_the_reply_is_unusable() -> None:
-    asker = asker_of(FunctionModel(lambda request: "no object"), caps=Caps(calls=1))
-    with pytest.raises(UnusableReply, match="no complete JSON object"):
-        ask(asker, Grade)
-
-
-def test_a_known_price_is_counted_with_every_try() -> None:
-    model = FunctionModel(
-        replies(
-            ChatResult("no", "stop", 1_000_000, 0, tokens_cached=500_000),
-            ChatResult(GOOD, "stop", 1_000_000, 1_000_000),
-        ),
-        spec="openai:gpt-4o-mini",
-    )
-    reply = ask(asker_of(model), Grade)
-    assert reply.usage.cost == pytest.approx(0.075 + 0.0375 + 0.15 + 0.60)
-    assert reply.usage.tokens_cached == 500_000

@@ -5,27 +5,22 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from secondlook.errors import (
-    BudgetExceeded,
     ModelError,
     ModelTimeout,
     ModelUnavailable,
-    SecondlookError,
 )
 from secondlook.models import replies as bounded_module
 from secondlook.models.budget import Ledger
-from secondlook.models.calls import Models
 from secondlook.models.chat import ChatRequest, ModelBusy
 from secondlook.models.journal import MemoryJournal
 from secondlook.models.prices import Caps
-from secondlook.settings.sections import ModelSettings, Settings
 from tests.support.asking import ASKED, GOOD, Grade, ask, replies, spent
-from tests.support.function_model import FunctionModel, asker_of, probe_of
+from tests.support.function_model import FunctionModel, asker_of
 
 if TYPE_CHECKING:
     from secondlook.models.calls import Asker
@@ -48,24 +43,6 @@ def test_a_model_that_was_away_is_asked_again() -> None:
     assert ask(asker).text == "back again"
     assert pauses == [0.5, 3.5]
     assert (spent(asker).calls, spent(asker).retries) == (3, 2)
-
-
-def test_retries_end() -> None:
-    model = FunctionModel(replies(ModelUnavailable("away for good")))
-    with pytest.raises(ModelUnavailable, match="away for good"):
-        ask(asker_of(model, retries=1))
-    assert len(model.requests) == 2
-
-
-def test_what_another_try_cannot_mend_is_not_tried_again() -> None:
-    class Missing(ModelUnavailable):
-        retryable = False
-
-    for error in (Missing("no such file"), ModelError("wrong key")):
-        model = FunctionModel(replies(error, "here"))
-        with pytest.raises(type(error)):
-            ask(asker_of(model))
-        assert len(model.requests) == 1
 
 
 def test_no_retry_beyond_the_budget_or_the_deadline() -> None:
@@ -116,15 +93,6 @@ def test_a_model_that_never_answers_is_given_up() -> None:
     assert spent(asker).tokens_in > 0  # it may have been read, and billed
 
 
-@pytest.mark.usefixtures("no_grace")
-def test_the_end_of_the_run_is_called_by_its_name() -> None:
-    asker = asker_of(FunctionModel(forever), caps=Caps(seconds=0.05))
-    with pytest.raises(BudgetExceeded) as caught:
-        ask(asker)
-    assert caught.value.reason == "deadline"
-    assert asker.ledger.usage().calls == 1
-
-
 def test_stopping_the_run_stops_the_model() -> None:
     stopped: list[bool] = []
     begun = asyncio.Event()
@@ -173,15 +141,6 @@ def test_nobody_hears_a_reply_twice() -> None:
 # Roles, options, journal
 
 
-def test_options_of_a_role_reach_the_model() -> None:
-    model = FunctionModel(replies("x"))
-    options = ("grade.temperature=0.3", "grade.max_tokens=7", "grade.seed=5", "grade.timeout=9")
-    ask(asker_of(model, options=options), max_tokens=100, stop=("\n",))
-    (request,) = model.requests
-    assert (request.temperature, request.max_tokens, request.seed) == (0.3, 7, 5)
-    assert (request.timeout, request.stop) == (9.0, ("\n",))
-
-
 @pytest.mark.parametrize("schema", [None, Grade])
 def test_a_call_of_the_same_run_is_paid_once(schema: Any) -> None:
     model = FunctionModel(lambda request: GOOD)
@@ -194,45 +153,3 @@ def test_a_call_of_the_same_run_is_paid_once(schema: Any) -> None:
     ask(resumed, schema, node="another")
     ask(resumed, schema, max_tokens=100)
     assert len(model.requests) == 3
-
-
-def test_a_call_that_failed_is_made_again_after_a_resume() -> None:
-    journal = MemoryJournal()
-    with pytest.raises(SecondlookError):
-        ask(asker_of(FunctionModel(replies(ModelError("x"))), journal=journal))
-    assert ask(asker_of(FunctionModel(replies("y")), journal=journal)).text == "y"
-
-
-def test_another_visit_to_the_node_asks_anew() -> None:
-    visits = iter(["answer 1", "answer 1", "answer 2"])
-    asker = replace(asker_of(FunctionModel(replies("a", "b"))), visit=lambda: next(visits))
-    assert [ask(asker).text for _ in range(3)] == ["a", "a", "b"]
-
-
-def test_what_was_probed_is_used() -> None:
-    model = FunctionModel(lambda request: GOOD)
-
-    def models(**options: Any) -> Models:
-        return Models(
-            Settings(models=ModelSettings(default="ollama:function", **options)),
-            open_chat=lambda spec: model,
-            probes=lambda spec: probe_of(spec.text),
-        )
-
-    async def contexts() -> list[int | None]:
-        told = models(options=("all.context_tokens=4096",))
-        option = models(options=("grade.context_tokens=500",))
-        return [
-            await which.context_tokens(which.cast.part("grade"))
-            for which in (models(), told, option)
-        ]
-
-    assert asyncio.run(contexts()) == [1000, 4096, 500]
-    asker = models().asker(
-        run="r", workflow="linear", ledger=Ledger(Caps()), journal=MemoryJournal()
-    )
-    assert ask(asker, Grade).value.relevant
-    assert model.requests[0].mode == "prompted"
-    assert models(options=("grade.mode=tool",)).modes(
-        models(options=("grade.mode=tool",)).cast.part("grade")
-    ) == ("tool", "prompted")

@@ -38,16 +38,6 @@ def desk(
     return desk_in(tmp_path, monkeypatch, capsys)
 
 
-def test_without_a_model_every_role_is_listed_as_none(desk: Desk) -> None:
-    result = desk.run("models")
-    assert result.code == 0
-    assert [line.split() for line in result.out.splitlines()[:2]] == [
-        ["answer", "none"],
-        ["grade", "none"],
-    ]
-    assert "answers are extracted from your documents" in result.err
-
-
 def test_roles_are_listed_with_who_serves_them(desk: Desk) -> None:
     desk.configure(
         default="openai:gpt-4o-mini",

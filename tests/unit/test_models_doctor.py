@@ -64,17 +64,6 @@ def test_a_configured_model_that_is_not_there_is_broken(desk: Desk) -> None:
     assert "Something that is needed is broken." in result.err
 
 
-def test_missing_packages_come_with_their_command(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("secondlook.models.discovery.EXTRAS", {"gguf": ("no-such-package",)})
-    result = desk.run("doctor")
-    assert "--  gguf: not installed: no-such-package\n      fix: pip install no-such-package" in (
-        result.out
-    )
-    assert not fitness(parse_spec("gguf:x.gguf")).fit
-
-
 def test_weights_that_are_damaged_or_missing(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     def damaged(weights: Any) -> None:
         if weights.name == "gte-small":
@@ -89,14 +78,6 @@ def test_weights_that_are_damaged_or_missing(desk: Desk, monkeypatch: pytest.Mon
 
 
 # Fitness and discovery
-
-
-def test_fitness_of_a_file(desk: Desk) -> None:
-    (desk.folder / "good.gguf").write_bytes(GGUF)
-    (desk.folder / "bad.gguf").write_bytes(b"<html>")
-    assert fitness(parse_spec("gguf:good.gguf")).fit
-    assert fitness(parse_spec("gguf:bad.gguf")).fix == "fetch it again"
-    assert fitness(parse_spec("none")).fit
 
 
 def test_fitness_of_servers_on_this_machine(desk: Desk) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.models.gguf import UnusableModel, control_marks, read_header
+from secondlook.models.gguf import UnusableModel, control_marks
 from tests.support.gguf_files import gguf_bytes
 
 if TYPE_CHECKING:
@@ -18,19 +18,6 @@ def written(folder: Path, data: bytes) -> Path:
     path = folder / "model.gguf"
     path.write_bytes(data)
     return path
-
-
-def test_the_head_says_what_the_model_is(tmp_path: Path) -> None:
-    header = read_header(written(tmp_path, gguf_bytes(LLAMA)))
-    assert (header.architecture, header.context_tokens) == ("llama", 2048)
-
-
-@pytest.mark.parametrize(("wanted", "usable"), [(512, 512), (2048, 2048), (8192, 2048)])
-def test_no_more_context_than_the_model_was_trained_for(
-    tmp_path: Path, wanted: int, usable: int
-) -> None:
-    header = read_header(written(tmp_path, gguf_bytes(LLAMA)))
-    assert header.usable_context(wanted) == usable
 
 
 def test_control_marks_are_those_that_the_tokenizer_would_obey(tmp_path: Path) -> None:

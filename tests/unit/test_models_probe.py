@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.errors import ModelUnavailable
 from secondlook.models.calls import Models
 from secondlook.models.chat import ChatRequest, ModeRefused
 from secondlook.models.probe import (
@@ -89,14 +88,6 @@ def test_modes_are_told_apart() -> None:
     probe = probe_with(function)
     assert probe.json_rates == {"json_schema": None, "tool": 0.0, "prompted": 1.0}
     assert probe.mode == "prompted"
-
-
-def test_a_model_that_is_not_there_is_no_probe() -> None:
-    def away(request: ChatRequest) -> str:
-        raise ModelUnavailable("away")
-
-    with pytest.raises(ModelUnavailable):
-        probe_with(away)
 
 
 @pytest.mark.parametrize(

@@ -18,14 +18,12 @@ from tests.support.planning import (
     prompts,
     question_in,
     speaking,
-    state,
     told,
 )
 
 if TYPE_CHECKING:
     from secondlook.models.chat import ChatRequest
 
-SEPARATE = {"calls": "separate"}
 QUERY = "when private necessity allows a captain to moor or berth at a private pier"
 
 
@@ -49,13 +47,6 @@ def test_one_call_gives_the_step_and_its_searches() -> None:
     assert {"by": "a model", "refused": None, "wordings": 3, "by_model": 1}.items() <= (
         numbers.items()
     )
-
-
-def test_separate_calls_leave_the_searches_for_later() -> None:
-    model = speaking(good)
-    (step,) = planned(context(model, research=SEPARATE))["plan"]
-    assert (step["question"], step["queries"]) == (FIRST, [])
-    assert '"queries"' not in prompts(model)
 
 
 def test_the_model_is_told_of_the_field_and_never_of_choices() -> None:
@@ -98,12 +89,3 @@ def test_a_model_that_fails_leaves_the_plan_to_code(error: Exception, calls: str
     (warning,) = update["warnings"]
     assert warning["consequence"] == "the first step was planned by code"
     assert told(update).numbers["by"] == "code"
-
-
-def test_without_a_model_code_plans_and_searches_are_worded_later() -> None:
-    update = planned(context())
-    (step,) = update["plan"]
-    assert (step["question"], step["queries"]) == (STORM, [])
-    assert told(update).numbers["by"] == "code"
-    two = "Who was the captain of the Marisol and when was the pier built?"
-    assert planned(context(), state(two))["plan"][0]["question"] != ""

@@ -107,14 +107,3 @@ def test_a_profile_of_ones_own_needs_no_code(tmp_path: Path) -> None:
 def test_the_page_of_settings_lists_every_preset() -> None:
     page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
     assert [name for name in presets() if f"| `{name}` |" not in page] == []
-
-
-def test_all_that_answer_by_a_workflow_search_with_the_same_weights() -> None:
-    """Else a comparison of them would be one of weights."""
-    found = [load(preset=name, environ={}).settings.search for name in _SHAPE]
-    assert len({(one.dense, one.lexical, one.rrf_k, one.blend) for one in found}) == 1
-
-
-def test_no_preset_but_one_goes_to_the_web() -> None:
-    going = [name for name in presets() if load(preset=name).settings.web.enable_web_search]
-    assert going == ["adaptive-web"]

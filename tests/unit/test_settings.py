@@ -5,18 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import hypothesis
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from secondlook import settings as module
 from secondlook.errors import SettingsError
 from secondlook.settings import KEYS, load
 from secondlook.settings.sections import (
     FIELDS,
-    SECTIONS,
-    Settings,
 )
 
 if TYPE_CHECKING:
@@ -55,15 +50,6 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
     return found
 
 
-def test_defaults_need_nothing(places: Places) -> None:
-    loaded = places.load()
-    assert loaded.settings == Settings()
-    assert set(loaded.origin) == set(KEYS)
-    assert set(loaded.origin.values()) == {"default"}
-    assert loaded.files == ()
-    assert loaded.settings.library.path.parts[-2:] == ("secondlook", "library")
-
-
 def test_each_place_overrides_the_one_before(places: Places) -> None:
     places.user.write_text("[search]\nk = 1\ndense = 0.1\nlooks = 11\nrrf_k = 5\n")
     places.project.write_text("[search]\nk = 2\ndense = 0.2\nlooks = 22\n")
@@ -79,24 +65,6 @@ def test_each_place_overrides_the_one_before(places: Places) -> None:
     assert loaded.origin["search.blend"] == "default"
     assert loaded.files == (places.user, places.project)
     assert loaded.value("search.k") == 4
-
-
-def test_the_nearest_project_file_is_the_only_one(places: Places) -> None:
-    places.project.write_text("[search]\nk = 2\nlooks = 22\n")
-    nearer = places.cwd.parent / "secondlook.toml"
-    nearer.write_text("[search]\nk = 7\n")
-    loaded = places.load()
-    assert (loaded.settings.search.k, loaded.settings.search.looks) == (7, 6)
-    assert loaded.files == (nearer,)
-
-
-@pytest.mark.parametrize(
-    ("key", "flag"),
-    [("library.path", "--library"), ("ingest.workers", "--jobs"), ("search.rerank", "--rerank")],
-)
-def test_flags_are_named_as_they_are_typed(places: Places, key: str, flag: str) -> None:
-    value: dict[str, object] = {"library.path": "x", "ingest.workers": 2, "search.rerank": False}
-    assert places.load({key: value[key]}).origin[key] == flag
 
 
 def test_relative_paths_are_relative_to_their_place(places: Places) -> None:
@@ -128,11 +96,6 @@ def test_variables_are_read_by_type(
     places: Places, name: str, text: str, key: str, value: object
 ) -> None:
     assert places.load(None, {name: text}).value(key) == value
-
-
-def test_reserved_and_foreign_variables_are_ignored(places: Places) -> None:
-    environ = dict.fromkeys([*module.ENV_RESERVED, "PATH", "SECOND"], "whatever")
-    assert set(places.load(None, environ).origin.values()) == {"default"}
 
 
 @pytest.mark.parametrize(
@@ -228,18 +191,6 @@ def test_a_retired_setting_says_what_to_do(places: Places, text: str, key: str, 
     assert "no longer" in places.error({key: 1}).message
 
 
-def test_a_map_is_given_entry_by_entry(places: Places) -> None:
-    places.user.write_text('[models.servers]\ngrade = "llm-batch"\nexplain = "model"\n')
-    loaded = places.load({"models.servers.grade": "llm-each"})
-    servers = loaded.settings.models.servers
-    assert (servers.grade, servers.explain, servers.useful) == ("llm-each", "model", "reader")
-    assert loaded.origin["models.servers.explain"] == str(places.user)
-    places.user.write_text('[models.servers]\nexplain = "nobody"\n')
-    assert "'template' or 'model'" in places.error().message
-    places.user.write_text('[models.servers]\nexplan = "model"\n')
-    assert "models.servers.explain" in (places.error().hint or "")
-
-
 @pytest.mark.parametrize(
     ("key", "value"),
     [
@@ -257,25 +208,12 @@ def test_a_project_file_cannot_send_text_elsewhere(places: Places, key: str, val
     assert f"SECONDLOOK_EMBEDDING_{key.upper()}" in (error.hint or "")
 
 
-def test_malformed_file_names_file_and_line(places: Places) -> None:
-    places.project.write_text("[search]\nk = \n")
-    error = places.error()
-    assert str(places.project) in error.message
-    assert "line 2" in error.message
-
-
 def test_contradiction_names_both_places(places: Places) -> None:
     places.user.write_text("[chunking]\ntokens = 100\n")
     error = places.error(None, {"SECONDLOOK_CHUNKING_OVERLAP": "90"})
     assert "at most half" in error.message
     assert str(places.user) in error.message
     assert "SECONDLOOK_CHUNKING_OVERLAP" in error.message
-
-
-@hypothesis.settings(deadline=None)
-@given(st.text(max_size=30))
-def test_only_a_known_key_is_the_nearest_to_any_name(name: str) -> None:
-    assert module.nearest_key(name) in {*KEYS, *SECTIONS, None}
 
 
 def test_the_documentation_lists_every_setting_as_it_is() -> None:
