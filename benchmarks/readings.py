@@ -26,7 +26,7 @@ from secondlook.evaluation.datasets import load
 from secondlook.evaluation.library import cache_folder, names_by_document, open_indexed
 from secondlook.evaluation.metrics import exact_match, f1, retrieval_metrics
 from secondlook.library.library import search_options
-from secondlook.reading.calibration import BEST, Candidate, answer_features, choose
+from secondlook.reading.calibration import BEST, Candidate, load_calibration
 from secondlook.reading.port import Reading
 from secondlook.retrieval.fusion import best_looks
 from secondlook.retrieval.index.port import Entry
@@ -57,7 +57,8 @@ CHOICE = {"margin": 1.0}
 """The span with the highest margin, chosen among ten rules (docs/results.md)."""
 _DISTRACTORS = 20
 """Per question of `hotpot-train`: passages that words alone would find."""
-_NOTHING = answer_features([Candidate(-20.0, -20.0, -20.0, 0.0, score=0.0, fusion_score=0.0)], 0)
+_NOTHING = Candidate(-20.0, -20.0, -20.0, 0.0, score=0.0, fusion_score=0.0).features
+_CHOOSER = replace(load_calibration(""), choice=CHOICE)
 _TABLES = """
 pragma journal_mode = wal;
 pragma synchronous = normal;
@@ -374,10 +375,10 @@ class Case:
 
     @property
     def picked(self) -> Picked:
-        at = choose(self.best, CHOICE)
+        at = _CHOOSER.best_answer(self.best)
         if at is None:  # nothing was found or read: as sure as can be that this is no answer
             return Picked(_NOTHING, 0.0, 0.0)
-        return Picked(answer_features(self.best, at), *self.scores[at])
+        return Picked(self.best[at].features, *self.scores[at])
 
 
 def case_of(question: Question, readings: Sequence[Reading], texts: Mapping[str, Passage]) -> Case:
@@ -402,7 +403,6 @@ def case_of(question: Question, readings: Sequence[Reading], texts: Mapping[str,
                 fusion_score=item.fusion_score,
                 dense_rank=item.dense_rank,
                 lexical_rank=item.lexical_rank,
-                windows=reading.windows,
             )
             for item, reading in best
         ),

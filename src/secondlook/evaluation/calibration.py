@@ -33,7 +33,6 @@ from secondlook.nodes.retrieve import found_by, rerank
 from secondlook.reading.calibration import (
     CALIBRATION_FILE,
     RISK_CONFIDENCE,
-    answer_features,
     load_calibration,
     save_calibration,
 )
@@ -348,7 +347,7 @@ class Answering:
         near = f1(" ".join(text[start:end].split()), case.answers) >= RIGHT_F1
         return Answered(
             next(iter(case.gold), case.id),
-            Outcome(answer_features(candidates, chosen), right=near and case.answerable),
+            Outcome(candidates[chosen].features, right=near and case.answerable),
             self.calibration.answer_probability(candidates, chosen),
         )
 

@@ -152,7 +152,6 @@ def candidate(item: Found) -> Candidate | None:
         fusion_score=item["fusion_score"],
         dense_rank=item["dense_rank"],
         lexical_rank=item["lexical_rank"],
-        windows=item.get("windows") or 1,
     )
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from secondlook.errors import UsageError
@@ -32,40 +31,41 @@ def load_embedder(
     threads: int | None = None,
 ) -> Embedder:
     """The embedder that `spec` names, one per process however often it is asked for."""
+    from secondlook.reading import embedders
 
-    def load() -> Embedder:
-        provider, _, model = spec.partition(":")
-        if spec == "embedded":
-            from secondlook.reading.embedders import OnnxEmbedder
-
-            return OnnxEmbedder(threads=threads)
-        if provider in {"ollama", "openai"} and model:
-            from secondlook.reading.embedders import open_remote
-
-            return open_remote(provider, model, base_url=base_url, api_key=api_key)
-        if provider == "sentence-transformers" and model:
-            from secondlook.reading.embedders import TransformerEmbedder
-
-            return TransformerEmbedder(model)
+    provider, _, model = spec.partition(":")
+    key = ("embedder", spec, base_url, api_key, threads)
+    embedder: Embedder
+    if spec == "embedded":
+        embedder = _once(key, embedders.OnnxEmbedder, threads=threads)
+    elif provider in {"ollama", "openai"} and model:
+        embedder = _once(
+            key, embedders.open_remote, provider, model, base_url=base_url, api_key=api_key
+        )
+    elif provider == "sentence-transformers" and model:
+        embedder = _once(key, embedders.TransformerEmbedder, model)
+    else:
         raise UsageError(f"unknown embedder {spec!r}", hint=f"use {EMBEDDER_FORMS}")
-
-    embedder: Embedder = _once(("embedder", spec, base_url, api_key, threads), load)
     return embedder
 
 
 def load_reader(spec: str = "embedded", *, threads: int | None = None) -> Reader:
     """The reader that `spec` names, one per process however often it is asked for."""
-    provider, model = reader_parts(spec)
+    if spec == "embedded":
+        return load_embedded_reader(threads=threads)
+    _, model = reader_parts(spec)
+    from secondlook.reading.cross_encoder import CrossEncoderReader
+
     embedded = load_embedded_reader(threads=threads)
-    if provider == "embedded":
-        return embedded
-    reader: Reader = _once(("reader", spec, threads), partial(_cross_encoder, model, embedded))
+    reader: Reader = _once(("reader", spec, threads), CrossEncoderReader, model, embedded)
     return reader
 
 
 def load_embedded_reader(*, threads: int | None = None) -> OnnxReader:
     """The one that comes with the weights, which also judges claims; one per process."""
-    reader: OnnxReader = _once(("reader", "embedded", threads), partial(_embedded_reader, threads))
+    from secondlook.reading.reader import OnnxReader
+
+    reader: OnnxReader = _once(("reader", "embedded", threads), OnnxReader, threads=threads)
     return reader
 
 
@@ -80,7 +80,7 @@ def reader_parts(spec: str) -> tuple[Literal["embedded", "sentence-transformers"
 
 
 def warm_up(*, threads: int | None = None, reader: bool = True) -> None:
-    """Start loading the embedded models; who asks for them soon waits the less."""
+    """Start loading the embedded models, so that the first question waits less."""
 
     def load() -> None:
         # What goes wrong here goes wrong again, and is told, where the model is asked for.
@@ -92,20 +92,8 @@ def warm_up(*, threads: int | None = None, reader: bool = True) -> None:
     threading.Thread(target=load, name="secondlook-warm-up").start()
 
 
-def _once(key: tuple[Any, ...], load: Callable[[], Any]) -> Any:
+def _once(key: tuple[Any, ...], make: Callable[..., Any], *args: Any, **options: Any) -> Any:
     with _loading:
         if key not in _loaded:
-            _loaded[key] = load()
+            _loaded[key] = make(*args, **options)
         return _loaded[key]
-
-
-def _embedded_reader(threads: int | None) -> Reader:
-    from secondlook.reading.reader import OnnxReader
-
-    return OnnxReader(threads=threads)
-
-
-def _cross_encoder(model: str, spans: Reader) -> Reader:
-    from secondlook.reading.cross_encoder import CrossEncoderReader
-
-    return CrossEncoderReader(model, spans)

@@ -1,10 +1,8 @@
 """What the reader's scores are worth: which span to answer with, how likely it is right, from
 which probability on it may be given, and whether a search has found what answers.
 
-The coefficients and thresholds are data that belong to one reader, named in them. They are shipped
-in `calibration.json`; a library may hold its own. Of another reader's scores nothing is known:
-probabilities are then None, and who asks decides without them. docs/confidence.md says what was
-measured, and on what.
+Coefficients and thresholds are data of one reader, named in them: `calibration.json`, or a
+library's own file. For another reader probabilities are None. docs/confidence.md has the figures.
 """
 
 from __future__ import annotations
@@ -15,7 +13,7 @@ import os
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from secondlook.errors import SecondlookError
 from secondlook.reading.logistic import Logistic
@@ -25,10 +23,95 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-# What is known about the scores of one reader.
-
-RISK_CONFIDENCE = 0.99
+RISK_CONFIDENCE: Final = 0.99
 """How sure it must be that `max_risk` is kept."""
+BEST: Final = 5
+"""Only so many of the best passages count, however many are given."""
+CALIBRATION_FILE: Final = "calibration.json"
+"""Its name in a library."""
+FORMAT: Final = 1
+_AGAIN = "secondlook calibrate makes a new one"
+_LOGIT = 20.0
+"""Scores beyond it say no more than it; a model gone wrong must not run away with the sum."""
+_ABSENT = -9.0
+"""Relevance of a passage that is not there: what the fifth best typically has."""
+_FIRST = 3
+_CLEAR_LEAD = 3.0
+_FOUND_BY = {
+    (True, True): "both searches rank it high",
+    (True, False): "it is found by meaning rather than by words",
+    (False, True): "it is found by words rather than by meaning",
+    (False, False): "neither search ranks it high",
+}
+_ANSWER = ("margin", "answerable", "fusion")
+_QUALITY = ("relevance", "lead", "fusion", "agreement")
+
+
+class CalibrationError(SecondlookError):
+    """A calibration cannot be used."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """The scores of one passage: the reader's, as it gave them, and those of the searches."""
+
+    relevance: float
+    answerable: float
+    span_score: float
+    null_score: float
+    score: float
+    """By which the candidates are ranked: searches and reader together."""
+    fusion_score: float
+    """Of the searches alone; 1.0 for what is first in both."""
+    dense_rank: int | None = None
+    lexical_rank: int | None = None
+
+    @property
+    def margin(self) -> float:
+        """How far the best span lies above "no answer here"."""
+        return self.span_score - self.null_score
+
+    @property
+    def ranked_high(self) -> tuple[bool, bool]:
+        """By the dense search, by the lexical one."""
+        dense, lexical = self.dense_rank, self.lexical_rank
+        return (dense is not None and dense <= BEST, lexical is not None and lexical <= BEST)
+
+    @property
+    def features(self) -> dict[str, float]:
+        """What an answer is chosen by, and the probability that it is right is made from."""
+        return {
+            "margin": _bounded(self.margin),
+            "answerable": _bounded(self.answerable),
+            "fusion": self.fusion_score,
+        }
+
+
+def sound(candidates: Sequence[Candidate]) -> list[int]:
+    """Places of those among the best whose scores are numbers."""
+    return [
+        at
+        for at, one in enumerate(candidates[:BEST])
+        # One score that is no number makes the sum none.
+        if math.isfinite(one.relevance + one.answerable + one.margin + one.score + one.fusion_score)
+    ]
+
+
+def quality_features(candidates: Sequence[Candidate]) -> dict[str, float]:
+    """What the probability of having found what answers is made from."""
+    best = [candidates[at] for at in sound(candidates)]
+    relevance = sorted((_bounded(one.relevance) for one in best), reverse=True)
+    third = relevance[_FIRST - 1] if len(relevance) >= _FIRST else _ABSENT
+    return {
+        "relevance": relevance[0],
+        "lead": max(0.0, relevance[0] - third),
+        "fusion": best[0].fusion_score,
+        "agreement": sum(all(one.ranked_high) for one in best) / BEST,
+    }
+
+
+def _bounded(logit: float) -> float:
+    return max(-_LOGIT, min(_LOGIT, logit))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +143,19 @@ class Calibration:
 
         An order needs no probabilities, so this holds for any reader. Ties go to the better ranked.
         """
-        return choose(candidates, self.choice)
+        best: tuple[float, int] | None = None
+        for at in sound(candidates):
+            features = candidates[at].features
+            worth = sum(weight * features[name] for name, weight in self.choice.items())
+            if best is None or worth > best[0]:
+                best = worth, at
+        return best[1] if best else None
 
     def answer_probability(self, candidates: Sequence[Candidate], chosen: int) -> float | None:
         """How likely the span of the chosen passage is a right answer."""
-        if self.label == "uncalibrated" or not candidates[chosen].is_finite:
+        if self.label == "uncalibrated" or not sound(candidates[chosen : chosen + 1]):
             return None
-        return self.answer.probability(answer_features(candidates, chosen))
+        return self.answer.probability(candidates[chosen].features)
 
     def retrieval_quality(self, candidates: Sequence[Candidate]) -> float | None:
         """How likely a passage that answers is among the first five; 0 when nothing was found."""
@@ -87,203 +176,36 @@ class Calibration:
 
     def reasons(self, candidates: Sequence[Candidate], chosen: int) -> tuple[str, ...]:
         """What speaks for or against an answer from the chosen passage, in a few words each."""
-        said = explained(candidates, chosen)
-        if self.label == "calibrated":
-            return said
-        return (*said, f"no probability: the reader {self.reader!r} has not been calibrated")
-
-
-# The scores of passages, and the features of an answer or a search that are made from them.
-
-BEST = 5
-"""Only so many of the best passages are looked at, however many are given."""
-_LOGIT = 20.0
-"""Scores beyond it say no more than it; a model gone wrong must not run away with the sum."""
-_ABSENT = -9.0
-"""Relevance of a passage that is not there: what the fifth best typically has."""
-_FIRST = 3
-_MOST_WINDOWS = 16
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """The scores of one passage: the reader's, as it gave them, and those of the searches."""
-
-    relevance: float
-    answerable: float
-    span_score: float
-    null_score: float
-    score: float
-    """By which the candidates are ranked: searches and reader together."""
-    fusion_score: float
-    """Of the searches alone; 1.0 for what is first in both."""
-    dense_rank: int | None = None
-    lexical_rank: int | None = None
-    windows: int = 1
-    """Over how many windows the reader read the passage."""
-
-    @property
-    def margin(self) -> float:
-        """How far the best span lies above "no answer here"."""
-        return self.span_score - self.null_score
-
-    @property
-    def is_finite(self) -> bool:
-        scores = (self.relevance, self.answerable, self.margin, self.score, self.fusion_score)
-        return all(math.isfinite(score) for score in scores)
-
-    @property
-    def in_both(self) -> bool:
-        """Whether both searches rank it high."""
-        ranks = (self.dense_rank, self.lexical_rank)
-        return all(rank is not None and rank <= BEST for rank in ranks)
-
-
-def choose(candidates: Sequence[Candidate], weights: Mapping[str, float]) -> int | None:
-    """The place, among the best five, of the highest weighted sum of features."""
-
-    def worth(at: int) -> float:
-        features = answer_features(candidates, at)
-        return sum(weight * features[name] for name, weight in weights.items())
-
-    return max(sound(candidates), key=lambda at: (worth(at), -at), default=None)
-
-
-def answer_features(candidates: Sequence[Candidate], chosen: int) -> dict[str, float]:
-    """What an answer is chosen by, and the probability that it is right is made from.
-
-    All that may count; which of them do is said by the names of the weights in a calibration.
-    """
-    one = candidates[chosen]
-    best = [candidates[at] for at in sound(candidates)] or [one]
-    relevance = _relevance(best)
-    return {
-        "relevance": _bounded(one.relevance),
-        "answerable": _bounded(one.answerable),
-        "margin": _bounded(one.margin),
-        # Below "no answer here" a point of margin counts otherwise than above it.
-        "shortfall": min(0.0, _bounded(one.margin)),
-        "score": one.score,
-        "fusion": one.fusion_score,
-        "windows": math.log2(max(1, min(one.windows, _MOST_WINDOWS))),
-        "in_both": float(one.in_both),
-        "best_relevance": relevance[0],
-        "best_answerable": max(_bounded(other.answerable) for other in best),
-        "lead": _lead(relevance),
-        "agreement": _agreement(best),
-    }
-
-
-def quality_features(candidates: Sequence[Candidate]) -> dict[str, float]:
-    """What the probability of having found what answers is made from."""
-    best = [candidates[at] for at in sound(candidates)]
-    relevance = _relevance(best)
-    return {
-        "relevance": relevance[0],
-        "answerable": max(_bounded(one.answerable) for one in best),
-        "margin": max(_bounded(one.margin) for one in best),
-        "lead": _lead(relevance),
-        "fusion": best[0].fusion_score,
-        "agreement": _agreement(best),
-    }
-
-
-def sound(candidates: Sequence[Candidate]) -> list[int]:
-    """Places of those among the best whose scores are numbers."""
-    return [at for at, one in enumerate(candidates[:BEST]) if one.is_finite]
-
-
-def _relevance(best: Sequence[Candidate]) -> list[float]:
-    """Highest first."""
-    return sorted((_bounded(one.relevance) for one in best), reverse=True)
-
-
-def _lead(relevance: Sequence[float]) -> float:
-    """Of the most relevant passage over the third."""
-    third = relevance[_FIRST - 1] if len(relevance) >= _FIRST else _ABSENT
-    return max(0.0, relevance[0] - third)
-
-
-def _agreement(best: Sequence[Candidate]) -> float:
-    return sum(one.in_both for one in best) / BEST
-
-
-def _bounded(logit: float) -> float:
-    return max(-_LOGIT, min(_LOGIT, logit))
-
-
-# What speaks for or against an answer, in a few words each.
-
-_CLEAR_LEAD = 3.0
-
-
-def explained(candidates: Sequence[Candidate], chosen: int) -> tuple[str, ...]:
-    """About an answer from the chosen passage."""
-    one = candidates[chosen]
-    relevant = "reads as relevant" if one.relevance > 0 else "does not read as relevant"
-    found = "seems to hold an answer" if one.margin > 0 else "may hold no answer"
-    return (
-        *(f"the passage {relevant} ({one.relevance:.1f})", f"it {found} ({one.margin:+.1f})"),
-        *_about_rivals(candidates, chosen),
-        _about_searches(candidates[chosen]),
-    )
-
-
-def _about_rivals(candidates: Sequence[Candidate], chosen: int) -> tuple[str, ...]:
-    """Nothing where the passage itself is beside the point, or the only one."""
-    own = candidates[chosen].relevance
-    rivals = [candidates[at].relevance for at in sound(candidates) if at != chosen]
-    if not rivals or own <= 0:
-        return ()
-    if own - max(rivals) >= _CLEAR_LEAD:
-        return (f"no other passage comes near it ({max(rivals):.1f})",)
-    return (f"another passage is about as relevant ({max(rivals):.1f})",)
-
-
-def _about_searches(one: Candidate) -> str:
-    if one.in_both:
-        return "both searches rank it high"
-    if one.dense_rank is not None and one.dense_rank <= BEST:
-        return "it is found by meaning rather than by words"
-    if one.lexical_rank is not None and one.lexical_rank <= BEST:
-        return "it is found by words rather than by meaning"
-    return "neither search ranks it high"
-
-
-# Calibrations as files: the one that is shipped, and those that libraries hold.
-
-FORMAT = 1
-CALIBRATION_FILE = "calibration.json"
-"""Its name in a library."""
-_AGAIN = "secondlook calibrate makes a new one"
-_NOTHING = Candidate(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-
-class CalibrationError(SecondlookError):
-    """A calibration cannot be used."""
-
-
-class CalibrationMismatch(CalibrationError):
-    """It was made for another reader."""
+        one = candidates[chosen]
+        relevant = "reads as relevant" if one.relevance > 0 else "does not read as relevant"
+        found = "seems to hold an answer" if one.margin > 0 else "may hold no answer"
+        said = [f"the passage {relevant} ({one.relevance:.1f})", f"it {found} ({one.margin:+.1f})"]
+        rivals = [candidates[at].relevance for at in sound(candidates) if at != chosen]
+        if rivals and one.relevance > 0:
+            clear = one.relevance - max(rivals) >= _CLEAR_LEAD
+            what = (
+                "no other passage comes near it"
+                if clear
+                else "another passage is about as relevant"
+            )
+            said.append(f"{what} ({max(rivals):.1f})")
+        said.append(_FOUND_BY[one.ranked_high])
+        if self.label == "uncalibrated":
+            said.append(f"no probability: the reader {self.reader!r} has not been calibrated")
+        return tuple(said)
 
 
 def load_calibration(reader: str, own: Path | None = None) -> Calibration:
     """The calibration of the reader with this name: the one in the file `own` where that is there
     and belongs to it, else the shipped one. For any other reader it is labelled "uncalibrated",
     with the same thresholds and no probabilities to hold against them."""
-    calibration = _shipped()
-    label: Literal["calibrated", "uncalibrated"] = (
-        "calibrated" if calibration.reader == reader else "uncalibrated"
-    )
-    shipped = replace(calibration, reader=reader, label=label)
-    if own is None:
+    made = _shipped()
+    known = made.reader == reader
+    shipped = replace(made, reader=reader, label="calibrated" if known else "uncalibrated")
+    if own is None or not own.exists():
         return shipped
     try:
-        changed = own.stat().st_mtime_ns
-    except OSError:
-        return shipped
-    try:
-        return replace(_read_once(own, changed, reader), source="library")
+        return replace(_read_once(own, own.stat().st_mtime_ns, reader), source="library")
     except CalibrationError as refused:
         return replace(shipped, warning=f"{refused.message}: not used; run secondlook calibrate")
 
@@ -291,8 +213,7 @@ def load_calibration(reader: str, own: Path | None = None) -> Calibration:
 def read_calibration(file: Path, *, reader: str | None = None) -> Calibration:
     """The calibration in a file. With a `reader`, one that belongs to another is refused."""
     try:
-        made = json.loads(file.read_text("utf-8"))
-        found = _calibration(made)
+        found = _parsed(json.loads(file.read_text("utf-8")))
     except OSError as error:
         raise CalibrationError(f"{str(file)!r} cannot be read: {error}", hint=_AGAIN) from error
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -300,25 +221,27 @@ def read_calibration(file: Path, *, reader: str | None = None) -> Calibration:
             f"{str(file)!r} is no calibration that this version knows: {error!r}", hint=_AGAIN
         ) from error
     if reader is not None and found.reader != reader:
-        raise CalibrationMismatch(
+        raise CalibrationError(
             f"the library's calibration belongs to reader {found.reader}, not {reader}",
             hint=_AGAIN,
         )
     return found
 
 
-def save_calibration(
-    file: Path,
-    calibration: Calibration,
-    *,
-    made: str,
-    by: str,
-    data: Mapping[str, Any],
-    reliability: Mapping[str, Any] | None = None,
-) -> None:
-    """Write it, whole or not at all. `made` is the day, `by` the command, `data` what it was made
-    from, `reliability` what the probabilities were worth before and after."""
-    content = calibration_data(calibration, made=made, by=by, data=data, reliability=reliability)
+@lru_cache(maxsize=8)
+def _read_once(file: Path, changed: int, reader: str) -> Calibration:  # noqa: ARG001 - of the key
+    return read_calibration(file, reader=reader)
+
+
+@lru_cache(maxsize=1)
+def _shipped() -> Calibration:
+    file = files("secondlook.reading").joinpath("calibration.json")
+    return _parsed(json.loads(file.read_text("utf-8")))
+
+
+def save_calibration(file: Path, calibration: Calibration, **about: Any) -> None:
+    """Write it, whole or not at all; `about` as in `calibration_data`."""
+    content = calibration_data(calibration, **about)
     beside = file.with_name(f".{file.name}.{os.getpid()}")
     try:
         beside.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
@@ -335,76 +258,54 @@ def calibration_data(
     data: Mapping[str, Any],
     reliability: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What a file holds."""
-    content: dict[str, Any] = {
+    """What a file holds. `made` is the day, `by` the command, `data` what it was made from,
+    `reliability` what the probabilities were worth before and after."""
+    fitted = (("answer", calibration.answer), ("quality", calibration.quality))
+    models = {name: {"bias": one.bias, "weights": dict(one.weights)} for name, one in fitted}
+    return {
         "format": FORMAT,
         "reader": calibration.reader,
         "made": made,
         "by": by,
         "data": dict(data),
         "choice": dict(calibration.choice),
-        "answer": _logistic_data(calibration.answer),
-        "quality": _logistic_data(calibration.quality),
+        **models,
         "thresholds": {
             "answer": calibration.min_answer,
             "quality": calibration.min_quality,
             "web_quality": calibration.min_web_quality,
             "about": calibration.min_about,
         },
+        **({} if calibration.risk is None else {"risk": calibration.risk.as_data()}),
+        **({} if reliability is None else {"reliability": dict(reliability)}),
     }
-    if calibration.risk is not None:
-        content["risk"] = calibration.risk.as_data()
-    if reliability is not None:
-        content["reliability"] = dict(reliability)
-    return content
 
 
-def _logistic_data(model: Logistic) -> dict[str, Any]:
-    return {"bias": model.bias, "weights": dict(model.weights)}
-
-
-def _calibration(made: Mapping[str, Any]) -> Calibration:
+def _parsed(made: Mapping[str, Any]) -> Calibration:
     if made.get("format", FORMAT) != FORMAT:
         raise ValueError(f"its format is {made['format']!r}, not {FORMAT}")
-    known = answer_features([_NOTHING], 0)
-    thresholds = made["thresholds"]
+    choice, answer, quality = made["choice"], made["answer"], made["quality"]
+    thresholds = {"about": 0.0} | made["thresholds"]
+    weighed = ((choice, _ANSWER), (answer["weights"], _ANSWER), (quality["weights"], _QUALITY))
+    for weights, known in weighed:
+        if unknown := [name for name in weights if name not in known]:
+            raise ValueError(f"it weighs {unknown[0]!r}, which is no feature")
+    for value in (
+        *(answer["bias"], quality["bias"], *thresholds.values()),
+        *(value for weights, _ in weighed for value in weights.values()),
+    ):
+        if isinstance(value, bool) or not math.isfinite(value):
+            raise TypeError(f"{value!r} is no number")
     risk = made.get("risk")
     return Calibration(
         reader=str(made["reader"]),
         label="calibrated",
-        choice=_weights(made["choice"], known),
-        answer=_logistic(made["answer"], known),
-        quality=_logistic(made["quality"], quality_features([_NOTHING])),
-        min_answer=_number(thresholds["answer"]),
-        min_quality=_number(thresholds["quality"]),
-        min_web_quality=_number(thresholds["web_quality"]),
-        min_about=_number(thresholds.get("about", 0.0)),
+        choice=choice,
+        answer=Logistic(**answer),
+        quality=Logistic(**quality),
+        min_answer=thresholds["answer"],
+        min_quality=thresholds["quality"],
+        min_web_quality=thresholds["web_quality"],
+        min_about=thresholds["about"],
         risk=None if risk is None else RiskTable.of_data(risk),
     )
-
-
-def _logistic(made: Mapping[str, Any], known: Mapping[str, float]) -> Logistic:
-    return Logistic(bias=_number(made["bias"]), weights=_weights(made["weights"], known))
-
-
-def _weights(made: Mapping[str, Any], known: Mapping[str, float]) -> dict[str, float]:
-    if unknown := [name for name in made if name not in known]:
-        raise ValueError(f"it weighs {unknown[0]!r}, which is no feature")
-    return {name: _number(weight) for name, weight in made.items()}
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise TypeError(f"{value!r} is no number")
-    return float(value)
-
-
-@lru_cache(maxsize=8)
-def _read_once(file: Path, changed: int, reader: str) -> Calibration:  # noqa: ARG001 - of the key
-    return read_calibration(file, reader=reader)
-
-
-@lru_cache(maxsize=1)
-def _shipped() -> Calibration:
-    text = files("secondlook.reading").joinpath("calibration.json").read_text("utf-8")
-    return _calibration(json.loads(text))

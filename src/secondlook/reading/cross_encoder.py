@@ -55,27 +55,33 @@ class CrossEncoderReader:
                 hint="name a cross-encoder made for reranking, such as "
                 "cross-encoder/ms-marco-MiniLM-L6-v2",
             )
-        self._name = f"sentence-transformers:{model}{_version(self._model, model)}+{spans.name}"
-
-    @property
-    def name(self) -> str:
+        self.name = f"sentence-transformers:{model}{_version(self._model, model)}+{spans.name}"
         """Names both models as exactly as can be told: a calibration holds for these two."""
-        return self._name
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        """Those of who finds the spans: what the cross-encoder was trained for it does not say."""
-        return trained_for(self._spans)
+        self.languages = trained_for(spans)
+        """Those of the reader that finds the spans: a cross-encoder does not say its own."""
+        # Before version 6 the limit was called otherwise; asking newer ones for that warns.
+        told = getattr(self._model, "max_seq_length", None)
+        declared = told or getattr(self._model, "max_length", None)
+        seen = declared if declared and declared <= _MOST_TOKENS else _DEFAULT_TOKENS
+        self._room = max(seen - QUESTION_TOKENS - _SPECIAL_TOKENS, seen // 2)
+        """Tokens of a passage that the model sees beside a question of usual length."""
 
     def read(
         self, question: str, passages: Sequence[str], *, choose: Choose | None = None
     ) -> list[Reading]:
         keys = [key_of(question, passage) for passage in passages]
         known = self._recent.get(keys, looked=False)
+        asked = printable(question)
         new = {
-            key: passage for key, passage in zip(keys, passages, strict=True) if key not in known
+            key: _windows(printable(passage), self._room)
+            for key, passage in zip(keys, passages, strict=True)
+            if key not in known
         }
-        made = dict(zip(new, self._glimpses(question, list(new.values())), strict=True))
+        scores = iter(self._predicted([(asked, part) for parts in new.values() for part in parts]))
+        made = {
+            key: glimpse(max(next(scores) for _ in parts), windows=len(parts))
+            for key, parts in new.items()
+        }
         self._recent.put(made)
         known |= made
         scored = [known[key] for key in keys]
@@ -88,20 +94,6 @@ class CrossEncoderReader:
             scored[at] = replace(look, relevance=relevance, glance=relevance)
         return scored
 
-    def _glimpses(self, question: str, passages: Sequence[str]) -> list[Reading]:
-        room = self._room
-        windows = [_windows(printable(passage), room) for passage in passages]
-        asked = printable(question)
-        scores = iter(self._predicted([(asked, part) for parts in windows for part in parts]))
-        return [glimpse(max(next(scores) for _ in parts), windows=len(parts)) for parts in windows]
-
-    @property
-    def _room(self) -> int:
-        """Tokens of a passage that the model sees beside a question of usual length."""
-        declared = getattr(self._model, "max_seq_length", None) or _older_limit(self._model)
-        seen = declared if declared and declared <= _MOST_TOKENS else _DEFAULT_TOKENS
-        return max(seen - QUESTION_TOKENS - _SPECIAL_TOKENS, seen // 2)
-
     def _predicted(self, pairs: list[tuple[str, str]]) -> list[float]:
         if not pairs:
             return []
@@ -112,23 +104,13 @@ class CrossEncoderReader:
                     batch_size=_BATCH,
                     show_progress_bar=False,
                     # Raw logits, as the embedded reader gives them, whatever the model's default.
-                    activation_fn=_as_they_are,
+                    activation_fn=lambda scores: scores,
                     convert_to_numpy=True,
                 )
             )
         if scores.shape != (len(pairs),) or not np.all(np.isfinite(scores)):
             raise ModelError(f"{self._named!r} did not give one number for each passage")
         return [float(score) for score in scores]
-
-
-def _as_they_are(scores: Any) -> Any:
-    return scores
-
-
-def _older_limit(model: Any) -> int | None:
-    """As it was called before version 6; asking newer ones for it warns."""
-    limit: int | None = getattr(model, "max_length", None)
-    return limit
 
 
 def _version(model: Any, name: str) -> str:

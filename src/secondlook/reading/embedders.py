@@ -1,27 +1,24 @@
-"""The embedded embedder: gte-small, mean of the last layer, cosine, no prefixes."""
+"""Embedders: the embedded one (gte-small, mean of the last layer, cosine, no prefixes), any that
+sentence-transformers can load, and services over HTTP. All implement `Embedder`."""
 
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import re
 import threading
 import time
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
 import numpy as np
 
 from secondlook.errors import ModelError, ModelUnavailable, UsageError
-from secondlook.reading.session import CLS, SEP, OnnxModel, Wordpieces, printable
+from secondlook.reading.session import CLS, SEP, OnnxModel, Wordpieces, Workers, printable
 from secondlook.reading.weights import Weights, find_weights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from email.message import Message
-    from urllib.request import OpenerDirector
 
     from secondlook.reading.port import Vectors
 
@@ -31,24 +28,16 @@ _GROUP = 256
 
 
 class OnnxEmbedder:
-    """Implements `Embedder`. The same text gives the same vector, whatever it is sent with."""
+    """The same text gives the same vector, whatever it is sent with."""
 
     def __init__(self, weights: Weights | None = None, *, threads: int | None = None) -> None:
         self._weights = weights or find_weights("embedder")
         self._wordpieces = Wordpieces(self._weights.tokenizer)
-        self._model = OnnxModel(self._weights.model, threads=threads)
-
-    @property
-    def name(self) -> str:
-        return self._weights.identity
-
-    @property
-    def dimensions(self) -> int:
-        return self._weights.dimensions
-
-    @property
-    def max_tokens(self) -> int:
-        return self._weights.max_tokens
+        self._workers = Workers(threads)
+        self._model = OnnxModel(self._weights.graphs[0])
+        self.name = self._weights.identity
+        self.dimensions = self._weights.dimensions
+        self.max_tokens = self._weights.max_tokens
 
     def token_starts(self, text: str) -> list[int]:
         return self._wordpieces.starts(text)
@@ -57,52 +46,34 @@ class OnnxEmbedder:
         vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
         for first in range(0, len(texts), _GROUP):
             group = texts[first : first + _GROUP]
-            vectors[first : first + len(group)] = self._embed(group)
+            ids = self._wordpieces.ids(group, limit=self.max_tokens - _SPECIAL_TOKENS)
+            # Longest first: the last passes are short ones, so no core waits long at the end.
+            order = sorted(range(len(ids)), key=lambda at: -len(ids[at]))
+            feeds = [{"ids": np.array([[CLS, *ids[at], SEP]], dtype=np.int64)} for at in order]
+            for at, outputs in zip(order, self._workers.map(self._model.run, feeds), strict=True):
+                (vectors[first + at],) = next(iter(outputs.values()))
         return vectors
 
     def embed_query(self, text: str) -> Vectors:
-        vector: Vectors = self._embed([text])[0]
+        vector: Vectors = self.embed_passages([text])[0]
         return vector
 
-    def _embed(self, texts: Sequence[str]) -> Vectors:
-        ids = self._wordpieces.ids(texts, limit=self.max_tokens - _SPECIAL_TOKENS)
-        # Longest first: the last passes are short ones, so no core waits long at the end.
-        order = sorted(range(len(ids)), key=lambda at: -len(ids[at]))
-        outputs = self._model.run_all(
-            [{"ids": np.array([[CLS, *ids[at], SEP]], dtype=np.int64)} for at in order]
-        )
-        vectors = np.empty((len(texts), self.dimensions), dtype=np.float32)
-        for at, (vector,) in zip(order, outputs, strict=True):
-            vectors[at] = vector[0]
-        return vectors
-
-
-# Any embedder that sentence-transformers can load, by name or path.
 
 _DEFAULT_TOKENS = 512
 _BATCH = 32
 
 
 class TransformerEmbedder:
-    """Implements `Embedder`. Needs sentence-transformers, and with it torch."""
+    """Needs sentence-transformers, and with it torch."""
 
     def __init__(self, model: str) -> None:
-        self._name = model
+        self._named = model
         self._model = load_transformer("SentenceTransformer", model)
         self._one_at_a_time = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        return f"sentence-transformers:{self._name}"
-
-    @property
-    def dimensions(self) -> int:
+        self.name = f"sentence-transformers:{model}"
         renamed = getattr(self._model, "get_embedding_dimension", None)
-        return int((renamed or self._model.get_sentence_embedding_dimension)())
-
-    @property
-    def max_tokens(self) -> int:
-        return int(self._model.max_seq_length or _DEFAULT_TOKENS)
+        self.dimensions = int((renamed or self._model.get_sentence_embedding_dimension)())
+        self.max_tokens = int(self._model.max_seq_length or _DEFAULT_TOKENS)
 
     def token_starts(self, text: str) -> list[int]:
         return approximate_starts(text)
@@ -110,10 +81,10 @@ class TransformerEmbedder:
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         if not texts:
             return np.empty((0, self.dimensions), dtype=np.float32)
-        return self._encode("document", prefixes(self._name)[0], texts)
+        return self._encode("document", prefixes(self._named)[0], texts)
 
     def embed_query(self, text: str) -> Vectors:
-        vector: Vectors = self._encode("query", prefixes(self._name)[1], [text])[0]
+        vector: Vectors = self._encode("query", prefixes(self._named)[1], [text])[0]
         return vector
 
     def _encode(self, role: str, prefix: str, texts: Sequence[str]) -> Vectors:
@@ -132,8 +103,7 @@ def load_transformer(kind: Literal["SentenceTransformer", "CrossEncoder"], model
         library = importlib.import_module("sentence_transformers")
     except ImportError as missing:
         raise ModelUnavailable(
-            "sentence-transformers is not installed",
-            hint="pip install sentence-transformers",
+            "sentence-transformers is not installed", hint="pip install sentence-transformers"
         ) from missing
     try:
         return getattr(library, kind)(model)
@@ -144,9 +114,6 @@ def load_transformer(kind: Literal["SentenceTransformer", "CrossEncoder"], model
         ) from failure
 
 
-# Embedders behind HTTP: Ollama, and whatever speaks OpenAI's embeddings protocol.
-
-Provider: TypeAlias = Literal["ollama", "openai"]
 _OLLAMA = "http://127.0.0.1:11434"
 _OPENAI = "https://api.openai.com/v1"
 _REMOTE_BATCH = 64
@@ -159,44 +126,6 @@ _NO_ACCESS = {401, 403}
 _NOT_FOUND = 404
 
 
-@dataclass(frozen=True, slots=True)
-class Service:
-    """Where to ask, how to ask, and what to tell a person when nobody answers."""
-
-    provider: Provider
-    model: str
-    base_url: str
-    api_key: str | None = None
-
-    @property
-    def url(self) -> str:
-        path = "/api/embed" if self.provider == "ollama" else "/embeddings"
-        return self.base_url.rstrip("/") + path
-
-    def body(self, texts: Sequence[str]) -> bytes:
-        # An empty input is refused by some services; a blank means the same to a model.
-        inputs = [printable(text) or " " for text in texts]
-        extra = {"truncate": True} if self.provider == "ollama" else {"encoding_format": "float"}
-        return json.dumps({"model": self.model, "input": inputs, **extra}).encode()
-
-    def headers(self) -> dict[str, str]:
-        key = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        return {"Content-Type": "application/json", "Accept": "application/json", **key}
-
-    def rows(self, reply: Any) -> list[list[float]]:
-        """The vectors in the order asked for."""
-        if self.provider == "ollama":
-            return cast("list[list[float]]", reply["embeddings"])
-        ordered = sorted(reply["data"], key=lambda row: int(row["index"]))
-        return [row["embedding"] for row in ordered]
-
-    @property
-    def start_hint(self) -> str:
-        if self.provider == "ollama":
-            return f"start it with `ollama serve` and `ollama pull {self.model}`"
-        return f"check that {self.base_url} is reachable from here"
-
-
 def open_remote(
     provider: str, model: str, *, base_url: str | None = None, api_key: str | None = None
 ) -> RemoteEmbedder:
@@ -207,42 +136,48 @@ def open_remote(
     if provider == "ollama":
         host = os.environ.get("OLLAMA_HOST") or _OLLAMA
         base_url = base_url or (host if "://" in host else f"http://{host}")
-        return RemoteEmbedder(Service("ollama", model, _checked(base_url), api_key))
-    base_url = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
-    api_key = api_key or os.environ.get("OPENAI_API_KEY")
-    return RemoteEmbedder(Service("openai", model, _checked(base_url), api_key))
-
-
-def _checked(base_url: str) -> str:
-    address = urlsplit(base_url)
-    if address.scheme not in {"http", "https"} or not address.hostname:
-        raise UsageError(
-            f"{base_url!r} is no address of an embedding service",
-            hint="give it as http://host:port/v1",
-        )
-    return base_url
+    else:
+        base_url = base_url or os.environ.get("OPENAI_BASE_URL") or _OPENAI
+        api_key = api_key or os.environ.get("OPENAI_API_KEY")
+    return RemoteEmbedder(provider, model, base_url, api_key)
 
 
 class RemoteEmbedder:
-    """Implements `Embedder` over HTTP. Tokens are counted approximately, on the safe side."""
+    """Ollama, or whatever speaks OpenAI's embeddings protocol. Tokens are counted approximately,
+    on the safe side."""
+
+    max_tokens = 512
 
     def __init__(
         self,
-        service: Service,
+        provider: str,
+        model: str,
+        base_url: str,
+        api_key: str | None = None,
         *,
-        timeout: float = _TIMEOUT_SECONDS,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
-        self._service = service
-        self._timeout = timeout
+        address = urlsplit(base_url)
+        if address.scheme not in {"http", "https"} or not address.hostname:
+            raise UsageError(
+                f"{base_url!r} is no address of an embedding service",
+                hint="give it as http://host:port/v1",
+            )
+        self.name = f"{provider}:{model}"
+        self._ollama, self._model = provider == "ollama", model
+        self._url = base_url.rstrip("/") + ("/api/embed" if self._ollama else "/embeddings")
+        # A proxy from the environment is for the outside, never for this machine's own services.
+        self._through_proxy = address.hostname not in _LOOPBACK
+        self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
+        self._before_passage, self._before_query = prefixes(model)
+        self._hint = (
+            f"start it with `ollama serve` and `ollama pull {model}`"
+            if self._ollama
+            else f"check that {base_url} is reachable from here"
+        )
         self._pause = pause
-        self._before_passage, self._before_query = prefixes(service.model)
         self._dimensions: int | None = None
         self._probing = threading.Lock()
-
-    @property
-    def name(self) -> str:
-        return f"{self._service.provider}:{self._service.model}"
 
     @property
     def dimensions(self) -> int:
@@ -251,10 +186,6 @@ class RemoteEmbedder:
             if self._dimensions is None:
                 self._dimensions = self._embed(["dimensions"]).shape[1]
         return self._dimensions
-
-    @property
-    def max_tokens(self) -> int:
-        return 512
 
     def token_starts(self, text: str) -> list[int]:
         return approximate_starts(text)
@@ -271,74 +202,59 @@ class RemoteEmbedder:
         return vector
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
-        reply = self._ask(texts)
+        # An empty input is refused by some services; a blank means the same to a model.
+        extra = {"truncate": True} if self._ollama else {"encoding_format": "float"}
+        inputs = [printable(text) or " " for text in texts]
+        reply = self._asked({"model": self._model, "input": inputs, **extra})
         try:
-            rows = self._service.rows(reply)
-        except (KeyError, TypeError, ValueError) as unexpected:
+            ordered = [] if self._ollama else sorted(reply["data"], key=lambda row: row["index"])
+            rows = reply["embeddings"] if self._ollama else [row["embedding"] for row in ordered]
+        except (KeyError, TypeError) as unexpected:
             raise ModelError(
-                f"{self._service.url} answered in a form this version does not know",
+                f"{self._url} answered in a form this version does not know",
                 hint="is the base URL that of an embedding service?",
             ) from unexpected
         return unit_vectors(rows, model=self.name, texts=len(texts))
 
-    def _ask(self, texts: Sequence[str]) -> Any:
-        for remaining in reversed(range(_TRIES)):
+    def _asked(self, body: dict[str, Any]) -> Any:
+        """The reply, as JSON. A service that is busy or cannot be reached is asked again."""
+        import httpx
+
+        for waited in range(_TRIES):
+            wait = 0.5 * 2**waited
             try:
-                return self._post(self._service.body(texts))
-            except _Busy as busy:
-                if not remaining:
-                    raise ModelUnavailable(str(busy), hint=self._service.start_hint) from busy
-                waited = _TRIES - 1 - remaining
-                self._pause(min(busy.wait or 0.5 * 2**waited, _LONGEST_PAUSE_SECONDS))
-        raise AssertionError  # the last try returns or raises
+                reply = httpx.post(
+                    self._url,
+                    json=body,
+                    headers=self._headers,
+                    timeout=_TIMEOUT_SECONDS,
+                    trust_env=self._through_proxy,
+                )
+            except httpx.HTTPError as unreachable:
+                said = f"no answer from {self._url}: {unreachable}"
+            else:
+                if reply.is_success:
+                    return self._read(reply)
+                said = f"{self._url} answered {reply.status_code}: {reply.text[:400]!r}"
+                if reply.status_code not in _TRY_AGAIN:
+                    raise self._refusal(reply.status_code, said)
+                # Its other form, a date, is left to our own pause.
+                told = reply.headers.get("Retry-After", "")
+                wait = float(told) if told.isdecimal() else wait
+            if waited + 1 < _TRIES:
+                self._pause(min(wait, _LONGEST_PAUSE_SECONDS))
+        raise ModelUnavailable(said, hint=self._hint)
 
-    def _post(self, body: bytes) -> Any:
-        from urllib.error import HTTPError
-        from urllib.request import Request
-
-        url = self._service.url
-        request = Request(url, body, self._service.headers(), method="POST")  # noqa: S310 - checked
+    def _read(self, reply: Any) -> Any:
         try:
-            with _opener(url).open(request, timeout=self._timeout) as reply:
-                return json.load(reply)
-        except HTTPError as refused:
-            with refused:
-                raise self._refusal(refused.code, refused.read(400), refused.headers) from refused
-        except OSError as unreachable:
-            raise _Busy(f"no answer from {url}: {unreachable}") from unreachable
+            return reply.json()
         except ValueError as garbled:
-            raise ModelError(f"{url} did not answer with JSON") from garbled
+            raise ModelError(f"{self._url} did not answer with JSON") from garbled
 
-    def _refusal(self, code: int, detail: bytes, headers: Message) -> Exception:
-        said = f"{self._service.url} answered {code}: {detail.decode('utf-8', 'replace')!r}"
-        if code in _TRY_AGAIN:
-            return _Busy(said, wait=_seconds(headers.get("Retry-After")))
+    def _refusal(self, code: int, said: str) -> ModelError:
         if code in _NO_ACCESS:
             return ModelUnavailable(said, hint="check the API key (OPENAI_API_KEY)")
-        if code == _NOT_FOUND:
-            return ModelUnavailable(said, hint=self._service.start_hint)
-        return ModelError(said)
-
-
-class _Busy(Exception):
-    """The service may answer if asked again, after `wait` seconds where it says so."""
-
-    def __init__(self, message: str, *, wait: float | None = None) -> None:
-        super().__init__(message)
-        self.wait = wait
-
-
-def _seconds(header: str | None) -> float | None:
-    """Retry-After as a number; its other form, a date, is left to our own pause."""
-    return float(header) if header and header.isdecimal() else None
-
-
-def _opener(url: str) -> OpenerDirector:
-    """A proxy from the environment is for the outside, never for this machine's own services."""
-    from urllib.request import ProxyHandler, build_opener
-
-    handlers = [ProxyHandler({})] if urlsplit(url).hostname in _LOOPBACK else []
-    return build_opener(*handlers)
+        return ModelUnavailable(said, hint=self._hint) if code == _NOT_FOUND else ModelError(said)
 
 
 # What embedders without a tokenizer of their own here share: counting tokens, query prefixes.
@@ -352,12 +268,9 @@ _TOKEN = re.compile(r"[^\W\u2e80-\uffff]{1,4}|[^\s]")
 # .../mixedbread-ai/mxbai-embed-large-v1, .../BAAI/bge-small-en-v1.5 (their model cards).
 _RETRIEVAL = "Represent this sentence for searching relevant passages: "
 _PREFIXES = (
-    ("nomic-embed-text", "search_document: ", "search_query: "),
-    ("e5-", "passage: ", "query: "),
-    ("mxbai-embed", "", _RETRIEVAL),
-    ("bge-small-en", "", _RETRIEVAL),
-    ("bge-base-en", "", _RETRIEVAL),
-    ("bge-large-en", "", _RETRIEVAL),
+    (re.compile("nomic-embed-text"), "search_document: ", "search_query: "),
+    (re.compile("e5-"), "passage: ", "query: "),
+    (re.compile("mxbai-embed|bge-(?:small|base|large)-en"), "", _RETRIEVAL),
 )
 
 
@@ -368,7 +281,7 @@ def approximate_starts(text: str) -> list[int]:
 def prefixes(model: str) -> tuple[str, str]:
     """What goes before each passage and before the question."""
     for family, passage, query in _PREFIXES:
-        if family in model.lower():
+        if family.search(model.lower()):
             return passage, query
     return "", ""
 

@@ -1,4 +1,4 @@
-"""What the small local models do for the rest of the product. They take strings, nothing else."""
+"""What the small local models do for the rest of the product: strings in, numbers out."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
 
 Choose: TypeAlias = "Callable[[Sequence[float]], Sequence[int]]"

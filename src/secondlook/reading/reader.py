@@ -7,7 +7,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secondlook.reading.port import Choose
-    from secondlook.reading.session import Feed
+    from secondlook.reading.session import Feed, Outputs
 
-if TYPE_CHECKING:
     Texts = Mapping[bytes, str]
     """Passages by what they are remembered under."""
 
@@ -48,7 +47,7 @@ class _Window:
     ids: Sequence[int]
     offsets: Sequence[tuple[int, int]]
     glance: float | None = None
-    state: State | None = None
+    state: NDArray[np.float32] | None = None
     """Where the glance stopped."""
 
     @property
@@ -74,7 +73,8 @@ class OnnxReader:
         self._weights = weights or find_weights("reader")
         self._wordpieces = Wordpieces(self._weights.tokenizer)
         self._workers = Workers(threads)
-        self._passes = open_passes(self._weights, self._workers)
+        *first, self._last = (OnnxModel(graph) for graph in self._weights.graphs)
+        self._first = first[0] if first else None
         self._recent = Recent(remembered)
 
     @property
@@ -89,11 +89,11 @@ class OnnxReader:
     @property
     def glances(self) -> bool:
         """Whether it can tell passages apart before it looks at them."""
-        return self._passes.glances
+        return self._first is not None
 
     @property
     def judges(self) -> bool:
-        return "support" in self._passes.outputs
+        return "support" in self._last.outputs
 
     def forget(self) -> None:
         """Reads everything anew, for those who measure what reading takes."""
@@ -104,7 +104,7 @@ class OnnxReader:
     ) -> list[Reading]:
         keys = [key_of(question, passage) for passage in passages]
         texts = dict(zip(keys, passages, strict=True))
-        if choose is None or not self.glances:
+        if choose is None or not self._first:
             looks = self._looks(question, texts)
             return [looks[key] for key in keys]
         glances, begun = self._glances(question, texts)
@@ -117,8 +117,7 @@ class OnnxReader:
         windows, and the one that speaks most for the claim counts."""
         if not self.judges:
             raise ModelUnavailable(
-                f"the reader {self.name!r} has no head that judges support",
-                hint=INSTALL_HINT,
+                f"the reader {self.name!r} has no head that judges support", hint=INSTALL_HINT
             )
         windows = [
             window
@@ -127,7 +126,7 @@ class OnnxReader:
         ]
         windows.sort(key=_shortness)
         best: dict[bytes, float] = {}
-        for window, logits in zip(windows, self._workers.map(self._looked, windows), strict=True):
+        for window, logits in self._workers.map(self._looked, windows):
             support = float(logits["support"][0])
             best[window.passage] = max(support, best.get(window.passage, support))
         return [best[key_of(claim, evidence)] for claim, evidence in claims]
@@ -138,10 +137,13 @@ class OnnxReader:
         new = {key: text for key, text in texts.items() if key not in known}
         windows = self._windows(question, new, QUESTION_TOKENS)
         begun = self._workers.map(self._glanced, windows[:_STATES])
-        begun += [
-            replace(one, state=None) for one in self._workers.map(self._glanced, windows[_STATES:])
-        ]
-        made = _glimpses(begun)
+        rest = self._workers.map(self._glanced, windows[_STATES:])
+        begun += [replace(one, state=None) for one in rest]
+        # The best window of each passage speaks for it.
+        seen: dict[bytes, list[float]] = {}
+        for window in begun:
+            seen.setdefault(window.passage, []).append(window.glance or 0.0)
+        made = {key: glimpse(max(found), windows=len(found)) for key, found in seen.items()}
         self._recent.put(made)
         return known | made, begun
 
@@ -150,15 +152,18 @@ class OnnxReader:
     ) -> dict[bytes, Reading]:
         """A reading of every passage, going on from the glances at hand."""
         known = self._recent.get(texts, looked=True)
-        new = {key: text for key, text in texts.items() if key not in known}
-        windows = [window for window in begun if window.passage in new]
+        windows = [one for one in begun if one.passage in texts and one.passage not in known]
         started = {window.passage for window in windows}
-        rest = {key: text for key, text in new.items() if key not in started}
+        rest = {key: text for key, text in texts.items() if key not in known.keys() | started}
         windows += self._windows(question, rest, QUESTION_TOKENS)
         found: dict[bytes, list[Reading]] = {}
-        for window, logits in zip(windows, self._workers.map(self._looked, windows), strict=True):
+        for window, logits in self._workers.map(self._looked, windows):
             found.setdefault(window.passage, []).append(_reading(window, logits))
-        made = {key: _best(readings) for key, readings in found.items()}
+        made: dict[bytes, Reading] = {}
+        for key, readings in found.items():
+            best = max(readings, key=lambda reading: (reading.relevance, -reading.start))
+            glances = [reading.glance for reading in readings if reading.glance is not None]
+            made[key] = replace(best, windows=len(readings), glance=max(glances, default=None))
         self._recent.put(made)
         self._recent.put(
             {
@@ -170,11 +175,16 @@ class OnnxReader:
         return known | made
 
     def _glanced(self, window: _Window) -> _Window:
-        relevance, state = self._passes.glance(window.feed)
-        return replace(window, glance=relevance, state=state)
+        assert self._first is not None  # noqa: S101 - nothing else glances
+        made = self._first.run(window.feed)
+        return replace(window, glance=float(made["glance"][0]), state=made["state"])
 
-    def _looked(self, window: _Window) -> Logits:
-        return self._passes.look(window.feed, window.state)
+    def _looked(self, window: _Window) -> tuple[_Window, Outputs]:
+        if not self._first:
+            return window, self._last.run(window.feed)
+        begun = window if window.state is not None else self._glanced(window)
+        feed = {"state": begun.state, "types": begun.feed["types"]}
+        return begun, self._last.run(feed)  # type: ignore[arg-type]
 
     def _windows(self, question: str, texts: Texts, limit: int) -> list[_Window]:
         """All of every text beside the question, of which at most `limit` tokens are taken.
@@ -196,36 +206,20 @@ def _shortness(window: _Window) -> int:
     return -len(window.ids) - len(window.question)
 
 
-def _glimpses(windows: Sequence[_Window]) -> dict[bytes, Reading]:
-    """Of each passage: its best window speaks for it."""
-    seen: dict[bytes, list[float]] = {}
-    for window in windows:
-        if window.glance is not None:
-            seen.setdefault(window.passage, []).append(window.glance)
-    return {key: glimpse(max(found), windows=len(found)) for key, found in seen.items()}
-
-
 def window_starts(tokens: int, room: int) -> range:
     """Evenly advancing windows of `room` tokens that together cover all of them."""
     step = room - WINDOW_OVERLAP
     return range(0, max(tokens - WINDOW_OVERLAP, 1), step) if tokens > room else range(1)
 
 
-def _reading(window: _Window, logits: Logits) -> Reading:
+def _reading(window: _Window, logits: Outputs) -> Reading:
     starts, ends = logits["start"][0], logits["end"][0]
     null = float(starts[0] + ends[0])
     first, size = len(window.question) + 2, len(window.ids)
-    span = best_span(starts[first : first + size], ends[first : first + size])
-    score, start, end = (
-        (null, 0, 0)
-        if span is None
-        else (
-            span[0],
-            window.offsets[span[1]][0],
-            window.offsets[span[2]][1],
-        )
-    )
-    glance = float(logits["glance"][0]) if "glance" in logits else window.glance
+    score, start, end = null, 0, 0
+    if size:
+        score, *span = best_span(starts[first : first + size], ends[first : first + size])
+        start, end = window.offsets[span[0]][0], window.offsets[span[1]][1]
     return Reading(
         relevance=float(logits["relevance"][0]),
         answerable=float(logits["answerable"][0]),
@@ -233,99 +227,16 @@ def _reading(window: _Window, logits: Logits) -> Reading:
         end=end,
         span_score=score,
         null_score=null,
-        glance=glance,
+        glance=window.glance,
     )
 
 
-def best_span(
-    starts: NDArray[np.float32], ends: NDArray[np.float32]
-) -> tuple[float, int, int] | None:
+def best_span(starts: NDArray[np.float32], ends: NDArray[np.float32]) -> tuple[float, int, int]:
     """Score, first and last token of the best answer of at most ANSWER_TOKENS tokens."""
-    if not len(starts):
-        return None
     padded = np.concatenate([ends, np.full(ANSWER_TOKENS - 1, -np.inf, dtype=ends.dtype)])
     reach = np.lib.stride_tricks.sliding_window_view(padded, ANSWER_TOKENS)
     start, length = divmod(int((starts[:, None] + reach).argmax()), ANSWER_TOKENS)
     return float(starts[start] + ends[start + length]), start, start + length
-
-
-def _best(readings: list[Reading]) -> Reading:
-    best = max(readings, key=lambda reading: (reading.relevance, -reading.start))
-    glances = [reading.glance for reading in readings if reading.glance is not None]
-    return replace(best, windows=len(readings), glance=max(glances, default=None))
-
-
-# The reader's graph, run whole or in two stages.
-
-if TYPE_CHECKING:
-    State = NDArray[np.float32]
-    Logits = dict[str, NDArray[np.float32]]
-
-
-class Passes(Protocol):
-    glances: bool
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        """Names of what a look yields."""
-
-    def glance(self, feed: Feed) -> tuple[float, State]:
-        """The first relevance, and the state from which to look on."""
-
-    def look(self, feed: Feed, state: State | None = None) -> Logits:
-        """By name; the glance is among them where there is one and no state is given."""
-
-
-class WholePass:
-    """One graph that looks at once."""
-
-    glances = False
-
-    def __init__(self, model: OnnxModel) -> None:
-        self._model = model
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        return self._model.outputs
-
-    def glance(self, feed: Feed) -> tuple[float, State]:
-        raise NotImplementedError("a whole graph cannot be left half way")
-
-    def look(self, feed: Feed, state: State | None = None) -> Logits:  # noqa: ARG002
-        return dict(zip(self.outputs, self._model.run(feed), strict=True))
-
-
-class TwoPasses:
-    """Two graphs, the second of which continues the first."""
-
-    glances = True
-
-    def __init__(self, glance: OnnxModel, look: OnnxModel) -> None:
-        self._glance = glance
-        self._look = look
-
-    @property
-    def outputs(self) -> tuple[str, ...]:
-        return self._look.outputs
-
-    def glance(self, feed: Feed) -> tuple[float, State]:
-        made = dict(zip(self._glance.outputs, self._glance.run(feed), strict=True))
-        return float(made["glance"][0]), made["state"]
-
-    def look(self, feed: Feed, state: State | None = None) -> Logits:
-        if state is None:
-            made = dict(zip(self._glance.outputs, self._glance.run(feed), strict=True))
-            return {"glance": made["glance"], **self.look(feed, made["state"])}
-        looked = self._look.run({"state": state, "types": feed["types"]})
-        return dict(zip(self.outputs, looked, strict=True))
-
-
-def open_passes(weights: Weights, workers: Workers) -> Passes:
-    if not weights.parted:
-        return WholePass(OnnxModel(weights.model, workers=workers))
-    return TwoPasses(
-        OnnxModel(weights.glance, workers=workers), OnnxModel(weights.look, workers=workers)
-    )
 
 
 # What the reader found lately, so that a second search of the same run reads nothing twice.

@@ -1,9 +1,8 @@
-"""Running an ONNX model on every core, one text per pass.
+"""Running an ONNX model on every core, one text per pass, and text to token ids and offsets.
 
-Each pass runs on one thread and several passes run side by side. Against one pass at a time
-spread over all cores this needs no hand-over between threads inside a pass and no padding to
-the longest text of a batch, and it makes results independent of batch mates: dynamic int8
-takes one scale per tensor, so texts that share a pass change each other's last digits.
+Each pass runs on one thread and several run side by side: no hand-over between threads inside a
+pass, no padding, and results do not depend on batch mates (dynamic int8 takes one scale per tensor,
+so texts that share a pass change each other's last digits).
 """
 
 from __future__ import annotations
@@ -11,30 +10,23 @@ from __future__ import annotations
 import os
 import re
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from secondlook.errors import ModelError, ModelUnavailable, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import numpy as np
     from numpy.typing import NDArray
 
-if TYPE_CHECKING:
     Feed = Mapping[str, NDArray[Any]]
-    Outputs = list[NDArray[np.float32]]
+    Outputs = dict[str, NDArray[np.float32]]
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
-
-
-def allowed_cores() -> int:
-    """Cores this process may use: a container or taskset may grant fewer than the machine has."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class Workers:
@@ -43,7 +35,9 @@ class Workers:
     def __init__(self, threads: int | None = None) -> None:
         if threads is not None and threads < 1:
             raise UsageError(f"threads must be at least 1, not {threads!r}")
-        self.threads = threads or allowed_cores()
+        # A container or taskset may grant fewer cores than the machine has.
+        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+        self.threads = threads or cores or 1
         self._pool = ThreadPoolExecutor(self.threads, thread_name_prefix="secondlook-model")
 
     def map(self, work: Callable[[Item], Made], items: Sequence[Item]) -> list[Made]:
@@ -54,65 +48,40 @@ class Workers:
 
 
 class OnnxModel:
-    """A loaded model and the threads that run it. Safe to call from several threads."""
+    """A loaded model. Safe to call from several threads."""
 
-    def __init__(
-        self, file: Path, *, threads: int | None = None, workers: Workers | None = None
-    ) -> None:
-        self.workers = workers or Workers(threads)
-        self._session = _open(file)
+    def __init__(self, file: Path) -> None:
+        # onnxruntime reports to its makers and leaves files in the home folder unless this is set
+        # before it is imported; the call is for programs that have imported it before us.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+        import onnxruntime
+
+        onnxruntime.disable_telemetry_events()
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        options.inter_op_num_threads = 1
+        # The graphs are written fused. Left alone they load faster, and no other version of
+        # onnxruntime can turn them into something slower or slightly different.
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.log_severity_level = 3
+        try:
+            self._session: Any = onnxruntime.InferenceSession(
+                str(file), sess_options=options, providers=["CPUExecutionProvider"]
+            )
+        except Exception as failure:
+            raise ModelUnavailable(
+                f"{file.name!r} does not load: {failure}",
+                hint="pip install --force-reinstall secondlook-qa-weights onnxruntime",
+            ) from failure
         self.outputs = tuple(str(value.name) for value in self._session.get_outputs())
 
-    @property
-    def threads(self) -> int:
-        return self.workers.threads
-
     def run(self, feed: Feed) -> Outputs:
+        """What one pass yields, by name."""
         try:
-            outputs: Outputs = self._session.run(None, dict(feed))
+            return dict(zip(self.outputs, self._session.run(None, dict(feed)), strict=True))
         except Exception as failure:
             raise ModelError(f"the model failed on an input: {failure}") from failure
-        return outputs
 
-    def run_all(self, feeds: Sequence[Feed]) -> list[Outputs]:
-        """The outputs of each feed, in order, computed side by side."""
-        return self.workers.map(self.run, feeds)
-
-
-def _open(file: Path) -> Any:
-    onnxruntime = _engine()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.inter_op_num_threads = 1
-    # The graphs are written fused. Left alone they load faster, and no other version of
-    # onnxruntime can turn them into something slower or slightly different.
-    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 3
-    try:
-        return onnxruntime.InferenceSession(
-            str(file), sess_options=options, providers=["CPUExecutionProvider"]
-        )
-    except Exception as failure:
-        raise ModelUnavailable(
-            f"{file.name!r} does not load: {failure}",
-            hint="pip install --force-reinstall onnxruntime, and ./weights in a clone",
-        ) from failure
-
-
-def _engine() -> Any:
-    """onnxruntime, which may not report to its makers: nothing leaves this machine unasked.
-
-    Its telemetry is on unless this variable is set before it is imported, and leaves files in the
-    home folder; the call is for programs that have imported it before us.
-    """
-    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-    import onnxruntime
-
-    onnxruntime.disable_telemetry_events()
-    return onnxruntime
-
-
-# Text to token ids and back to character offsets, safe for any string Python can hold.
 
 CLS, SEP = 101, 102
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
@@ -142,37 +111,29 @@ class Wordpieces:
 
     def with_offsets(self, texts: Sequence[str]) -> list[tuple[list[int], list[tuple[int, int]]]]:
         """All token ids of each text with the characters [start, end) each one covers."""
-        encoded = self._tokenizer.encode_batch(
-            [printable(text) for text in texts], add_special_tokens=False
-        )
+        safe = [printable(text) for text in texts]
+        encoded = self._tokenizer.encode_batch(safe, add_special_tokens=False)
         return [(encoding.ids, encoding.offsets) for encoding in encoded]
 
     def starts(self, text: str) -> list[int]:
         """Where each token of a text of any length starts."""
+        text = printable(text)
+        cuts = [0]
+        while cuts[-1] < len(text):
+            # At white space, where no token can span the cut; elsewhere only if there is none.
+            end = cuts[-1] + _PIECE_CHARS
+            space = _SPACE.search(text, end, end + _PIECE_CHARS) if end < len(text) else None
+            cuts.append(space.start() if space else min(end, len(text)))
         found: list[int] = []
-        pieces = list(_pieces(printable(text)))
-        for first in range(0, len(pieces), _PIECES_AT_ONCE):
-            group = pieces[first : first + _PIECES_AT_ONCE]
-            encoded = self._tokenizer.encode_batch(
-                [piece for _, piece in group], add_special_tokens=False
-            )
-            for (base, _), encoding in zip(group, encoded, strict=True):
+        for first in range(0, len(cuts) - 1, _PIECES_AT_ONCE):
+            group = cuts[first : first + _PIECES_AT_ONCE + 1]
+            pieces = [text[start:end] for start, end in pairwise(group)]
+            encoded = self._tokenizer.encode_batch(pieces, add_special_tokens=False)
+            for base, encoding in zip(group, encoded, strict=False):
                 found.extend([base + start for start, _ in encoding.offsets])
         return found
 
 
 def printable(text: str) -> str:
     """Half a surrogate pair cannot leave Python as UTF-8; a mark takes its place, one for one."""
-    return _LONE_SURROGATE.sub("\ufffd", text) if _LONE_SURROGATE.search(text) else text
-
-
-def _pieces(text: str) -> Iterator[tuple[int, str]]:
-    """Cut at white space, where no token can span the cut; elsewhere only if there is none."""
-    start = 0
-    while start < len(text):
-        end = start + _PIECE_CHARS
-        if end < len(text):
-            space = _SPACE.search(text, end, end + _PIECE_CHARS)
-            end = space.start() if space else end
-        yield start, text[start:end]
-        start = end
+    return _LONE_SURROGATE.sub("\ufffd", text)

@@ -18,6 +18,7 @@ INSTALL_HINT = "install the distribution secondlook-qa-weights: pip install ./we
 _SHORT_HASH = 12
 _WHOLE = "model.onnx"
 _PARTED = ("glance.onnx", "look.onnx")
+"""A reader cut in two, so that a passage can be glanced at before it is looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +35,10 @@ class Weights:
     """What a reader was trained for, by name."""
 
     @property
-    def parted(self) -> bool:
-        """A reader cut in two, so that a passage can be glanced at before it is looked at."""
-        return _WHOLE not in self.sha256
-
-    @property
-    def model(self) -> Path:
-        return self.folder / _WHOLE
-
-    @property
-    def glance(self) -> Path:
-        return self.folder / _PARTED[0]
-
-    @property
-    def look(self) -> Path:
-        return self.folder / _PARTED[1]
-
-    @property
     def graphs(self) -> tuple[Path, ...]:
-        return (self.glance, self.look) if self.parted else (self.model,)
+        """The whole model, or what it glances with and what it looks with."""
+        names = (_WHOLE,) if _WHOLE in self.sha256 else _PARTED
+        return tuple(self.folder / name for name in names)
 
     @property
     def tokenizer(self) -> Path:
@@ -62,8 +48,9 @@ class Weights:
     def identity(self) -> str:
         """Names the exact numbers: two libraries with equal identities hold exchangeable vectors,
         and equal readers give equal scores."""
-        hashes = [self.sha256[graph.name] for graph in self.graphs]
-        one = hashlib.sha256("".join(hashes).encode()).hexdigest() if self.parted else hashes[0]
+        one, *more = (self.sha256[graph.name] for graph in self.graphs)
+        if more:
+            one = hashlib.sha256("".join([one, *more]).encode()).hexdigest()
         return f"{self.name}@{one[:_SHORT_HASH]}"
 
 
@@ -81,40 +68,28 @@ def find_weights(model: ModelName) -> Weights:
 def read_weights(folder: Path) -> Weights:
     """A model folder anywhere: model.onnx, or glance.onnx and look.onnx, with tokenizer.json and
     manifest.json."""
+    hint = f"{INSTALL_HINT} --force-reinstall"
+    unusable = f"no usable manifest.json in {str(folder)!r}"
     try:
         manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text("utf-8"))
+        languages = manifest.get("languages") or ENGLISH
         weights = Weights(
             folder=folder,
             name=str(manifest["name"]),
             dimensions=int(manifest["dimensions"]),
             max_tokens=int(manifest["max_tokens"]),
-            sha256=_hashes(manifest["files"]),
-            languages=_languages(manifest.get("languages")),
+            sha256={str(name): str(sha256) for name, sha256 in dict(manifest["files"]).items()},
+            languages=tuple(map(str, languages)),
         )
     except (OSError, ValueError, KeyError, TypeError) as broken:
-        raise ModelUnavailable(
-            f"no usable manifest.json in {str(folder)!r}: {broken}",
-            hint=f"{INSTALL_HINT} --force-reinstall",
-        ) from broken
-    absent = [name for name in weights.sha256 if not (folder / name).is_file()]
-    if absent:
-        raise ModelUnavailable(
-            f"{str(folder)!r} lacks {', '.join(absent)}", hint=f"{INSTALL_HINT} --force-reinstall"
-        )
+        raise ModelUnavailable(f"{unusable}: {broken}", hint=hint) from broken
+    if isinstance(languages, str):
+        raise ModelUnavailable(f"{unusable}: languages is {languages!r} and no list", hint=hint)
+    if not weights.sha256.keys() >= {graph.name for graph in weights.graphs}:
+        raise ModelUnavailable(f"{unusable}: {_WHOLE!r}", hint=hint)
+    if absent := [name for name in weights.sha256 if not (folder / name).is_file()]:
+        raise ModelUnavailable(f"{str(folder)!r} lacks {', '.join(absent)}", hint=hint)
     return weights
-
-
-def _languages(given: Any) -> tuple[str, ...]:
-    if isinstance(given, str):
-        raise TypeError(f"languages is {given!r} and no list")
-    return tuple(map(str, given or ENGLISH))
-
-
-def _hashes(files: Any) -> dict[str, str]:
-    hashes = {str(name): str(sha256) for name, sha256 in dict(files).items()}
-    if _WHOLE not in hashes and not hashes.keys() >= set(_PARTED):
-        raise KeyError(_WHOLE)
-    return hashes
 
 
 def verify_weights(weights: Weights) -> None:

@@ -1,68 +1,38 @@
-"""Whether a text gives orders to a model: signs, found by code.
+"""Whether a text gives orders to a model: signs, found by code, the same every time.
 
-`plain` undoes disguises, `signs` joins what orders look like (`orders`, `replies`, `languages`),
-`hidden` is what shows in how a text is written, `mention` tells words that are used from words that
-are spoken of, and `score` joins it all. `channels` is the door: everything that others wrote goes
-through `look`, by the way that it came. `asking` puts what stays unclear to a model. `mood` and
-`code` are for `nodes.revalidating`, which looks at what an answer says.
+Everything that others wrote (the question, passages, web pages, tables) goes through `look`.
 """
 
 from __future__ import annotations
 
 import base64
-import binascii
 import codecs
+import contextlib
 import html
 import math
 import re
 import unicodedata
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK, without_evidence_marks
 from secondlook.roles.screen_signs import CODE, SIGNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
-
-    from secondlook.roles.screen_signs import Sign
-
-# One screen for everything that others wrote: the question, passages, web pages, tables.
+    from collections.abc import Iterator
 
 Channel = Literal["question", "passage", "web", "table"]
-_LONGEST_CELL = 4_000
-
-
-def look(text: str, *, channel: Channel) -> Signals:
-    """What the signs say of a text that came this way."""
-    if channel == "question":
-        return screened(text, kind="question")
-    if channel == "table":  # names are written with underscores: an order may be, too
-        return screened(text[:_LONGEST_CELL].replace("_", " "), kind="passage")
-    return screened(text, kind="passage")
-
-
-def is_stopped(signals: Signals, *, channel: Channel) -> bool:
-    """Whether no model is shown it."""
-    if channel == "table":
-        return signals.verdict != "safe"
-    return signals.verdict == "refused"
-
-
-def stops(text: str, *, channel: Channel) -> bool:
-    return is_stopped(look(text, channel=channel), channel=channel)
-
-
-# How far a text gives orders to a model: by code, the same every time, in under a millisecond.
-
 Kind = Literal["question", "passage"]
 Verdict = Literal["safe", "unclear", "refused"]
+Stance = Literal["direct", "joined", "loose"]
+"""An order of its own; one joined to another clause by "and"; or part of a statement."""
 
 REFUSED = 0.75
 UNCLEAR = 0.4
 """From here on it is worth asking somebody who can read."""
 LONGEST = 20_000
 """Characters that are looked at, half of them from the end; a question is never so long."""
+_LONGEST_CELL = 4_000
 _STANCE: dict[Stance, float] = {"direct": 1.0, "joined": 0.6, "loose": 0.3}
 _MENTIONED = 0.15
 _HIDDEN_PAYLOAD = 0.95
@@ -79,64 +49,67 @@ class Signals:
     verdict: Verdict
 
 
+def look(text: str, *, channel: Channel) -> Signals:
+    """What the signs say of a text that came this way."""
+    if channel == "table":  # names are written with underscores: an order may be, too
+        text = text[:_LONGEST_CELL].replace("_", " ")
+    return screened(text, kind="question" if channel == "question" else "passage")
+
+
+def is_stopped(signals: Signals, *, channel: Channel) -> bool:
+    """Whether no model is shown it."""
+    return signals.verdict == "refused" or (channel == "table" and signals.verdict == "unclear")
+
+
+def stops(text: str, *, channel: Channel) -> bool:
+    return is_stopped(look(text, channel=channel), channel=channel)
+
+
 def screened(text: str, *, kind: Kind) -> Signals:
     """What the signs say of a text. `unclear` is for a model to settle, where there is one."""
     looked = text if len(text) <= LONGEST else text[: LONGEST // 2] + "\n" + text[-LONGEST // 2 :]
-    # Reasons, and what each is worth.
     shown = plain(looked)
     worths: dict[str, float] = {}
-    for reason, worth in (
-        *_said(shown, kind=kind),
-        *((one.reason, getattr(one, kind)) for one in signs_in(looked, shown)),
-        *_inside(looked, shown),
-    ):
+    found = [*_said(shown.text, kind=kind)]
+    found += [(reason, worth[kind == "passage"]) for reason, *worth in _how_written(looked, shown)]
+    for hidden, payload in _payloads(looked, shown):
+        # Hidden orders weigh more than those that stand there openly.
+        inner = 1 - math.prod(
+            1 - worth for worth in dict(_said(plain(payload).text, kind="question")).values()
+        )
+        if inner >= UNCLEAR:
+            strong = inner >= REFUSED or hidden != _COMMENTED
+            worth = _HIDDEN_PAYLOAD if strong else _HIDDEN_DOUBTFUL
+            found.append((f"holds an order {hidden}", worth))
+    for reason, worth in found:
         worths[reason] = max(worth, worths.get(reason, 0.0))
-    return _joined(worths)
-
-
-def _said(shown: Plain, *, kind: Kind) -> Iterator[tuple[str, float]]:
-    quoted = mentions(shown.text)
-    for sign in SIGNS:
-        worth: float = getattr(sign, kind)
-        if not worth or not any(cue in shown.text for cue in sign.cues):
-            continue
-        places = (found.span() for found in sign.pattern.finditer(shown.text))
-        share = max((_share(sign, shown.text, at, quoted) for at in places), default=0.0)
-        if share and sign.reason == CODE and HARMFUL.search(shown.text):
-            yield "the code fetches, sends or destroys", _HARMFUL_WORTH
-        if share:
-            yield sign.reason, worth * share
-
-
-def _share(
-    sign: Sign, text: str, place: tuple[int, int], quoted: Sequence[tuple[int, int]]
-) -> float:
-    """What of a sign's worth holds where it stands."""
-    if any(first <= place[0] and place[1] <= last for first, last in quoted):
-        return _MENTIONED
-    return _STANCE[stance(text, place[0])] if sign.is_order else 1.0
-
-
-def _inside(text: str, shown: Plain) -> Iterator[tuple[str, float]]:
-    """Orders that are hidden in the text weigh more than those that stand there openly."""
-    for hidden, payload in payloads(text, shown):
-        inner = plain(payload)
-        score = _score(dict(_said(inner, kind="question")).values())
-        if score >= UNCLEAR:
-            strong = score >= REFUSED or hidden != _COMMENTED
-            yield f"holds an order {hidden}", _HIDDEN_PAYLOAD if strong else _HIDDEN_DOUBTFUL
-
-
-def _joined(worths: dict[str, float]) -> Signals:
-    score = _score(worths.values())
-    ordered = sorted(worths, key=lambda reason: (-worths[reason], reason))
+    score = 1 - math.prod(1 - worth for worth in worths.values())
     verdict: Verdict = "refused" if score >= REFUSED else "unclear" if score >= UNCLEAR else "safe"
+    ordered = sorted(worths, key=lambda reason: (-worths[reason], reason))
     told = () if verdict == "safe" else tuple(one for one in ordered if worths[one] >= UNCLEAR / 2)
     return Signals(round(score, 4), told, verdict)
 
 
-def _score(worths: Iterable[float]) -> float:
-    return 1 - math.prod(1 - worth for worth in worths)
+def _said(text: str, *, kind: Kind) -> Iterator[tuple[str, float]]:
+    """The signs in a plain text, each with what of its worth holds where it stands."""
+    for sign in SIGNS:
+        worth: float = getattr(sign, kind)
+        if not worth or not any(cue in text for cue in sign.cues):
+            continue
+        places = [found.span() for found in sign.pattern.finditer(text)]
+        quoted = mentions(text) if places else []
+        shares = [
+            _MENTIONED
+            if any(first <= start and end <= last for first, last in quoted)
+            else _STANCE[stance(text, start)]
+            if sign.is_order
+            else 1.0
+            for start, end in places
+        ]
+        if shares and sign.reason == CODE and HARMFUL.search(text):
+            yield "the code fetches, sends or destroys", _HARMFUL_WORTH
+        if shares:
+            yield sign.reason, worth * max(shares)
 
 
 # A text as a model would understand it, whatever its letters were dressed up as.
@@ -185,9 +158,17 @@ class Plain:
 
 
 def plain(text: str) -> Plain:
-    seen, hidden, invisible = _visible(html.unescape(text) if "&" in text else text)
+    seen = html.unescape(text) if "&" in text else text
+    hidden, invisible = "", 0
+    if not seen.isascii():
+        hidden = "".join(chr(ord(one) - _TAGS) for one in _TAGGED.findall(seen))
+        invisible = len(_INVISIBLE_WITHIN.findall(seen))
+        seen = unicodedata.normalize("NFKC", _INVISIBLE.sub("", seen))
     lined = _WRITTEN_BREAK.sub("\n", seen) if "\\" in seen else seen
-    small = _BLANKS.sub(" ", _in_one_script(lined).casefold().replace("`", "'"))
+    if not lined.isascii():
+        # Words that mix letters of two scripts, in the one that they are meant to look like.
+        lined = _MIXED.sub(lambda word: word[0].translate(_LOOKALIKES), lined.translate(_QUOTES))
+    small = _BLANKS.sub(" ", lined.casefold().replace("`", "'"))
     apart = tuple(re.sub(r"[ ._*-]", "", run[0]) for run in _SET_APART.finditer(small))
     spelled = _DIGIT_WITHIN.sub(_spelled, small) if _DIGIT_IN_WORD.search(small) else small
     return Plain(
@@ -197,22 +178,6 @@ def plain(text: str) -> Plain:
         set_apart=apart,
         breaks=max((run[0].count("\n") for run in _EMPTY.finditer(small)), default=0),
     )
-
-
-def _visible(text: str) -> tuple[str, str, int]:
-    """The text without what nobody sees, that, and how much of it stood inside words."""
-    if text.isascii():
-        return text, "", 0
-    hidden = "".join(chr(ord(one) - _TAGS) for one in _TAGGED.findall(text))
-    within = len(_INVISIBLE_WITHIN.findall(text))
-    return unicodedata.normalize("NFKC", _INVISIBLE.sub("", text)), hidden, within
-
-
-def _in_one_script(text: str) -> str:
-    """Words that mix letters of two scripts, in the one that they are meant to look like."""
-    if text.isascii():
-        return text
-    return _MIXED.sub(lambda word: word[0].translate(_LOOKALIKES), text.translate(_QUOTES))
 
 
 def _spelled(word: re.Match[str]) -> str:
@@ -250,69 +215,50 @@ _SPRINKLED = 3
 _LONGEST = 4000
 
 
-class HowWritten(NamedTuple):
-    """A sign of this kind: like `signs.Sign`, but found by code instead of by one pattern."""
-
-    reason: str
-    question: float
-    passage: float
-
-
-def signs_in(text: str, shown: Plain) -> Iterator[HowWritten]:
-    """What is odd about how the text is written."""
-    yield from _marks(text, shown)
-    if shown.hidden:
-        yield HowWritten("hides text in invisible characters", 0.9, 0.85)
-    elif shown.invisible >= _SPRINKLED:
-        yield HowWritten("breaks words up by invisible characters", 0.45, 0.2)
-    yield from _drawn_apart(shown)
-    if shown.breaks >= _PADDED:
-        yield HowWritten("is pushed down by empty lines", 0.5, 0.0)
-    if _REPEATED.search(shown.text):
-        yield HowWritten("repeats a word again and again", 0.45, 0.2)
-    if "![" in text and _CARRIES.search(text):
-        yield HowWritten("holds an image whose address carries data", 0.3, 0.3)
-    if _ENCODED_OUT.search(shown.text):
-        yield HowWritten("asks for an encoded reply", 0.3, 0.3)
-
-
-def _marks(text: str, shown: Plain) -> Iterator[HowWritten]:
+def _how_written(text: str, shown: Plain) -> Iterator[tuple[str, float, float]]:
+    """What is odd about how the text is written, and its worth in a question and in a passage."""
     bracketed = "<" in text or "[" in text
     marks = {mark.casefold() for mark in CONTROL_MARK.findall(text)} if bracketed else set()
     if marks:
         worth = 0.9 if len(marks) > 1 else 0.5
-        yield HowWritten("holds marks of a chat template", worth, min(worth, 0.8))
-    if "evidence" not in shown.text:
-        return
-    if EVIDENCE_MARK.search(text):
-        yield HowWritten("imitates the marks around evidence", 0.95, 0.95)
-    elif without_evidence_marks(text) != text:
-        yield HowWritten("imitates the marks around evidence", 0.5, 0.4)
-
-
-def _drawn_apart(shown: Plain) -> Iterator[HowWritten]:
+        yield "holds marks of a chat template", worth, min(worth, 0.8)
+    if "evidence" in shown.text and without_evidence_marks(text) != text:
+        worths = (0.95, 0.95) if EVIDENCE_MARK.search(text) else (0.5, 0.4)
+        yield "imitates the marks around evidence", *worths
+    if shown.hidden:
+        yield "hides text in invisible characters", 0.9, 0.85
+    elif shown.invisible >= _SPRINKLED:
+        yield "breaks words up by invisible characters", 0.45, 0.2
     if any(_SQUEEZED.search(word) for word in shown.set_apart):
-        yield HowWritten("hides words by setting their letters apart", 0.9, 0.85)
+        yield "hides words by setting their letters apart", 0.9, 0.85
     elif shown.set_apart:
-        yield HowWritten("sets the letters of words apart", 0.4, 0.1)
+        yield "sets the letters of words apart", 0.4, 0.1
+    for odd, reason, in_question, in_passage in (
+        (shown.breaks >= _PADDED, "is pushed down by empty lines", 0.5, 0.0),
+        (_REPEATED.search(shown.text), "repeats a word again and again", 0.45, 0.2),
+        (_CARRIES.search(text), "holds an image whose address carries data", 0.3, 0.3),
+        (_ENCODED_OUT.search(shown.text), "asks for an encoded reply", 0.3, 0.3),
+    ):
+        if odd:
+            yield reason, in_question, in_passage
 
 
-def payloads(text: str, shown: Plain) -> Iterator[tuple[str, str]]:
+def _payloads(text: str, shown: Plain) -> Iterator[tuple[str, str]]:
     """Texts inside the text that a model might read and a person might not, and what hides them."""
     if shown.hidden:
         yield "in invisible characters", shown.hidden
     for found in _HIDDEN_UNSEEN.finditer(text) if "<" in text else ():
-        yield "in markup that a page does not show", found["styled"] or found["comment"]
+        yield _COMMENTED, found["styled"] or found["comment"]
     pieces = [one or other for one, other in _ASSIGNED.findall(shown.text)]
     if len(pieces) > 1:
         yield "in pieces", "".join(pieces)
         yield "in pieces", " ".join(pieces)
-    for found in _BASE64.finditer(text):
-        if (decoded := _readable(_from_base64(found[0]))) is not None:
-            yield "in base64", decoded
-    for found in _HEX.finditer(text):
-        if (decoded := _readable(_from_hex(found[0]))) is not None:
-            yield "in hexadecimal", decoded
+    for name, form, decode in (("base64", _BASE64, _from_base64), ("hexadecimal", _HEX, _from_hex)):
+        for found in form.finditer(text):
+            with contextlib.suppress(ValueError):  # no text, or not encoded at all
+                decoded = decode(found[0][:_LONGEST]).decode("utf-8")
+                if len(decoded) > _SPRINKLED and decoded.replace("\n", " ").isprintable():
+                    yield f"in {name}", decoded
     if any(word in shown.text for word in _BACKWARDS):
         yield "written backwards", shown.text[:_LONGEST][::-1]
     if any(word in shown.text for word in _ROTATED):
@@ -320,30 +266,15 @@ def payloads(text: str, shown: Plain) -> Iterator[tuple[str, str]]:
 
 
 def _from_base64(written: str) -> bytes:
-    try:
-        return base64.b64decode(written[:_LONGEST] + "=" * (-len(written) % 4))
-    except (binascii.Error, ValueError):
-        return b""
+    return base64.b64decode(written + "=" * (-len(written) % 4))
 
 
 def _from_hex(written: str) -> bytes:
-    digits = re.sub(r"0x|\\x|[ ,%]", "", written[:_LONGEST])
+    digits = re.sub(r"0x|\\x|[ ,%]", "", written)
     return bytes.fromhex(digits[: len(digits) // 2 * 2])
 
 
-def _readable(decoded: bytes) -> str | None:
-    """As text; None where it is none."""
-    try:
-        text = decoded.decode("utf-8")
-    except UnicodeDecodeError:
-        return None
-    return text if len(text) > _SPRINKLED and text.replace("\n", " ").isprintable() else None
-
-
 # Whether words are used or only spoken of, and whether they are an order or a report.
-
-Stance = Literal["direct", "joined", "loose"]
-"""An order of its own; one joined to another clause by "and"; or part of a statement."""
 
 _STARTS = re.compile(
     r"(?:^|[.!?:;,\n>()\[\]{}\"'*|/=#-]|<!)\s*(?:(?:please|now|then|but|just|so|also|first|instead"
@@ -382,17 +313,12 @@ def mentions(text: str) -> list[tuple[int, int]]:
     """Short quotations in sentences that speak of them. A long one may be a whole document."""
     found = []
     for quoted in _QUOTED.finditer(text):
-        first, last = _sentence(text, *quoted.span())
-        around = text[first : quoted.start()] + " " + text[quoted.end() : last]
-        if _SPOKEN_OF.search(around):
+        start, end = quoted.span()
+        first = max(text.rfind(mark, 0, start) for mark in ".!?\n") + 1
+        last = min((at for mark in ".!?\n" if (at := text.find(mark, end)) >= 0), default=None)
+        if _SPOKEN_OF.search(f"{text[first:start]} {text[end:last]}"):
             found.append(quoted.span(2))
     return found
-
-
-def _sentence(text: str, start: int, end: int) -> tuple[int, int]:
-    first = max((text.rfind(mark, 0, start) for mark in ".!?\n"), default=-1) + 1
-    ends = [at for mark in ".!?\n" if (at := text.find(mark, end)) >= 0]
-    return first, min(ends, default=len(text))
 
 
 # Whether a text is a piece of a program, and whether that fetches, sends or destroys.
