@@ -33,12 +33,12 @@ from secondlook.reading.logistic import Outcome, fit_logistic
 from secondlook.reading.reader import OnnxReader
 from secondlook.reading.support import (
     DEFAULT_MIN_SUPPORT,
+    FORMAT,
     CoverageSupport,
     ReaderSupport,
     SupportHead,
     cap,
     read_head,
-    save_head,
     supporting_logits,
 )
 from secondlook.reading.weights import find_weights, read_weights
@@ -211,14 +211,18 @@ def fit(reader: OnnxReader, file: Path, size: int) -> None:
     found = fit_logistic(outcomes, ["logit"])
     head = SupportHead(reader.name, found.bias, found.weights["logit"], CAPS)
     scores = np.array([head.probability(logit) for logit in logits])
-    save_head(
-        file,
-        head,
-        made=f"{datetime.now(UTC):%Y-%m-%d}",
-        by="python -m benchmarks.groundedness fit",
-        data={"claims": "held-out part of the training claims", "n": len(claims.pairs)},
-        fitted=figures(scores, claims.supported, DEFAULT_MIN_SUPPORT),
-    )
+    form = {
+        "format": FORMAT,
+        "reader": head.reader,
+        "bias": round(head.bias, 5),
+        "weight": round(head.weight, 5),
+        "caps": list(head.caps),
+        "made": f"{datetime.now(UTC):%Y-%m-%d}",
+        "by": "python -m benchmarks.groundedness fit",
+        "data": {"claims": "held-out part of the training claims", "n": len(claims.pairs)},
+        "fitted": figures(scores, claims.supported, DEFAULT_MIN_SUPPORT),
+    }
+    file.write_text(json.dumps(form, indent=1) + "\n", encoding="utf-8")
     print(file.read_text("utf-8"))
 
 

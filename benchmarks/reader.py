@@ -31,7 +31,7 @@ from benchmarks.common import RESULTS, auroc, parser, squad_library, squad_quest
 from secondlook.evaluation.metrics import exact_match, f1
 from secondlook.library.library import Library
 from secondlook.reading.reader import QUESTION_TOKENS, OnnxReader, window_starts
-from secondlook.reading.session import Wordpieces, Workers, allowed_cores
+from secondlook.reading.session import Wordpieces, Workers
 from secondlook.reading.weights import find_weights, read_weights
 from secondlook.retrieval.chunk import with_context
 from secondlook.retrieval.fusion import best_looks
@@ -243,7 +243,7 @@ def speed(given: argparse.Namespace, shipped: Weights) -> dict[str, Any]:
     }
     return {
         "machine": {
-            "cores": allowed_cores(),
+            "cores": Workers().threads,
             "onnxruntime": onnxruntime.__version__,
             "readers": {name: one.weights.identity for name, one in own.items()},
             "questions": len(asked),

@@ -1,11 +1,7 @@
-"""Whether a text is in a language that a reader was not trained for.
+"""Whether a text is in a language that a reader was not trained for: there its scores were never
+measured. What cannot be told (a row of names or figures, code) counts as known.
 
-A reader's scores for a text in another language look like any others, and what they are worth
-was never measured. So the language is told from the text itself, and where that cannot be done,
-in a row of names or figures, in code or a formula, the text counts as one the reader knows.
-
-Most texts are told by their little words alone. Only what they leave open goes to py3langid,
-whose model takes a moment to load.
+Most texts are told by their little words; only the rest goes to py3langid, which loads slowly.
 """
 
 from __future__ import annotations
@@ -147,10 +143,10 @@ def trained_for(reader: Reader) -> tuple[str, ...]:
 def foreign(question: str, passage: str, languages: Collection[str] = ENGLISH) -> Foreign | None:
     """Which of the two is in a language beside `languages`; None where neither seems to be."""
     trained = tuple(languages)
-    if language := other_language(passage, trained):
-        return Foreign("passage", language, trained)
-    if language := other_language(question, trained):
-        return Foreign("question", language, trained)
+    what: Literal["passage", "question"]
+    for what, text in (("passage", passage), ("question", question)):
+        if language := other_language(text, trained):
+            return Foreign(what, language, trained)
     return None
 
 
@@ -162,39 +158,27 @@ def other_language(text: str, known: Collection[str] = ENGLISH) -> str | None:
     seen = text[:_SEEN]
     if seen.isupper():
         seen = seen.lower()
-    if _in_other_script(seen):
-        return _identified(" ".join(_IN_OTHER_SCRIPTS.findall(seen)), known, at_least=_OTHER_SCRIPT)
-    prose = _prose(seen)
+    words = _WORD.findall(seen)
+    # Whether more is written in other scripts than in Latin; an ideograph counts for two.
+    runs = _IN_OTHER_SCRIPTS.findall(seen)
+    others = sum(map(len, runs)) + len(_IDEOGRAPH.findall("".join(runs)))
+    if others > 1 and others >= _OTHER_SCRIPT * (others + sum(map(len, words))):
+        return _identified(" ".join(runs), known, at_least=_OTHER_SCRIPT)
+    # Words in small letters, and the first one: what is left of a text without its names.
+    prose = [word.lower() for at, word in enumerate(words) if word[0].islower() or at == 0]
     if len(prose) < _PROSE * len(seen.split()):
         return None
-    little = [word for word in prose if word in _ENGLISH_WORDS]
-    others = [word for word in prose if word in _OTHER_WORDS]
-    enough = max(len(others) + 1, _ENOUGH_ENGLISH * len(prose))
-    if len(little) >= enough and not known.isdisjoint(("english", "en")):
+    little = sum(word in _ENGLISH_WORDS for word in prose)
+    strange = sum(word in _OTHER_WORDS for word in prose)
+    enough = max(strange + 1, _ENOUGH_ENGLISH * len(prose))
+    if little >= enough and not known.isdisjoint(("english", "en")):
         return None
-    if not others and "".join(prose).isascii() and _few(prose):
+    # Single letters are names of variables, and what is said twice tells no more.
+    few = len({word for word in prose if len(word) > 1}) < _FEW_WORDS
+    if few and not strange and "".join(prose).isascii():
         return None
-    unsure = _UNSURE_DESPITE_OTHERS if others else _UNSURE
+    unsure = _UNSURE_DESPITE_OTHERS if strange else _UNSURE
     return _identified(" ".join(prose), known, at_least=1 - unsure)
-
-
-def _prose(text: str) -> list[str]:
-    """Words in small letters, and the first one: what is left of a text without its names."""
-    words = _WORD.findall(text)
-    return [word.lower() for at, word in enumerate(words) if word[0].islower() or at == 0]
-
-
-def _few(prose: list[str]) -> bool:
-    """Single letters are names of variables, and what is said twice tells no more."""
-    return len({word for word in prose if len(word) > 1}) < _FEW_WORDS
-
-
-def _in_other_script(text: str) -> bool:
-    """Whether more is written in other scripts than in Latin; an ideograph counts for two."""
-    runs = "".join(_IN_OTHER_SCRIPTS.findall(text))
-    others = len(runs) + len(_IDEOGRAPH.findall(runs))
-    latin = sum(map(len, _WORD.findall(text)))
-    return others > 1 and others >= _OTHER_SCRIPT * (others + latin)
 
 
 def _identified(text: str, known: frozenset[str], *, at_least: float) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 RIDGE = 1.0
@@ -62,7 +61,20 @@ def fit_logistic(
     """
     import numpy as np
 
-    x, y, share = _arrays(outcomes, names)
+    if not outcomes:
+        raise UsageError("there is no outcome to fit on", hint="give questions with known answers")
+    missing = sorted({name for one in outcomes for name in names if name not in one.features})
+    if missing:
+        raise UsageError(f"outcomes lack the features {missing!r}")
+    x = np.array([[one.features[name] for name in names] for one in outcomes], dtype=np.float64)
+    x = x.reshape(len(outcomes), len(names))
+    share = np.array([one.weight for one in outcomes], dtype=np.float64)
+    if not np.isfinite(x).all() or not (np.isfinite(share) & (share >= 0)).all() or not share.any():
+        raise UsageError("features must be numbers, and weights numbers from 0 on, not all 0")
+    # Platt's targets: as if one more of each kind had been seen.
+    right = np.array([one.right for one in outcomes], dtype=bool)
+    good, bad = share[right].sum(), share[~right].sum()
+    y = np.where(right, (good + 1) / (good + 2), 1 / (bad + 2))
     mean = np.average(x, axis=0, weights=share)
     spread = np.sqrt(np.average((x - mean) ** 2, axis=0, weights=share))
     varies = spread > 1e-9  # noqa: PLR2004 - what rounding leaves of a constant
@@ -70,10 +82,10 @@ def fit_logistic(
     standard = np.where(varies, (x - mean) / scale, 0.0)
     beta = _newton(np.column_stack([np.ones(len(x)), standard]), y, share, ridge)
     weights = np.where(varies, beta[1:] / scale, 0.0)
-    return Logistic(
-        bias=_rounded(beta[0] - weights @ mean),
-        weights={name: _rounded(weight) for name, weight in zip(names, weights, strict=True)},
+    bias, *rounded = (
+        float(f"{value:.{_DIGITS}g}") for value in (beta[0] - weights @ mean, *weights)
     )
+    return Logistic(bias, dict(zip(names, rounded, strict=True)))
 
 
 def cross_fitted(
@@ -100,52 +112,26 @@ def cross_fitted(
     return found
 
 
-def _rounded(value: float) -> float:
-    return float(f"{value:.{_DIGITS}g}")
-
-
-def _arrays(outcomes: Sequence[Outcome], names: Sequence[str]) -> tuple[Floats, Floats, Floats]:
-    """Features, smoothed targets and weights, checked."""
-    import numpy as np
-
-    if not outcomes:
-        raise UsageError("there is no outcome to fit on", hint="give questions with known answers")
-    missing = sorted({name for one in outcomes for name in names if name not in one.features})
-    if missing:
-        raise UsageError(f"outcomes lack the features {missing!r}")
-    x = np.array([[one.features[name] for name in names] for one in outcomes], dtype=np.float64)
-    x = x.reshape(len(outcomes), len(names))
-    share = np.array([one.weight for one in outcomes], dtype=np.float64)
-    if not np.isfinite(x).all() or not (np.isfinite(share) & (share >= 0)).all() or not share.any():
-        raise UsageError("features must be numbers, and weights numbers from 0 on, not all 0")
-    right = np.array([one.right for one in outcomes], dtype=bool)
-    return x, _smoothed(right, share), share
-
-
-def _smoothed(right: Any, share: Floats) -> Floats:
-    """Platt's targets: as if one more of each kind had been seen."""
-    import numpy as np
-
-    good, bad = share[right].sum(), share[~right].sum()
-    targets: Floats = np.where(right, (good + 1) / (good + 2), 1 / (bad + 2))
-    return targets
-
-
 def _newton(x: Floats, y: Floats, share: Floats, ridge: float) -> Floats:
     """Steps are halved until they help: the penalised likelihood rises every time."""
     import numpy as np
 
     penalty = np.array([1e-6, *[ridge] * (x.shape[1] - 1)])
+
+    def loss_of(beta: Floats) -> float:
+        z = x @ beta
+        return float(share @ (np.logaddexp(0.0, z) - y * z) + 0.5 * (penalty * beta) @ beta)
+
     beta: Floats = np.zeros(x.shape[1])
-    loss = _loss(x, y, share, penalty, beta)
+    loss = loss_of(beta)
     for _ in range(_STEPS):
-        p = _sigmoid(x @ beta)
+        p = 1 / (1 + np.exp(-np.clip(x @ beta, -_LOGIT, _LOGIT)))
         slope = x.T @ (share * (y - p)) - penalty * beta
         curve = (x * (share * p * (1 - p))[:, None]).T @ x + np.diag(penalty)
         move = np.linalg.lstsq(curve, slope, rcond=None)[0]
         for halving in range(_HALVINGS):
             tried = beta + move / 2**halving
-            after = _loss(x, y, share, penalty, tried)
+            after = loss_of(tried)
             if after <= loss:
                 break
         else:
@@ -154,17 +140,3 @@ def _newton(x: Floats, y: Floats, share: Floats, ridge: float) -> Floats:
         if gain < _ENOUGH * max(1.0, abs(loss)):
             return beta
     return beta
-
-
-def _loss(x: Floats, y: Floats, share: Floats, penalty: Floats, beta: Floats) -> float:
-    import numpy as np
-
-    z = x @ beta
-    return float(share @ (np.logaddexp(0.0, z) - y * z) + 0.5 * (penalty * beta) @ beta)
-
-
-def _sigmoid(z: Floats) -> Floats:
-    import numpy as np
-
-    found: Floats = 1 / (1 + np.exp(-np.clip(z, -_LOGIT, _LOGIT)))
-    return found

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
 _MONTHS = "january february march april may june july august september october november december"
 MONTHS: Final = tuple(_MONTHS.split())
@@ -32,17 +32,11 @@ _WORDS: Final[dict[str, int]] = (
 )
 _LOOSE = frozenset({"zero", "one", "zeroth", "first", "second"})
 """Words that are as often no number: one of them, at first, a second later."""
-_SCALES: Final[dict[str, int]] = {
-    "dozen": 12,
-    "hundred": 10**2,
-    "thousand": 10**3,
-    "million": 10**6,
-    "mn": 10**6,
-    "billion": 10**9,
-    "bn": 10**9,
-    "trillion": 10**12,
-}
-_PERHAPS_SCALES: Final[dict[str, int]] = {"k": 10**3, "m": 10**6}
+_SCALES: Final = {
+    "dozen": 12, "hundred": 10**2, "thousand": 10**3, "million": 10**6, "mn": 10**6,
+    "billion": 10**9, "bn": 10**9, "trillion": 10**12,
+}  # fmt: skip
+_PERHAPS_SCALES: Final = {"k": 10**3, "m": 10**6}
 """3.4m is 3.4 million or 3.4 metres."""
 
 _NARROW = "\u00a0\u202f\u2009"
@@ -96,42 +90,60 @@ def numbers(text: str) -> list[Number]:
     """Every number of a text; dates also as a whole."""
     text = _WHITE.sub(" ", text)
     tokens = list(_TOKEN.finditer(text))
-    return [*_plain_numbers(tokens, text), *_written_dates(text)]
-
-
-def _plain_numbers(tokens: Sequence[re.Match[str]], text: str) -> Iterator[Number]:
+    found: list[Number] = []
     at = 0
     while at < len(tokens):
-        token = tokens[at]
-        at += 1
-        if token["number"]:
-            scale = _scale_after(tokens, at, text)
-            yield _scaled(token["number"], scale)
-            yield from _pieces(token["number"])
-            at += scale is not None
+        token, used = tokens[at], 1
+        if written := token["number"]:
+            scale = _scale_after(tokens, at + 1, text)
+            used += scale is not None
+            found.append(_scaled(written, scale))
+            # Digits grouped by narrow spaces fall apart where a copy has plain ones.
+            pieces = re.split(rf"[{_NARROW}]", written)
+            found += [replace(_scaled(one, None), required=False) for one in pieces[1:] and pieces]
         elif token["word"]:
-            used, found = _in_words(tokens, at - 1, text)
-            at += used - 1 if used else 0
-            yield from found
+            used, number = _in_words(tokens, at, text)
+            found += number
         else:
-            yield from _composed(token)
+            found += _composed(token)
+        at += used
+    for written_date in chain.from_iterable(form.finditer(text) for form in _WRITTEN_DATES):
+        # 14 October 2024 as the date it is; its day and year are numbers of their own already.
+        month = written_date["month"].lower()[:3]
+        number_of = 1 + next(at for at, name in enumerate(MONTHS) if name.startswith(month))
+        key = _date(int(written_date["year"]), number_of, int(written_date["day"]))
+        found.append(Number(written_date[0], frozenset({key}), required=False))
+    return found
 
 
-def _composed(token: re.Match[str]) -> Iterator[Number]:
-    if token["time"]:
-        written = token["time"]
-        half = token["half"]
+def _composed(token: re.Match[str]) -> list[Number]:
+    """What a time, a code or a date in figures holds."""
+    if written := token["time"]:
         hour, minute = map(int, written.split(":"))
-        if half == "p" and hour < _NOON:
-            hour += _NOON
-        elif half == "a" and hour == _NOON:
-            hour = 0
-        readings = {f"{hour}:{minute:02}"} | ({str(hour)} if minute == 0 else set())
-        yield Number(written, frozenset(readings))
-    elif token["code"]:
-        yield from _code(token["code"])
-    else:
-        yield from _numeric_date(token[0])
+        hour = (
+            hour % _NOON + _NOON * (token["half"] == "p")
+            if token["half"] and hour <= _NOON
+            else hour
+        )
+        return [
+            Number(
+                written,
+                frozenset({f"{hour}:{minute:02}"} | ({str(hour)} if minute == 0 else set())),
+            )
+        ]
+    if written := token["code"]:
+        digits = re.findall(r"\d{1,40}", written)
+        inside = [Number(one, frozenset({_shown(Decimal(one))}), required=False) for one in digits]
+        return [Number(written, frozenset({written.casefold()})), *inside]
+    written = token[0]
+    first, second, third = map(int, re.split(r"\D", written))
+    if "-" in written:
+        parts, readings = {first, third}, {_date(first, second, third)}
+    else:  # 14.10.2024 and 10/14/2024: either may be the day
+        parts = {third, first, second}
+        readings = {_date(third, second, first), _date(third, first, second)}
+    alone = [Number(written, frozenset({str(part)}), required=False) for part in sorted(parts)]
+    return [Number(written, frozenset(readings)), *alone]
 
 
 def _value(written: str) -> Decimal | None:
@@ -174,23 +186,13 @@ def _scaled(written: str, scale: str | None) -> Number:
     return Number(f"{written} {scale}", frozenset({_shown(value * _SCALES[scale])}))
 
 
-def _pieces(written: str) -> Iterator[Number]:
-    """Digits grouped by narrow spaces fall apart where a copy has plain ones."""
-    pieces = re.split(rf"[{_NARROW}]", written)
-    for piece in pieces if len(pieces) > 1 else ():
-        yield replace(_scaled(piece, None), required=False)
-
-
-def _in_words(
-    tokens: Sequence[re.Match[str]], at: int, text: str
-) -> tuple[int, tuple[Number, ...]]:
-    """How many tokens from `at` on make a number in words, and that number."""
+def _in_words(tokens: Sequence[re.Match[str]], at: int, text: str) -> tuple[int, list[Number]]:
+    """How many tokens from `at` on are taken, and the number in words that they make."""
     first = tokens[at]["word"].lower()
     if first in _SCALES and first not in {"mn", "bn"}:
-        loose = Number(tokens[at][0], frozenset({str(_SCALES[first])}), required=False)
-        return 1, (loose,)
+        return 1, [Number(tokens[at][0], frozenset({str(_SCALES[first])}), required=False)]
     if first not in _WORDS:
-        return 0, ()
+        return 1, []
     value, used = _WORDS[first], 1
     if value >= _TWENTY and (unit := _unit_after(tokens, at + 1, text)):
         value, used = value + unit, 2
@@ -199,7 +201,7 @@ def _in_words(
         value, used = value * _SCALES[scale], used + 1
     written = text[tokens[at].start() : tokens[at + used - 1].end()]
     required = used > 1 or first not in _LOOSE
-    return used, (Number(written, frozenset({str(value)}), required=required),)
+    return used, [Number(written, frozenset({str(value)}), required=required)]
 
 
 def _unit_after(tokens: Sequence[re.Match[str]], at: int, text: str) -> int:
@@ -209,34 +211,6 @@ def _unit_after(tokens: Sequence[re.Match[str]], at: int, text: str) -> int:
     gap = text[tokens[at - 1].end() : tokens[at].start()]
     unit = _WORDS.get(tokens[at]["word"].lower(), 0)
     return unit if unit < _TEN and not gap.strip(f" -{_NARROW}") else 0
-
-
-def _code(written: str) -> Iterator[Number]:
-    yield Number(written, frozenset({written.casefold()}))
-    for digits in re.findall(r"\d{1,40}", written):
-        yield Number(digits, frozenset({_shown(Decimal(digits))}), required=False)
-
-
-def _numeric_date(written: str) -> Iterator[Number]:
-    first, second, third = map(int, re.split(r"\D", written))
-    if "-" in written:
-        year, readings = first, {_date(first, second, third)}
-        days = {third}
-    else:  # 14.10.2024 and 10/14/2024: either may be the day
-        year, readings = third, {_date(third, second, first), _date(third, first, second)}
-        days = {first, second}
-    yield Number(written, frozenset(readings))
-    for part in (year, *days):
-        yield Number(written, frozenset({str(part)}), required=False)
-
-
-def _written_dates(text: str) -> Iterator[Number]:
-    """14 October 2024 as the date it is; its day and year are numbers of their own already."""
-    for found in chain.from_iterable(form.finditer(text) for form in _WRITTEN_DATES):
-        month = found["month"].lower()[:3]
-        number = 1 + next(at for at, name in enumerate(MONTHS) if name.startswith(month))
-        key = _date(int(found["year"]), number, int(found["day"]))
-        yield Number(found[0], frozenset({key}), required=False)
 
 
 def _date(year: int, month: int, day: int) -> str:

@@ -96,11 +96,9 @@ def risk_table(
     answers: where wrong ones lie has no say in which thresholds are tested.
     """
     pairs = sorted(zip(probabilities, right, strict=True), key=lambda pair: -pair[0])
+    ranks = {math.ceil(len(pairs) * level / levels) for level in range(1, levels + 1)} - {0}
     # Rounded down, so that the answer at this rank is itself let through.
-    thresholds = (
-        (math.floor(pairs[rank - 1][0] * _ROUNDED) / _ROUNDED)
-        for rank in _ranks(len(pairs), levels)
-    )
+    thresholds = (math.floor(pairs[rank - 1][0] * _ROUNDED) / _ROUNDED for rank in sorted(ranks))
     rows, answered, wrong = [], 0, 0
     for threshold in dict.fromkeys(thresholds):
         while answered < len(pairs) and pairs[answered][0] >= threshold:
@@ -148,7 +146,3 @@ def check_share(name: str, value: float) -> None:
             f"{name} must lie between 0 and 1, not {value!r}",
             hint=f"{name} 0.05 means 5 %",
         )
-
-
-def _ranks(count: int, levels: int) -> list[int]:
-    return sorted({math.ceil(count * level / levels) for level in range(1, levels + 1)} - {0})

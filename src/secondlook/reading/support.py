@@ -1,4 +1,4 @@
-"""How far a text carries a claim: the port, the judges behind it, and which of them to ask."""
+"""How far a text carries a claim: the trained judge, the one by words, and which to ask."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, get_args
 
 from secondlook.errors import ModelUnavailable, SecondlookError, UsageError
 from secondlook.reading.numbers import MONTHS, missing_numbers, numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Callable, Collection, Iterable, Sequence
+    from importlib.resources.abc import Traversable
 
     from secondlook.reading.port import Judge
-
-# How far a text carries a claim: the port, and how claims and evidence are written for it.
 
 JudgeName: TypeAlias = Literal["reader", "coverage"]
 DEFAULT_JUDGE: Final[JudgeName] = "reader"
@@ -59,20 +57,24 @@ def load_support(spec: str = DEFAULT_JUDGE, *, threads: int | None = None) -> Su
     Where the installed reader is not the one whose probabilities are known, coverage stands in and
     says why: see `stands_in`. The reader is opened when it is first needed.
     """
+    from secondlook.reading import load_embedded_reader, weights
+
     if spec == "coverage":
         return CoverageSupport()
     if spec != "reader":
         names = " or ".join(f'"{name}"' for name in get_args(JudgeName))
         raise UsageError(f"unknown judge of support {spec!r}", hint=f"use {names}")
-    if why := _why_not():
-        return CoverageSupport(instead=why)
-
-    def judge() -> Judge:
-        from secondlook.reading import load_embedded_reader
-
-        return load_embedded_reader(threads=threads)
-
-    return ReaderSupport(judge, shipped_head())
+    head = shipped_head()
+    try:
+        reader = weights.find_weights("reader").identity
+    except ModelUnavailable as missing:
+        return CoverageSupport(f"{missing.message}, so support is judged by words alone")
+    if reader != head.reader:
+        return CoverageSupport(
+            f"the judge of support was fitted for the reader {head.reader!r}, the installed one is "
+            f"{reader!r}: support is judged by words alone"
+        )
+    return ReaderSupport(partial(load_embedded_reader, threads=threads), head)
 
 
 def stands_in(judge: Support) -> str | None:
@@ -85,24 +87,6 @@ def sieve_of(judge: Support) -> Support:
     a hundred times what counting words does."""
     return CoverageSupport() if isinstance(judge, ReaderSupport) else judge
 
-
-def _why_not() -> str:
-    from secondlook.reading.weights import find_weights
-
-    head = shipped_head()
-    try:
-        reader = find_weights("reader").identity
-    except ModelUnavailable as missing:
-        return f"{missing.message}, so support is judged by words alone"
-    if reader != head.reader:
-        return (
-            f"the judge of support was fitted for the reader {head.reader!r}, the installed one is "
-            f"{reader!r}: support is judged by words alone"
-        )
-    return ""
-
-
-# The trained judge: the reader's support head, and what a word for word look sees better.
 
 _OPENING = re.compile(
     r"(?:(?:yes|no|indeed|overall|in short|in summary"
@@ -131,20 +115,23 @@ class ReaderSupport:
         return f"reader@1:{self.head.reader}"
 
     def support(self, claims: Sequence[tuple[str, str]]) -> list[float]:
-        said = [(_said(claim, evidence), evidence) for claim, evidence in claims]
-        asked = dict.fromkeys(
-            (sentence, evidence) for sentences, evidence in said for sentence in sentences
-        )
-        pairs = list(asked)
-        found = {pair: 1.0 for pair in pairs if is_verbatim(*pair)}
-        rest = [pair for pair in pairs if pair not in found and pair[1].strip()]
-        logits = supporting_logits(self.judge(), [_asked(pair) for pair in rest]) if rest else []
+        said: list[tuple[list[str], str]] = []
+        for claim, evidence in claims:
+            # The sentences of a claim, or all of it at once where it is verbatim.
+            whole = without_marks(claim)
+            parts = [whole] if is_verbatim(whole, evidence) else sentences_of(whole)
+            spoken = [" ".join(one.split()) for one in parts if any(map(str.isalnum, one))]
+            said.append((spoken, evidence))
+        pairs = dict.fromkeys((one, evidence) for spoken, evidence in said for one in spoken)
+        found = {pair: float(is_verbatim(*pair)) for pair in pairs}
+        rest = [pair for pair in pairs if not found[pair] and pair[1].strip()]
+        asked = [(_without_opening(claim), evidence) for claim, evidence in rest]
+        logits = supporting_logits(self.judge(), asked) if rest else []
         for pair, logit in zip(rest, logits, strict=True):
             found[pair] = min(self.head.probability(logit), cap(*pair, self.head.caps))
-        known = {pair: found.get(pair, 0.0) for pair in pairs}
         return [
-            round(min((known[one, evidence] for one in sentences), default=0.0), 4)
-            for sentences, evidence in said
+            round(min((found[one, evidence] for one in spoken), default=0.0), 4)
+            for spoken, evidence in said
         ]
 
 
@@ -174,16 +161,9 @@ def _neighbourhoods(claim: str, evidence: str) -> list[tuple[str, str]]:
     return [(claim, " ".join(sentences[max(0, at - 1) : at + 2])) for at in sorted(likely)]
 
 
-def _said(claim: str, evidence: str) -> list[str]:
-    """The sentences of a claim, or all of it at once where it is verbatim."""
-    whole = without_marks(claim)
-    parts = [whole] if is_verbatim(whole, evidence) else sentences_of(whole)
-    return [" ".join(one.split()) for one in parts if any(map(str.isalnum, one))]
-
-
-def _asked(pair: tuple[str, str]) -> tuple[str, str]:
-    claim = _OPENING.sub("", pair[0], count=1)
-    return (claim if len(claim.split()) >= _FEWEST_LEFT else pair[0]), pair[1]
+def _without_opening(claim: str) -> str:
+    rest = _OPENING.sub("", claim, count=1)
+    return rest if len(rest.split()) >= _FEWEST_LEFT else claim
 
 
 # A judge that goes by words, numbers and names.
@@ -203,8 +183,6 @@ _NEAR = 0.6
 _SHORTEST_HEAD = 4
 """American is known where America is: so many letters must agree at least."""
 _LONGEST_HEAD = 24
-_WORTH_REMEMBERING = 1000
-"""Characters: longer texts are not sentences and do not come back."""
 _FEW_WORDS = 3
 
 _STOP_WORDS = frozenset(
@@ -257,11 +235,10 @@ class CoverageSupport:
         return "coverage@1"
 
     def support(self, claims: Sequence[tuple[str, str]]) -> list[float]:
-        return [_support(claim, evidence) for claim, evidence in claims]
+        return [_covered(without_marks(claim), evidence) for claim, evidence in claims]
 
 
-def _support(claim: str, evidence: str) -> float:
-    claim = without_marks(claim)
+def _covered(claim: str, evidence: str) -> float:
     wanted = _terms(claim)
     if wanted:
         # Words that stand together say more than words strewn over a long text.
@@ -271,15 +248,12 @@ def _support(claim: str, evidence: str) -> float:
         together = max(len(wanted & (one | other)) for one, other in pairs)
         score = ((1 - _TOGETHER) * whole + _TOGETHER * together) / len(wanted)
     else:  # no telling word: its numbers must be there, or the very signs
-        score = float(bool(numbers(claim)) or _stands_in(claim, evidence))
+        signs = " ".join(claim.split())
+        stands = bool(signs) and signs in " ".join(evidence.split())
+        score = float(bool(numbers(claim)) or stands)
     if score > MISSING_NUMBER:  # no cap is lower than that
         score = min(score, cap(claim, evidence))
     return round(score, 4)
-
-
-def _stands_in(claim: str, evidence: str) -> bool:
-    signs = " ".join(claim.split())
-    return bool(signs) and signs in " ".join(evidence.split())
 
 
 def cap(claim: str, evidence: str, which: Collection[Cap] = ALL_CAPS) -> float:
@@ -300,25 +274,20 @@ def denies(sentence: str, span: tuple[int, int], question: str) -> bool:
 
     Yes-or-no questions take nothing for granted, and a span with the "not" in it tells of it.
     """
+    if not _negations(sentence):
+        return False
     if _YES_OR_NO.match(question) or _negated(question) or _negated(sentence[slice(*span)]):
         return False
     asked = _terms(question) - {_stem(_plain(name)) for name in _names(question)}
-    clauses = list(_placed_clauses(sentence))
-    own = next((at for at, (end, _) in enumerate(clauses) if span[0] < end), len(clauses) - 1)
-    if asked & _terms(clauses[own][1]):
-        return bool(asked & _denied(clauses[own][1]))
-    others = [clause for at, (_, clause) in enumerate(clauses) if at != own]
-    said = frozenset[str]().union(*(_terms(one) for one in others if not _negated(one)))
-    return any((asked - said) & _denied(one) for one in others)
-
-
-def _placed_clauses(sentence: str) -> Iterator[tuple[int, str]]:
-    """Each clause with the place where the next one begins."""
-    start = 0
-    for found in _CLAUSE_END.finditer(sentence):
-        yield found.end(), sentence[start : found.start()]
-        start = found.end()
-    yield len(sentence), sentence[start:]
+    # Each clause, and the one that the span begins in.
+    ends = [found.span() for found in _CLAUSE_END.finditer(sentence)]
+    starts, stops = [0, *(end for _, end in ends)], [*(at for at, _ in ends), len(sentence)]
+    clauses = [sentence[start:stop] for start, stop in zip(starts, stops, strict=True)]
+    own = clauses.pop(sum(start <= span[0] for start in starts[1:]))
+    if asked & _terms(own):
+        return bool(asked & _denied(own))
+    said = frozenset[str]().union(*(_terms(one) for one in clauses if not _negated(one)))
+    return any((asked - said) & _denied(one) for one in clauses)
 
 
 def _denied(clause: str) -> frozenset[str]:
@@ -327,12 +296,7 @@ def _denied(clause: str) -> frozenset[str]:
     words = [_plain(word) for word in _WORD.findall(clause)]
     if not _negated(clause) or not _BOUNDS.isdisjoint(words):
         return frozenset()
-    near = (
-        word
-        for at, one in enumerate(words)
-        if one in _NEGATIONS or one.endswith("n't")
-        for word in words[at + 1 : at + 1 + _REACH_OF_NOT]
-    )
+    near = (word for at in _negations(clause) for word in words[at + 1 : at + 1 + _REACH_OF_NOT])
     return frozenset(map(_stem, near))
 
 
@@ -340,27 +304,28 @@ def _contradicts(claim: str, evidence: str) -> bool:
     """Whether a clause of the claim says "not" and the clause nearest to it does not, or the
     other way round."""
     theirs = [(clause, _terms(clause)) for clause in _clauses(evidence)]
-    return any(_disagrees(clause, _terms(clause), theirs) for clause in _clauses(claim))
-
-
-def _disagrees(ours: str, wanted: frozenset[str], theirs: list[tuple[str, frozenset[str]]]) -> bool:
-    overlaps = [len(wanted & terms) for _, terms in theirs]
-    most: int = max(overlaps, default=0)
-    if not most or most < _NEAR * len(wanted):
-        return False
-    nearest = [
-        clause for (clause, _), shared in zip(theirs, overlaps, strict=True) if shared == most
-    ]
-    return all(_negated(clause) != _negated(ours) for clause in nearest)
+    for ours in _clauses(claim):
+        wanted = _terms(ours)
+        most = max((len(wanted & terms) for _, terms in theirs), default=0)
+        if most and most >= _NEAR * len(wanted):
+            nearest = [clause for clause, terms in theirs if len(wanted & terms) == most]
+            if all(_negated(clause) != _negated(ours) for clause in nearest):
+                return True
+    return False
 
 
 def _clauses(text: str) -> list[str]:
     return [clause for one in sentences_of(text) for clause in _CLAUSE_END.split(one)]
 
 
+def _negations(text: str) -> list[int]:
+    """Which words of a text say "not"."""
+    words = [word.lower().replace("\u2019", "'") for word in _WORD.findall(text)]
+    return [at for at, word in enumerate(words) if word in _NEGATIONS or word.endswith("n't")]
+
+
 def _negated(text: str) -> bool:
-    words = [str(word).lower().replace("\u2019", "'") for word in _WORD.findall(text)]
-    return sum(word in _NEGATIONS or word.endswith("n't") for word in words) % 2 == 1
+    return len(_negations(text)) % 2 == 1
 
 
 def _missing_names(claim: str, evidence: str) -> list[str]:
@@ -371,7 +336,8 @@ def _missing_names(claim: str, evidence: str) -> list[str]:
     words = {_plain(word) for word in _WORD.findall(evidence)}
     stems = frozenset(map(_stem, words))
     heads = {word[:length] for word in words for length in range(_SHORTEST_HEAD, _LONGEST_HEAD)}
-    initials = _initials(evidence)
+    # The first letters of all capitalised words, so that NFL is found in its long form.
+    initials = "".join(word[0] if word[0].isupper() else " " for word in _WORD.findall(evidence))
 
     def known(name: str) -> bool:
         plain = _plain(name)
@@ -395,26 +361,13 @@ def _names(claim: str) -> list[str]:
     return [name for name in found if _plain(name) not in _STOP_WORDS and len(name) > 1]
 
 
-def _initials(text: str) -> str:
-    """The first letters of all capitalised words, so that NFL is found in its long form."""
-    return "".join(word[0] if word[0].isupper() else " " for word in _WORD.findall(text))
-
-
 def sentences_of(text: str) -> list[str]:
     return [part for part in _SENTENCE_END.split(text) if part and part.strip()]
 
 
+@lru_cache(maxsize=4096)
 def _terms(text: str) -> frozenset[str]:
     """The telling words of a text, as stems. The same sentences are asked for again and again."""
-    return _remembered_terms(text) if len(text) < _WORTH_REMEMBERING else _new_terms(text)
-
-
-@lru_cache(maxsize=4096)
-def _remembered_terms(text: str) -> frozenset[str]:
-    return _new_terms(text)
-
-
-def _new_terms(text: str) -> frozenset[str]:
     found: set[str] = set()
     for word in _WORD.findall(text):
         if _RUN.match(word):
@@ -480,7 +433,6 @@ def is_verbatim(claim: str, evidence: str) -> bool:
 # What turns the reader's raw judgement into a probability: data that belongs to one reader.
 
 FORMAT: Final = 1
-SHIPPED: Final = "head.json"
 _AGAIN = "python -m benchmarks.groundedness fit makes a new one"
 
 
@@ -503,44 +455,25 @@ class SupportHead:
         return 1 / (1 + math.exp(-value)) if value > 0 else math.exp(value) / (1 + math.exp(value))
 
 
-def save_head(file: Path, head: SupportHead, **about: Any) -> None:
-    """`about`: when, how and on what it was fitted."""
-    form = {
-        "format": FORMAT,
-        "reader": head.reader,
-        "bias": round(head.bias, 5),
-        "weight": round(head.weight, 5),
-        "caps": list(head.caps),
-        **about,
-    }
-    file.write_text(json.dumps(form, indent=1) + "\n", encoding="utf-8")
-
-
-def read_head(file: Path) -> SupportHead:
-    try:
-        return _parsed(file.read_text("utf-8"))
-    except OSError as error:
-        raise SupportHeadError(f"{str(file)!r} cannot be read: {error}", hint=_AGAIN) from error
-
-
 @lru_cache(maxsize=1)
 def shipped_head() -> SupportHead:
-    return _parsed(files(__package__).joinpath(SHIPPED).read_text("utf-8"))
+    return read_head(files(__package__) / "head.json")
 
 
-def _parsed(text: str) -> SupportHead:
+def read_head(file: Traversable) -> SupportHead:
     try:
-        form = json.loads(text)
-        if form["format"] != FORMAT:
-            raise SupportHeadError(
-                f"a support head of format {form['format']!r}, not {FORMAT!r}", hint=_AGAIN
-            )
+        form = json.loads(file.read_text("utf-8"))
         caps = tuple(one for one in ALL_CAPS if one in form["caps"])
         head = SupportHead(str(form["reader"]), float(form["bias"]), float(form["weight"]), caps)
-    except (ValueError, KeyError, TypeError) as error:
-        raise SupportHeadError(f"no support head: {error!r}", hint=_AGAIN) from error
-    if not (math.isfinite(head.bias) and math.isfinite(head.weight) and head.weight > 0):
+    except (OSError, ValueError, KeyError, TypeError) as error:
         raise SupportHeadError(
-            f"a support head with bias {head.bias!r} and weight {head.weight!r}", hint=_AGAIN
+            f"{str(file)!r} is no support head: {error!r}", hint=_AGAIN
+        ) from error
+    sound = math.isfinite(head.bias) and math.isfinite(head.weight) and head.weight > 0
+    if form.get("format") != FORMAT or not sound:
+        raise SupportHeadError(
+            f"{str(file)!r} is a support head of format {form.get('format')!r} with bias "
+            f"{head.bias!r} and weight {head.weight!r}",
+            hint=_AGAIN,
         )
     return head
