@@ -57,10 +57,6 @@ def test_an_answer_anywhere_in_a_long_passage_is_found(reader: Reader, before: i
     assert passage[reading.start : reading.end] == ANSWER
 
 
-def test_nothing_to_read(reader: Reader) -> None:
-    assert reader.read(QUESTION, []) == []
-
-
 def test_empty_strings(reader: Reader) -> None:
     (reading,) = reader.read("", [""])
     assert (reading.start, reading.end) == (0, 0)
@@ -75,12 +71,6 @@ def test_empty_strings(reader: Reader) -> None:
 def test_odd_text_gives_offsets_inside_the_passage(reader: Reader, passage: str) -> None:
     (reading,) = reader.read("what is it? \udc00", [passage])
     assert 0 <= reading.start <= reading.end <= len(passage)
-
-
-def test_a_very_long_question_is_cut(reader: Reader) -> None:
-    wordy = QUESTION + " please tell me" * 2_000
-    (reading,) = reader.read(wordy, [GOLD])
-    assert reader.read(wordy + " now", [GOLD]) == [reading]
 
 
 def test_it_is_loaded_once_and_names_its_file(reader: Reader) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from secondlook.errors import ModelError, ModelUnavailable, UsageError
 from secondlook.reading import load_embedder
-from secondlook.reading.embedders import RemoteEmbedder, Service, open_remote
+from secondlook.reading.embedders import RemoteEmbedder, open_remote
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,12 +119,6 @@ def test_dimensions_are_asked_for_once(server: Server, address: str) -> None:
     assert embedder.token_starts("ab cd") == [0, 3]
 
 
-def test_names_tell_provider_and_model_but_not_the_machine(address: str) -> None:
-    assert open_remote("ollama", f"nomic-embed-text:v1.5@{address}").name == (
-        "ollama:nomic-embed-text:v1.5"
-    )
-
-
 def test_prefixes_reach_the_service(server: Server, address: str) -> None:
     embedder = open_remote("ollama", "nomic-embed-text", base_url=address)
     embedder.embed_passages(["", "half \ud800 pair"])
@@ -135,11 +129,6 @@ def test_prefixes_reach_the_service(server: Server, address: str) -> None:
         "search_document: half \ufffd pair",
         "search_query: question",
     ]
-
-
-def test_an_empty_text_is_sent_as_a_blank(server: Server, address: str) -> None:
-    open_remote("openai", "tiny", base_url=f"{address}/v1").embed_passages([""])
-    assert server.requests[0][2]["input"] == [" "]
 
 
 def test_the_key_is_sent(server: Server, address: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,8 +157,7 @@ def test_a_proxy_is_not_asked_about_this_machine(
 
 def embedder_with_pauses(address: str) -> tuple[RemoteEmbedder, list[float]]:
     pauses: list[float] = []
-    service = Service("ollama", "tiny", address)
-    return RemoteEmbedder(service, pause=pauses.append), pauses
+    return RemoteEmbedder("ollama", "tiny", address, pause=pauses.append), pauses
 
 
 def test_a_busy_service_is_asked_again(server: Server, address: str) -> None:
@@ -240,8 +228,3 @@ def test_nonsense_from_the_service_is_an_error(
 def test_addresses_that_are_none(url: str) -> None:
     with pytest.raises(UsageError, match="no address"):
         open_remote("openai", "tiny", base_url=url)
-
-
-def test_the_hint_for_other_services_names_the_address() -> None:
-    service = Service("openai", "tiny", "http://10.0.0.1:8000/v1")
-    assert "http://10.0.0.1:8000/v1" in service.start_hint

@@ -21,13 +21,10 @@ from secondlook.reading.support import (
     ReaderSupport,
     SupportHead,
     SupportHeadError,
-    cap,
     is_verbatim,
     joined_evidence,
     load_support,
     read_head,
-    save_head,
-    shipped_head,
     sieve_of,
     stands_in,
 )
@@ -38,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from secondlook.reading.support import Cap
 
 QUOTE = (
     "The deepest berth is berth 4 at the north quay. It has 7.8 metres at low water.\n\n"
@@ -116,10 +112,6 @@ def test_pieces_and_changes_of_sentences_are_not_verbatim(claim: str) -> None:
     assert not is_verbatim(claim, EVIDENCE)
 
 
-def test_typographic_quotation_marks_are_the_same_marks() -> None:
-    assert is_verbatim("The pilots\u2019 house is dry.", "The pilots' house is dry. It is old.")
-
-
 def test_a_claim_is_worth_what_its_weakest_sentence_is_worth() -> None:
     true, false = "It has 7.8 metres at low water.", "The quay was sold to a bank."
     support, clerk = judged(f"{true} {false} [1]")
@@ -142,34 +134,12 @@ def test_a_number_must_be_there_whatever_the_model_believes() -> None:
     assert judged("Berth 4 has 9.9 metres at low water", head=free)[0] > 0.9
 
 
-def test_caps_are_chosen_by_name() -> None:
-    claim = "Later Whitlock did not close berth 7"
-    name: tuple[Cap, ...] = ("name",)
-    assert cap(claim, EVIDENCE, ()) == 1.0
-    assert cap(claim, EVIDENCE, name) == module.MISSING_NAME
-    assert cap(claim, EVIDENCE, (*name, "number")) == MISSING_NUMBER
-
-
 def test_nothing_supports_and_nothing_claims() -> None:
     support, clerk = judged("Berth 4 is deep", " ")
     assert (support, clerk.asked) == (0.0, [])
     support, clerk = judged(" [1] ... ")
     assert (support, clerk.asked) == (0.0, [])
     assert ReaderSupport(Clerk, HEAD).support([]) == []
-
-
-def test_the_probability_never_overflows() -> None:
-    assert HEAD.probability(1e4) == 1.0
-    assert HEAD.probability(-1e4) == 0.0
-    assert HEAD.probability(0) == 0.5
-
-
-def test_a_head_comes_back_as_it_was_saved(tmp_path: Path) -> None:
-    file = tmp_path / "head.json"
-    save_head(file, HEAD, made="2026-01-01")
-    assert read_head(file) == HEAD
-    assert json.loads(file.read_text("utf-8"))["made"] == "2026-01-01"
-    assert shipped_head().weight > 0
 
 
 @pytest.mark.parametrize(
@@ -184,12 +154,14 @@ def test_a_head_comes_back_as_it_was_saved(tmp_path: Path) -> None:
 )
 def test_a_broken_head_is_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
     file = tmp_path / "head.json"
-    save_head(file, HEAD)
-    file.write_text(json.dumps(json.loads(file.read_text("utf-8")) | change), "utf-8")
+    made = {"format": 1, "reader": "tiny@1", "bias": 0.0, "weight": 1.0, "caps": ["number"]}
+    file.write_text(json.dumps(made), "utf-8")
+    assert read_head(file) == SupportHead("tiny@1", 0.0, 1.0, ("number",))
+    file.write_text(json.dumps(made | change), "utf-8")
     with pytest.raises(SupportHeadError, match=message) as caught:
         read_head(file)
     assert "benchmarks.groundedness fit" in str(caught.value.hint)
-    with pytest.raises(SupportHeadError, match="cannot be read"):
+    with pytest.raises(SupportHeadError, match="No such file"):
         read_head(tmp_path / "none.json")
 
 
@@ -275,10 +247,3 @@ def test_long_evidence_is_looked_at_twice() -> None:
     assert len(near) == 3
     assert " ".join(said[6:9]) in [text for _, text in near]
     assert support > 0.9
-
-
-def test_what_only_the_whole_of_a_long_text_carries_counts_half() -> None:
-    said = [f"Berth {word} is long." for word in "one two three four five six".split()]  # noqa: SIM905
-    support, _ = judged("The quay is long and dry", " ".join([*said, "It was raining, not dry."]))
-    unsure, _ = judged("The berth is long, says nobody", " ".join(said))
-    assert unsure < 0.1 < support

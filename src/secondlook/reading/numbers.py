@@ -137,12 +137,13 @@ def _composed(token: re.Match[str]) -> list[Number]:
         return [Number(written, frozenset({written.casefold()})), *inside]
     written = token[0]
     first, second, third = map(int, re.split(r"\D", written))
+    parts: tuple[int, ...] = (first, third)
     if "-" in written:
-        parts, readings = {first, third}, {_date(first, second, third)}
+        readings = {_date(first, second, third)}
     else:  # 14.10.2024 and 10/14/2024: either may be the day
-        parts = {third, first, second}
+        parts = (third, *{first, second})
         readings = {_date(third, second, first), _date(third, first, second)}
-    alone = [Number(written, frozenset({str(part)}), required=False) for part in sorted(parts)]
+    alone = [Number(written, frozenset({str(part)}), required=False) for part in parts]
     return [Number(written, frozenset(readings)), *alone]
 
 

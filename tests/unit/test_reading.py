@@ -1,18 +1,119 @@
+"""The small pieces of reading: spans and windows, what is remembered, tokens, weights."""
+
 from __future__ import annotations
 
 import hashlib
 import json
 import sys
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import secondlook_weights
 from secondlook.errors import ModelError, ModelUnavailable
+from secondlook.reading.port import Reading, glimpse
+from secondlook.reading.reader import (
+    ANSWER_TOKENS,
+    WINDOW_OVERLAP,
+    Recent,
+    best_span,
+    key_of,
+    window_starts,
+)
+from secondlook.reading.session import Wordpieces, printable
 from secondlook.reading.weights import ModelName, find_weights, read_weights, verify_weights
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+logits = st.floats(-20, 20, width=32)
+
+
+@given(st.lists(st.tuples(logits, logits), min_size=1, max_size=80))
+def test_best_span_is_what_trying_every_span_finds(pairs: list[tuple[float, float]]) -> None:
+    starts, ends = (np.array(column, np.float32) for column in zip(*pairs, strict=True))
+    found = best_span(starts, ends)
+    score, first, last = found
+    every = [
+        starts[a] + ends[b]
+        for a in range(len(pairs))
+        for b in range(a, min(a + ANSWER_TOKENS, len(pairs)))
+    ]
+    assert score == pytest.approx(max(every))
+    assert starts[first] + ends[last] == score
+    assert 0 <= last - first < ANSWER_TOKENS
+
+
+@given(tokens=st.integers(0, 3000), room=st.integers(317, 380))
+def test_windows_cover_every_token_and_overlap(tokens: int, room: int) -> None:
+    starts = window_starts(tokens, room)
+    assert starts[0] == 0
+    assert starts[-1] + room >= tokens
+    assert all(later - earlier <= room - WINDOW_OVERLAP for earlier, later in pairwise(starts))
+    assert len(starts) == 1 or starts[-1] + WINDOW_OVERLAP < tokens
+
+
+def look(relevance: float) -> Reading:
+    return Reading(relevance, 0.0, 0, 0, 0.0, 0.0)
+
+
+def test_a_look_does_not_stand_for_a_glance() -> None:
+    recent = Recent(10)
+    recent.put({b"a": look(1.0)})
+    assert recent.get([b"a"], looked=False) == {}
+    recent.put({b"a": glimpse(2.0, windows=3)})
+    assert recent.get([b"a", b"b"], looked=True) == {b"a": look(1.0)}
+    assert recent.get([b"a"], looked=False) == {b"a": glimpse(2.0, windows=3)}
+
+
+def test_the_longest_unused_goes_first() -> None:
+    recent = Recent(2)
+    recent.put({b"a": look(1.0), b"b": look(2.0)})
+    recent.get([b"a"], looked=True)
+    recent.put({b"c": look(3.0)})
+    assert recent.get([b"a", b"b", b"c"], looked=True).keys() == {b"a", b"c"}
+    recent.put({bytes([at]): look(0.0) for at in range(9)})
+    assert len(recent.get([bytes([at]) for at in range(9)], looked=True)) == 2
+
+
+def test_keys_tell_question_and_passage_apart() -> None:
+    keys = {key_of("ab", "c"), key_of("a", "bc"), key_of("abc", ""), key_of("c", "ab")}
+    assert len(keys) == 4
+    assert key_of("\ud800", "\udc00") == key_of("\ud800", "\udc00")
+
+
+WORDPIECES = Wordpieces(find_weights("embedder").tokenizer)
+
+
+def test_a_long_text_is_split_without_changing_its_tokens() -> None:
+    text = " ".join(f"unbelievably-{n} tokenised,\n\nwords" for n in range(4_000))
+    ((_, offsets),) = WORDPIECES.with_offsets([text])
+    assert len(text) > 100_000
+    assert WORDPIECES.starts(text) == [start for start, _ in offsets]
+
+
+def test_a_long_text_without_white_space_still_ends() -> None:
+    starts = WORDPIECES.starts("漢" * 50_000)
+    assert starts == list(range(50_000))
+
+
+@given(st.text(alphabet=st.characters(), max_size=300))
+def test_any_string_has_increasing_starts_inside_it(text: str) -> None:
+    starts = WORDPIECES.starts(text)
+    assert starts == sorted(starts)
+    assert all(0 <= start < len(text) for start in starts)
+
+
+@pytest.mark.parametrize("text", ["a\ud800b", "\udfff word", "\ud83d\ude00"])
+def test_lone_surrogates_keep_their_place(text: str) -> None:
+    assert len(printable(text)) == len(text)
+    assert printable(text).encode()
+    assert all(text[start].isalpha() for start in WORDPIECES.starts(text))
+
 
 MANIFEST = {"name": "tiny", "dimensions": 4, "max_tokens": 8}
 
@@ -46,13 +147,6 @@ def test_a_manifest_says_which_languages_it_was_trained_for(
     assert read_weights(folder).languages == languages
 
 
-def test_languages_that_are_no_list_are_a_broken_manifest(folder: Path) -> None:
-    described = json.loads((folder / "manifest.json").read_text())
-    (folder / "manifest.json").write_text(json.dumps({**described, "languages": "german"}))
-    with pytest.raises(ModelUnavailable, match="languages is 'german'"):
-        read_weights(folder)
-
-
 @pytest.fixture
 def parted(folder: Path) -> Path:
     (folder / "model.onnx").unlink()
@@ -67,9 +161,7 @@ def parted(folder: Path) -> Path:
 def test_a_reader_in_two_parts_is_named_by_both(parted: Path) -> None:
     weights = read_weights(parted)
     verify_weights(weights)
-    assert weights.parted
-    assert weights.glance.read_bytes() == b"glance"
-    assert weights.look.read_bytes() == b"look"
+    assert [graph.read_bytes() for graph in weights.graphs] == [b"glance", b"look"]
     both = "".join(hashlib.sha256(part).hexdigest() for part in (b"glance", b"look"))
     assert weights.identity == f"tiny@{hashlib.sha256(both.encode()).hexdigest()[:12]}"
 
@@ -128,13 +220,3 @@ def test_without_the_distribution_the_error_says_what_to_install(
 def test_the_distributed_files_are_the_ones_their_manifests_name(model: ModelName) -> None:
     verify_weights(find_weights(model))
     assert (secondlook_weights.path(model) / "card.md").read_text("utf-8").strip()
-
-
-def test_the_distribution_stays_small() -> None:
-    root = secondlook_weights.path("embedder").parent
-    assert sum(file.stat().st_size for file in root.rglob("*") if file.is_file()) < 95_000_000
-
-
-def test_an_unknown_model_is_refused() -> None:
-    with pytest.raises(ValueError, match="no model called 'other'"):
-        secondlook_weights.path("other")  # type: ignore[arg-type]
