@@ -71,7 +71,7 @@ class OnnxModel:
         except Exception as failure:
             raise ModelUnavailable(
                 f"{file.name!r} does not load: {failure}",
-                hint="pip install --force-reinstall secondlook-qa-weights onnxruntime",
+                hint="pip install --force-reinstall onnxruntime, and ./weights in a clone",
             ) from failure
         self.outputs = tuple(str(value.name) for value in self._session.get_outputs())
 
