@@ -81,7 +81,7 @@ def read_weights(folder: Path) -> Weights:
             sha256={str(name): str(sha256) for name, sha256 in dict(manifest["files"]).items()},
             languages=tuple(map(str, languages)),
         )
-    except (OSError, ValueError, KeyError, TypeError) as broken:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as broken:
         raise ModelUnavailable(f"{unusable}: {broken}", hint=hint) from broken
     if isinstance(languages, str):
         raise ModelUnavailable(f"{unusable}: languages is {languages!r} and no list", hint=hint)

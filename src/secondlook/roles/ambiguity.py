@@ -11,7 +11,7 @@ import math
 import re
 import unicodedata
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from secondlook.retrieval.terms import STOP_WORDS, query_terms
@@ -19,7 +19,7 @@ from secondlook.roles.follow_up import LONGEST, names
 from secondlook.roles.sentences import sentence_around, sentence_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Sequence
 
     from secondlook.passage import Passage
     from secondlook.roles.follow_up import Turn
@@ -41,8 +41,9 @@ class Unclear:
     """Whether something of its own follows: "her group"."""
 
 
-_PERSON = frozenset({"he", "she", "him", "his", "her", "hers"})
-_GROUP = frozenset({"they", "them", "their", "theirs"})
+_KINDS: dict[str, Kind] = dict.fromkeys(("he", "she", "him", "his", "her", "hers"), "person") | (
+    dict.fromkeys(("they", "them", "their", "theirs"), "group")
+)
 _ALWAYS_OWNS = frozenset({"his", "their", "its"})
 
 _AUX = (
@@ -72,17 +73,12 @@ _FORMS = tuple(
     for form in (
         # When did she leave her group? In what year was it built? Did they win?
         rf"(?:(?:and|so|but)\s+)?(?:(?:{_PREPOSITION}\s+)?{_WH}{_ASKED_FOR}\s+)?{_AUX}\s+{_SUBJECT}",
-        # In 1990, what did she do?
-        rf"(?:in|by|after|before|since|during)\s+\d{{4}}s?,?\s+{_WH}{_ASKED_FOR}\s+{_AUX}\s+{_SUBJECT}",
         # Who is her husband? What was the name of their first album?
         rf"{_WH}\s+(?:is|are|was|were)\s+(?:the\s+(?:[a-z-]+\s+){{1,3}}of\s+)?{_OWNER}",
         # Who wrote it? What caused it? What happened to her in 1990?
         rf"(?:who|what)\s+{_DID}\s+{_OBJECT}(?!\s+{_AUX}\b)",
         rf"what\s+(?:happened|became|was\s+said)\s+(?:to|of|with|about)\s+{_OBJECT}",
         r"what\s+happened\s+(?:when|after|before|while)\s+(?P<word>he|she|they|it)\b",
-        rf"(?:please\s+)?(?:tell\s+me|say|explain)(?:\s+(?:more|something))?\s+about\s+{_OBJECT}",
-        # In her first book, what ...
-        rf"{_PREPOSITION}\s+{_OWNER}(?=[^,]{{3,60}},\s+{_WH}\b)",
     )
 )
 # It stands for nothing, or for what comes after it: "is it true that", "what is it called when".
@@ -135,6 +131,7 @@ _VAGUE = re.compile(
 )
 _ASKS = re.compile(rf"(?:{_PREPOSITION}\s+)?{_WH}\b|{_AUX}\s", re.IGNORECASE)
 _CHOICE = re.compile(rf"(?:{_PREPOSITION}\s+)?(?:what|which|whose)\s+\w+", re.IGNORECASE)
+_DETERMINED = re.compile(r"\b(?:the|a|an|this)\b", re.IGNORECASE)
 _FIGURE = re.compile(r"\d|[\"\u201c\u201d]")
 _MOST_WORDS = 5
 """Telling words beside a vague noun: a question that has more says which one it means."""
@@ -147,7 +144,7 @@ def unresolved(question: str) -> Unclear | None:
         return None
     shift = question.index(text)
     plain = text.capitalize() if text.isupper() else text
-    found = _pronoun(plain) or _place(plain) or _vague(plain)
+    found = _pronoun(plain) or _place_or_noun(plain)
     if found is None:
         return None
     start, end = found.start + shift, found.end + shift
@@ -156,63 +153,42 @@ def unresolved(question: str) -> Unclear | None:
 
 def _pronoun(text: str) -> Unclear | None:
     found = next((match for form in _FORMS if (match := form.match(text))), None)
-    if (
-        found is None
-        or (found["word"].casefold() == "it" and bool(_EMPTY.search(text)))
-        or _is_named(text, found)
-    ):
+    if found is None:
         return None
-    word, end = found["word"].casefold(), found.end("word")
+    word, (start, end) = found["word"].casefold(), found.span("word")
+    # What the word may stand for is named before it, or after it in another clause ("In her first
+    # book, what does Austen ...", "she (Austen)").
+    clauses = re.search(r"[,(:;\u2013\u2014]", text[end:])
+    after = text[end + clauses.start() :] if clauses else ""
+    if (word == "it" and _EMPTY.search(text)) or _named(text[:start]) or next(names(after), None):
+        return None
     if word in {"this", "that"} and not _HAPPENS.match(text, end):
         return None  # "this region": a vague noun, or none of ours
-    if word in _ALWAYS_OWNS and _BOUND.search(text[: found.start("word")]):
-        return None
-    if _OWN_KIND.match(text, end):
+    if (word in _ALWAYS_OWNS and _BOUND.search(text[:start])) or _OWN_KIND.match(text, end):
         return None
     owns = word in _ALWAYS_OWNS or (word == "her" and not _NOT_OWNING.match(text, end))
-    return Unclear(found["word"], found.start("word"), end, _kind(word), owns=owns)
+    return Unclear(found["word"], start, end, _KINDS.get(word, "thing"), owns=owns)
 
 
-def _kind(word: str) -> Kind:
-    if word in _PERSON:
-        return "person"
-    return "group" if word in _GROUP else "thing"
-
-
-def _is_named(text: str, found: re.Match[str]) -> bool:
-    """Whether the question names what the word may stand for: before it, or after it in another
-    clause ("In her first book, what does Austen ...", "she (Austen)")."""
-    before = text[: found.start("word")]
-    if any(True for _ in names(before[:1].lower() + before[1:])):
-        return True
-    after = text[found.end("word") :]
-    clauses = re.search(r"[,(:;\u2013\u2014]", after)
-    return clauses is not None and any(True for _ in names(after[clauses.start() :]))
-
-
-def _place(text: str) -> Unclear | None:
-    found = _THERE.search(text)
-    if found is None or not _ASKS.match(text) or _has_anchor(text):
+def _place_or_noun(text: str) -> Unclear | None:
+    place, vague = _THERE.search(text), _VAGUE.search(text)
+    # A name, a figure or a quotation says which one is meant.
+    if not (place or vague) or not _ASKS.match(text) or _FIGURE.search(text) or _named(text):
         return None
-    if re.search(r"\b(?:the|a|an|this)\b", text[: found.start()], re.IGNORECASE):
+    if place and not _DETERMINED.search(text[: place.start()]):
+        return Unclear(place["word"], *place.span("word"), "place")
+    if not vague:
         return None
-    return Unclear(found["word"], found.start("word"), found.end("word"), "place")
-
-
-def _vague(text: str) -> Unclear | None:
-    found = _VAGUE.search(text)
-    if found is None or not _ASKS.match(text) or _has_anchor(text):
-        return None
-    noun = " ".join((found["noun"] or found["pointed"]).casefold().split())
+    noun = " ".join((vague["noun"] or vague["pointed"]).casefold().split())
     rest = set(query_terms(text)) - set(query_terms(noun))
-    if len(rest) > _MOST_WORDS or (noun in _CHOICE.findall(text.casefold())):
+    if len(rest) > _MOST_WORDS or noun in _CHOICE.findall(text.casefold()):
         return None
-    return Unclear(found["word"], found.start("word"), found.end("word"), "noun", noun)
+    return Unclear(vague["word"], *vague.span("word"), "noun", noun)
 
 
-def _has_anchor(text: str) -> bool:
-    """A name, a figure or a quotation: something that says which one is meant."""
-    return bool(_FIGURE.search(text)) or any(True for _ in names(text[:1].lower() + text[1:]))
+def _named(text: str) -> bool:
+    """Whether it holds a name; a capital at the beginning makes none."""
+    return next(names(text[:1].lower() + text[1:]), None) is not None
 
 
 # What an unclear word may stand for by the evidence, and whether one reading leads.
@@ -272,56 +248,32 @@ class Rival:
     """Whether it is written with an article, as "the Rhine"."""
 
 
-@dataclass(slots=True)
-class _Tally:
-    """What speaks for one name, over all passages."""
-
-    name: str
-    parts: dict[str, float] = field(default_factory=dict)
-    mentions: int = 0
-    with_article: int = 0
-
-    @property
-    def weight(self) -> float:
-        return sum(self.parts.values())
-
-    def add(self, one: Mentioned, passage: str, part: float) -> None:
-        self.parts[passage] = self.parts.get(passage, 0.0) + part
-        self.mentions += len(one.places)
-        self.with_article += one.with_article
-
-    def rival(self, everything: float) -> Rival:
-        return Rival(
-            name=self.name,
-            share=self.weight / everything,
-            passages=tuple(sorted(self.parts, key=lambda name: (-self.parts[name], name))),
-            takes_the=2 * self.with_article > self.mentions,
-        )
-
-
 def rivals(unclear: Unclear, question: str, witnesses: Sequence[Witness]) -> list[Rival]:
     """What the word may stand for, the likeliest first; shares add up to 1."""
-    tallies: dict[str, _Tally] = {}
+    spoken: dict[str, list[tuple[Mentioned, str, float]]] = {}
     total = sum(witness.weight for witness in witnesses) or 1.0
     known = frozenset[str]().union(*(name_words(one.passage.text) for one in witnesses))
     for witness in witnesses:
         for one, worth in _worths(unclear, question, witness, known).items():
-            # The same name under which an earlier passage has it: "knowles" for
-            # "beyoncé knowles".
+            # The same name under which an earlier passage has it: "knowles" for "beyoncé knowles".
             words = set(one.key.split())
-            alike = [
-                other
-                for other in tallies
-                if words < set(other.split()) or set(other.split()) < words
-            ]
-            tally = tallies.setdefault(
-                (alike[0] if one.key not in tallies and len(alike) == 1 else one.key),
-                _Tally(one.name),
-            )
-            tally.add(one, witness.passage.id, worth * witness.weight / total)
-    everything = sum(tally.weight for tally in tallies.values())
-    ordered = sorted(tallies.values(), key=lambda tally: (-tally.weight, tally.name))
-    return [tally.rival(everything) for tally in ordered]
+            alike = [key for key in spoken if words < set(key.split()) or set(key.split()) < words]
+            key = alike[0] if one.key not in spoken and len(alike) == 1 else one.key
+            part = worth * witness.weight / total
+            spoken.setdefault(key, []).append((one, witness.passage.id, part))
+    found = []
+    for said in spoken.values():
+        parts: dict[str, float] = {}
+        for _, passage, part in said:
+            parts[passage] = parts.get(passage, 0.0) + part
+        mentions = sum(len(one.places) for one, *_ in said)
+        with_article = sum(one.with_article for one, *_ in said)
+        ordered = tuple(sorted(parts, key=lambda name: (-parts[name], name)))  # noqa: B023
+        takes_the = 2 * with_article > mentions
+        found.append(Rival(said[0][0].name, sum(parts.values()), ordered, takes_the))
+    everything = sum(one.share for one in found)
+    found.sort(key=lambda one: (-one.share, one.name))
+    return [replace(one, share=one.share / everything) for one in found]
 
 
 def leader(found: Sequence[Rival]) -> Rival | None:
@@ -341,35 +293,27 @@ def _worths(
     unclear: Unclear, question: str, witness: Witness, known: frozenset[str]
 ) -> dict[Mentioned, float]:
     """How far the passage speaks for each of its names, adding up to 1."""
-    found = mentioned(witness.passage.text, witness.passage.title, known)
-    asked = question.casefold()
-    worths = {
-        one: _prominence(one, witness) * _fit(unclear, one, witness.passage.text)
-        for one in found.values()
-        if one.key not in asked and not _DATE.fullmatch(one.name) and not _is_answer(one, witness)
-    }
+    text, span = witness.passage.text, witness.span
+    near, before = (0, 0), 0
+    if span is not None:
+        near = sentence_around(text, *span)
+        start = near[0]
+        before = sentence_around(text, max(0, start - 2), max(1, start - 1))[0] if start else 0
+    worths: dict[Mentioned, float] = {}
+    for one in mentioned(text, witness.passage.title, known).values():
+        if one.key in question.casefold() or _DATE.fullmatch(one.name):
+            continue
+        prominence = math.log2(1 + len(one.places)) + 2.0 * one.is_title
+        if span is not None:
+            # What seems to be asked for is not what the question is about.
+            if one.places and all(first < span[1] and span[0] < last for first, last in one.places):
+                continue
+            earlier = [first for first, _ in one.places if first < span[0]]
+            prominence += 1.5 * any(near[0] <= at < near[1] for at in earlier)
+            prominence += 0.75 * any(before <= at < near[0] for at in earlier)
+        worths[one] = prominence * _fit(unclear, one, text)
     total = sum(worths.values())
     return {one: worth / total for one, worth in worths.items() if worth > 0.0} if total else {}
-
-
-def _is_answer(one: Mentioned, witness: Witness) -> bool:
-    """What seems to be asked for is not what the question is about."""
-    if witness.span is None:
-        return False
-    start, end = witness.span
-    return bool(one.places) and all(first < end and start < last for first, last in one.places)
-
-
-def _prominence(one: Mentioned, witness: Witness) -> float:
-    text = witness.passage.text
-    prominence = math.log2(1 + len(one.places)) + 2.0 * one.is_title
-    if witness.span is not None:
-        start, end = sentence_around(text, *witness.span)
-        before = sentence_around(text, max(0, start - 2), max(1, start - 1))[0] if start else 0
-        near = [first for first, _ in one.places if first < witness.span[0]]
-        prominence += 1.5 * any(start <= at < end for at in near)
-        prominence += 0.75 * any(before <= at < start for at in near)
-    return prominence
 
 
 def _fit(unclear: Unclear, one: Mentioned, text: str) -> float:
@@ -482,10 +426,17 @@ def mentioned(text: str, title: str, known: frozenset[str] = frozenset()) -> dic
     passage itself does not mention.
     """
     found = _gathered(text, title)
-    topic, named = topic_of(title, found.values()), _ASIDE.sub("", title).strip()
-    if topic:
-        found[topic].is_title = True
-    elif frozenset() < _telling(named) <= known:
+    named = _ASIDE.sub("", title).strip()
+    # What the document is about, by its title; a title may be a mere file name.
+    wanted = _telling(named)
+    shares = [
+        (len(wanted & said) / max(1, len(wanted | said)), at)
+        for at, said in enumerate(_telling(one.name) for one in found.values())
+    ]
+    most, at = max(shares, key=lambda one: (one[0], -one[1]), default=(0.0, 0))
+    if most >= _MOSTLY:
+        list(found.values())[at].is_title = True
+    elif frozenset() < wanted <= known:
         # The passage may go on about what its document is about without a name: "She left in".
         every = Counter(one.lastgroup or "" for one in _GOES_ON.finditer(text))
         found[named.casefold()] = Mentioned(named, goes_on=every, is_title=True)
@@ -506,42 +457,23 @@ def _gathered(text: str, title: str) -> dict[str, Mentioned]:
         if _PLACE_BEFORE.search(text[max(0, start - 20) : start]):
             one.as_place += 1  # "Ada was born in London. She ...": it goes on from Ada
             continue
-        one.goes_on.update(_next_words(text[end:until]))
+        # The pronouns that go on from it: the first of its sentence, the first of the next.
+        rest = text[end:until][:_FOLLOWED]
+        nearest = (_GOES_ON.search(rest, *bounds) for bounds in sentence_bounds(rest)[:2])
+        one.goes_on.update(each.lastgroup for each in nearest if each and each.lastgroup)
         until = start
     return found
 
 
 def name_words(text: str) -> frozenset[str]:
     """Words of the names that stand within sentences, where a capital means something."""
-    return frozenset(
-        word for first, last in sentence_bounds(text) for word in _name_words(text[first:last])
-    )
-
-
-def _name_words(sentence: str) -> list[str]:
-    first = _WORD.search(sentence)
-    return [
-        word for name in names(sentence[first.end() :] if first else "") for word in _words(name)
-    ]
-
-
-def topic_of(title: str, found: Iterable[Mentioned]) -> str | None:
-    """The name that a document is about, by its title; a title may be a mere file name."""
-    wanted = _telling(_ASIDE.sub("", title))
-    best, most = None, 0.0
-    for one in found:
-        said = _telling(one.name)
-        alike = len(wanted & said) / max(1, len(wanted | said))
-        if alike > most:
-            best, most = one.key, alike
-    return best if most >= _MOSTLY else None
-
-
-def _next_words(text: str) -> list[str]:
-    """The pronouns that go on from a name: the first of its sentence, the first of the next."""
-    bounds = sentence_bounds(text[:_FOLLOWED])[:2]
-    found = (_GOES_ON.search(text, start, end) for start, end in bounds)
-    return [one.lastgroup for one in found if one and one.lastgroup]
+    found: set[str] = set()
+    for sentence in (text[first:last] for first, last in sentence_bounds(text)):
+        if first_word := _WORD.search(sentence):
+            found.update(
+                word for name in names(sentence[first_word.end() :]) for word in _words(name)
+            )
+    return frozenset(found)
 
 
 def _places(text: str) -> list[tuple[str, int, int]]:
@@ -560,15 +492,14 @@ def _places(text: str) -> list[tuple[str, int, int]]:
     sure = {word for name, *_ in inside for word in _words(name)}
     begun = [one for each in first_words if (one := _begun(each, text, sure))]
     found = sorted([*inside, *begun], key=lambda one: one[1])[:_MOST_NAMES]
-    return [one for one in found if _is_name(one, text)]
+    return [(name, start, end) for name, start, end in found if _is_name(name, text, end)]
 
 
-def _is_name(one: tuple[str, int, int], text: str) -> bool:
-    name, _, end = one
+def _is_name(name: str, text: str, end: int) -> bool:
     if not any(sign.isalpha() for sign in name) or name.casefold() in _SMALL:
         return False
     adjective = " " not in name and _OF_A_PEOPLE.match(name) and _SMALL_NEXT.match(text, end)
-    return not (adjective and not _ACTS.match(text, end))
+    return not adjective or _ACTS.match(text, end) is not None
 
 
 def _begun(one: tuple[str, int, int], text: str, sure: set[str]) -> tuple[str, int, int] | None:
@@ -586,31 +517,24 @@ def _begun(one: tuple[str, int, int], text: str, sure: set[str]) -> tuple[str, i
 
 def _wholes(found: Sequence[str], title: str) -> dict[str, str]:
     """For each name that is part of exactly one longer name (or of the title's), that one."""
-    counted = Counter(found)
-    every = dict.fromkeys([*counted, *_titled(title, counted)])
+    said = {word for name in found for word in _words(name)}
+    topic = _ASIDE.sub("", title).strip()
+    titled = [topic] if list(names(topic)) == [topic] and said.intersection(_words(topic)) else []
+    every = dict.fromkeys([*found, *titled])
     longer: dict[str, str] = {}
-    for name in counted:
+    for name in dict.fromkeys(found):
         part = _telling(name)
         # Only people go by a part of their names: "Knowles", not "University" or "New".
         wholes = [
             other
             for other in every
             if part < _telling(other)
-            and (
-                bool(re.search(rf"(?:\A|\s){re.escape(name)}(?:\Z|\s)", other))
-                and not re.search(r"\b(?:of|the|and|for)\b", other)
-            )
+            and re.search(rf"(?:\A|\s){re.escape(name)}(?:\Z|\s)", other)
+            and not re.search(r"\b(?:of|the|and|for)\b", other)
         ]
         if len({other.casefold() for other in wholes}) == 1:
             longer[name.casefold()] = wholes[0]
     return longer
-
-
-def _titled(title: str, counted: Counter[str]) -> Iterator[str]:
-    topic = _ASIDE.sub("", title).strip()
-    said = {word for name in counted for word in _words(name)}
-    if topic and list(names(topic)) == [topic] and set(_words(topic)) & said:
-        yield topic
 
 
 def _words(text: str) -> list[str]:
@@ -685,20 +609,23 @@ def reading(reply: str, last: Turn) -> str | None:
     if unclear is None or len(reply) > _LONGEST:
         return None
     said = _CLOSING.sub("", _OPENING.sub("", reply.strip(), count=1))
-    # The names of "... do you mean: A, B or C?".
+    # The names of "... do you mean: A, B or C?": by place, or by words that only one of them has.
     listed = (last.asks_back or "").partition(": ")[2].rstrip("?")
-    meant = _chosen(said, (re.split(r", | or ", listed) if listed else [])) or _named(said)
-    return with_meaning(last.asked, unclear, Rival(meant, 1.0, ())) if meant else None
-
-
-def _chosen(said: str, offered: Sequence[str]) -> str | None:
-    """By its place, or by words that only one of them has."""
+    offered = re.split(r", | or ", listed) if listed else []
+    meant: str | None = None
     if place := _PLACE.fullmatch(said):
         at = _REPLY_PLACES[place[1].casefold()]
-        return offered[at] if at < len(offered) and offered else None
-    words = _reply_words(said)
-    fitting = [name for name in offered if words and words <= _reply_words(name)]
-    return fitting[0] if len(fitting) == 1 else None
+        meant = offered[at] if offered and at < len(offered) else None
+    else:
+        words = _reply_words(said)
+        fitting = [name for name in offered if words and words <= _reply_words(name)]
+        meant = fitting[0] if len(fitting) == 1 else None
+    if meant is None:  # a name that was not among those offered, and nothing else
+        bare = re.sub(r"\Athe\s+", "", said, flags=re.IGNORECASE)
+        if list(names(bare)) != [bare] or _reply_words(bare) & _NO_NAMES:
+            return None
+        meant = said
+    return with_meaning(last.asked, unclear, Rival(meant, 1.0, ()))
 
 
 def _reply_words(text: str) -> set[str]:
@@ -706,10 +633,3 @@ def _reply_words(text: str) -> set[str]:
     plain = unicodedata.normalize("NFKD", text.casefold())
     bare = "".join(sign for sign in plain if not unicodedata.combining(sign))
     return set(re.findall(r"\w+", bare)) - {"the"}
-
-
-def _named(said: str) -> str | None:
-    """A name that was not among those offered, and nothing else."""
-    bare = re.sub(r"\Athe\s+", "", said, flags=re.IGNORECASE)
-    whole = list(names(bare)) == [bare]
-    return said if whole and not _reply_words(bare) & _NO_NAMES else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, Literal
 from secondlook.roles.follow_up import names
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 Combining = Literal[
     "last", "years", "difference", "sum", "earliest", "latest", "least", "most", "same", "both"
@@ -67,70 +67,43 @@ _DESCRIBED: Final = (
     rf"(?<=\b)(?: (?:of|for|behind) (?=[\w\"\u201c' -]*[A-Z0-9])[^,]+?)))"
 )
 _WHEN: Final = r"(?:when|where|(?:in |at |on )?(?:what|which) (?!of\b)\w+(?: \w+)?|how)"
-_PLACE: Final = "(?:country|city|state|town|village|county|place) (?:where|in which)"
 _FORMS: Final = tuple(
     re.compile(form, re.IGNORECASE)
     for form in (
         rf"(?P<head>who (?:{_MADE})) {_DESCRIBED}",
         rf"(?P<head>(?:who|what|where) (?:is|was|are|were) the (?:{_TOLD}) of) {_DESCRIBED}",
         rf"(?P<head>{_WHEN} (?:is|was|are|were|did|does)) {_DESCRIBED} (?P<tail>{_BUILT})",
-        rf"(?P<head>what (?:is|was) the {_PLACE}) {_DESCRIBED} (?P<tail>(?:is|was) (?:{_BUILT}))",
-        rf"(?P<head>how (?:old|tall) (?:is|was)) {_DESCRIBED}",
     )
 )
-_CHAIN = re.compile(
-    rf"(?P<head>who (?:is|was)) (?P<owner>.+?)['\u2019]s (?P<role>{_PEOPLE}|{_KIN})['\u2019]s "
-    rf"(?P<next>{_PEOPLE}|{_KIN})"
-    rf"|(?P<head2>(?:when|where) (?:is|was|did)) (?P<owner2>.+?)['\u2019]s "
-    rf"(?P<role2>{_PEOPLE}|{_KIN}) (?P<tail>{_BUILT})",
-    re.IGNORECASE,
+_NO_DESCRIPTION: Final = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"\A(?:the (?:\w+ ){{0,2}}(?:{_THINGS}) of .*|the [\w' -]* (?:man|woman|person) of .*)\Z",
+        rf"\b(?:{_BUILT})\b.*\b(?:and|when|while|after|before)\b",
+        r" (?:is|was|are|were|be|been|has|had|based|originate)\Z",
+    )
 )
-_BARE_ROLE = re.compile(
-    rf"the (?:\w+ ){{0,2}}(?:{_THINGS}) of .*|the [\w' -]* (?:man|woman|person) of .*",
-    re.IGNORECASE,
-)
-_SECOND_CLAUSE = re.compile(
-    rf"\b(?:{_BUILT})\b.*\b(?:and|when|while|after|before)\b", re.IGNORECASE
-)
-_UNFINISHED = re.compile(r" (?:is|was|are|were|be|been|has|had|based|originate)\Z", re.IGNORECASE)
 
 
 def bridge(text: str) -> Split | None:
     """First what is described, then what is asked about it."""
-    if found := _CHAIN.fullmatch(text):
-        return _chained(found)
-    for form in _FORMS:
-        if found := form.fullmatch(text):
-            thing = found["thing"]
-            # The description holds a name of its own, beyond the kind of thing: "the
-            # 2001 film" does not.
-            if _BARE_ROLE.fullmatch(thing) or not (
-                named(thing) or bool(re.search(r"[\"\u201c]", thing))
-            ):
-                return None
-            if _SECOND_CLAUSE.search(thing) or _UNFINISHED.search(thing):
-                return None
-            tail = found.groupdict().get("tail") or ""
-            first = f"{'Who' if is_person(thing) else 'What'} is {thing}?"
-            return Split((first, f"{found['head']} {{1}} {tail}".rstrip() + "?"), "last")
-    return None
-
-
-def _chained(found: re.Match[str]) -> Split | None:
-    owner, role = found["owner"] or found["owner2"], found["role"] or found["role2"]
-    if not named(owner) or re.search(r"['\u2019]s\b", owner):
+    found = next((match for form in _FORMS if (match := form.fullmatch(text))), None)
+    if found is None:
         return None
-    first = f"Who is {owner}'s {role}?"
-    if found["next"]:
-        return Split((first, f"{found['head']} {{1}}'s {found['next']}?"), "last")
-    return Split((first, f"{found['head2']} {{1}} {found['tail']}?"), "last")
+    thing = found["thing"]
+    # The description holds a name of its own, beyond the kind of thing: "the 2001 film" does not.
+    told = named(thing) or re.search(r"[\"\u201c]", thing)
+    if not told or any(form.search(thing) for form in _NO_DESCRIPTION):
+        return None
+    tail = found.groupdict().get("tail") or ""
+    first = f"{'Who' if is_person(thing) else 'What'} is {thing}?"
+    return Split((first, f"{found['head']} {{1}} {tail}".rstrip() + "?"), "last")
 
 
 def is_person(thing: str) -> bool:
     """Whether a description such as "the singer of ..." is of a person."""
-    head = re.split(rf",? (?:{_RELATIVE}|of|for|behind) ", thing.removeprefix("the "), maxsplit=1)[
-        0
-    ]
+    rest = thing.removeprefix("the ")
+    head = re.split(rf",? (?:{_RELATIVE}|of|for|behind) ", rest, maxsplit=1)[0]
     return _MAN.fullmatch(head) is not None
 
 
@@ -173,15 +146,9 @@ def needs_more(question: str) -> bool:
         return True
     if sum(1 + name.count(" and ") for name in known) >= _TWO_NAMES and _COMPARING.search(text):
         return True
-    return _describes(text)
-
-
-def _describes(text: str) -> bool:
-    """Something is asked about a thing that is only described, by a name of another."""
-    if _ONLY_NAMED.match(text):
-        return False
-    found = _DESCRIBING.search(text, len("Who is the "))
-    return found is not None and any(True for _ in names(found[0][4:]))
+    # Something is asked about a thing that is only described, by a name of another.
+    found = None if _ONLY_NAMED.match(text) else _DESCRIBING.search(text, len("Who is the "))
+    return found is not None and next(names(found[0][4:]), None) is not None
 
 
 # The words of a question that forms are made of: names, owners, pronouns, two to choose from.
@@ -238,13 +205,11 @@ def options(text: str) -> tuple[str, str] | None:
     if len(both) != 2 or not all(both):  # noqa: PLR2004
         return None
     one, other = (part.strip(" ,:;") for part in both)
-    starts = all(_starts_with_name(part) for part in (one, other))
-    return (one, other) if starts and "," not in other[:-1] else None
-
-
-def _starts_with_name(text: str) -> bool:
-    rest = _BEFORE_NAME.sub("", text, count=1).lstrip("\"'\u201c\u2018(")
-    return bool(rest) and (rest[0].isupper() or rest[0].isdigit())
+    for part in (one, other):
+        rest = _BEFORE_NAME.sub("", part, count=1).lstrip("\"'\u201c\u2018(")
+        if not rest[:1].isupper() and not rest[:1].isdigit():
+            return None
+    return (one, other) if "," not in other[:-1] else None
 
 
 def possessive(text: str) -> tuple[str, str] | None:
@@ -254,24 +219,14 @@ def possessive(text: str) -> tuple[str, str] | None:
 
 
 def owner(text: str) -> str | None:
-    """Whose it is: of "Beyoncé's birth", of "the birth of Beyoncé"."""
+    """Whose it is: of "Beyoncé's birth", of "the birth of Beyoncé"; or the only name in it."""
     if own := possessive(text):
         return own[0]
     found = _WORDING_OF.fullmatch(text)
-    return found["who"] if found and named(found["who"]) else None
-
-
-def bare(text: str) -> str:
-    """Without the kind of thing that it names: "the flowering plants Alisma" is Alisma."""
-    whole = text.strip(" ,;:")
-    rest = _KIND.sub("", whole, count=1)
-    return rest if named(rest) else whole
-
-
-def subject_of(text: str) -> str | None:
-    """The only name in it."""
-    found = list(names(text))
-    return found[0] if len(found) == 1 else None
+    if found and named(found["who"]):
+        return found["who"]
+    only = list(names(text))
+    return only[0] if len(only) == 1 else None
 
 
 def resolved(text: str, who: str) -> str:
@@ -291,7 +246,7 @@ _YEARS_BETWEEN = re.compile(
     re.IGNORECASE,
 )
 _YEARS_AFTER = re.compile(
-    r"how many years (?P<way>after|before) (?P<one>.+?)(?:,| (?P<verb>did|was|were)) (?P<other>.+)",
+    r"how many years (?:after|before) (?P<one>.+?)(?:,| (?P<verb>did|was|were)) (?P<other>.+)",
     re.IGNORECASE,
 )
 _MORE = re.compile(
@@ -302,22 +257,6 @@ _MORE = re.compile(
 _MORE_THINGS = re.compile(
     r"how many (?:more|fewer|less) (?P<things>[\w' -]+?) (?P<verb>does|did|do) (?P<one>.+?) "
     r"(?P<what>have|had|win|won|score|own|hold|contain) than (?P<other>.+)",
-    re.IGNORECASE,
-)
-_MEASURES = (
-    "height|length|width|depth|age|population|area|size|weight|price|cost|distance|elevation|"
-    "capacity|number of \\w+|amount of \\w+|speed|temperature|revenue|budget|surface area"
-)
-_DIFFERENCE = re.compile(
-    rf"(?:what|how (?:large|big|great|much)) (?:is|was) the (?:\w+ )?difference "
-    rf"(?:in (?P<what>{_MEASURES}) between (?P<one>.+?) and (?P<other>.+)"
-    rf"|between the (?P<same>{_MEASURES}) of (?P<first>.+?) and "
-    rf"(?:(?:the (?P=same)|that) of )?(?P<second>.+))",
-    re.IGNORECASE,
-)
-_TOTAL = re.compile(
-    rf"what (?:is|was) the (?:total|combined|sum of the|joint) (?P<what>{_MEASURES})s? of "
-    r"(?P<one>.+?) and (?P<other>.+?)(?: (?:together|combined|in total))?",
     re.IGNORECASE,
 )
 _TOGETHER = re.compile(
@@ -378,33 +317,31 @@ _ASIDE = re.compile(r"\?.|[()]|-\?")
 _PREPOSITION = re.compile(r" (?:in|of|with|about|from|for|by|to|on|at|that|who|which) ")
 _PLURAL = re.compile(r"\w*[^s\W](?<!u)s(?<!eries)")
 _NOT_PLURAL = re.compile(r"(?:an?|\w+ed|in|from)\Z", re.IGNORECASE)
-_EARLY: Final = frozenset({"first", "earlier", "earliest"})
-_LATE: Final = frozenset({"last", "later", "latest", "recently", "most recently", "more recently"})
+_ORDER: Final[dict[str, Combining]] = {
+    "first": "earliest", "earlier": "earliest", "earliest": "earliest", "last": "latest",
+    "later": "latest", "latest": "latest", "recently": "latest", "most recently": "latest",
+    "more recently": "latest",
+}  # fmt: skip
 _PLAIN: Final[dict[str, tuple[str, Combining]]] = {
-    "taller": ("tall", "most"),
-    "higher": ("high", "most"),
-    "longer": ("long", "most"),
-    "larger": ("large", "most"),
-    "bigger": ("large", "most"),
-    "heavier": ("heavy", "most"),
-    "deeper": ("deep", "most"),
-    "faster": ("fast", "most"),
-    "wider": ("wide", "most"),
-    "smaller": ("large", "least"),
-    "shorter": ("long", "least"),
-    "lighter": ("heavy", "least"),
-    "lower": ("high", "least"),
-    "slower": ("fast", "least"),
-    "narrower": ("wide", "least"),
-}
+    "taller": ("tall", "most"), "higher": ("high", "most"), "longer": ("long", "most"),
+    "larger": ("large", "most"), "bigger": ("large", "most"), "heavier": ("heavy", "most"),
+    "deeper": ("deep", "most"), "faster": ("fast", "most"), "wider": ("wide", "most"),
+    "smaller": ("large", "least"), "shorter": ("long", "least"), "lighter": ("heavy", "least"),
+    "lower": ("high", "least"), "slower": ("fast", "least"), "narrower": ("wide", "least"),
+}  # fmt: skip
 _SUPERLATIVE: Final = re.compile(r"(?P<stem>\w+?)est", re.IGNORECASE)
-_FOUNDED: Final = frozenset(
-    """band group university college school company magazine newspaper city town club team airline
-    institution organization organisation church journal museum bank firm brand party
-    publication""".split()  # noqa: SIM905
+_MADE_BY_KIND: Final = (
+    (
+        frozenset(
+            """band group university college school company magazine newspaper city town club team
+            airline institution organization organisation church journal museum bank firm brand
+            party publication""".split()  # noqa: SIM905
+        ),
+        "founded",
+    ),
+    (frozenset("building bridge castle tower cathedral stadium palace house".split()), "built"),  # noqa: SIM905
+    (frozenset("film movie album song single game book novel series show".split()), "released"),  # noqa: SIM905
 )
-_BUILDINGS: Final = frozenset("building bridge castle tower cathedral stadium palace house".split())  # noqa: SIM905
-_RELEASED: Final = frozenset("film movie album song single game book novel series show".split())  # noqa: SIM905
 _AGED: Final[dict[str, Combining]] = {"older": "earliest", "younger": "latest", "newer": "latest"}
 _IRREGULAR: Final = {"died": "die", "began": "begin", "came out": "come out"}
 
@@ -414,60 +351,41 @@ def split_by_form(question: str) -> Split | None:
     text = clean(question)
     if not text or len(text) > LONGEST:
         return None
-    return _arithmetic(text) or _comparison(text) or _alike(text) or bridge(text)
+    for form, made in _RECKONED:
+        if found := form.fullmatch(text):
+            return made(found)
+    for form, asked in _COMPARISONS:
+        if (found := form.fullmatch(text)) and (pair := options(found["options"])):
+            way = asked(found)
+            return _of_both(way[0], *pair, way[1]) if way and way[1] else None
+    return _alike(text) or bridge(text)
 
 
 # Arithmetic
 
 
-def _arithmetic(text: str) -> Split | None:
-    for form, made in _RECKONED:
-        if found := form.fullmatch(text):
-            return made(found)
-    return None
-
-
-def _between(found: re.Match[str]) -> Split | None:
+def _years(found: re.Match[str]) -> Split | None:
     """ "X's birth and her first Grammy" as when each of them was."""
     one, other = found["one"], found["other"]
-    who = owner(one) or subject_of(one)
-    if not who:
+    who, verb = owner(one), found.groupdict().get("verb", "")
+    if not who or verb is None:
         return None
     said = _OWN.match(other)
-    first = _when(one, who)
-    second = _when(resolved(other, who), who, own=said[0].lower() if said else "their")
-    return Split((first, second), "years") if named(second) else None
-
-
-def _after(found: re.Match[str]) -> Split | None:
-    one, other = found["one"], found["other"]
-    who = owner(one) or subject_of(one)
-    if not who or not found["verb"]:
-        return None
-    second = f"When {found['verb'].lower()} {resolved(other, who)}?"
+    told = resolved(other, who)
+    own = said[0].lower() if said else "their"
+    second = f"When {verb.lower()} {told}?" if verb else _when(told, who, own=own)
     return Split((_when(one, who), second), "years") if named(second) else None
 
 
-_EVENTS: Final[dict[str, str]] = {
-    "birth": "When was {} born?",
-    "death": "When did {} die?",
-    "founding": "When was {} founded?",
-    "foundation": "When was {} founded?",
-    "establishment": "When was {} established?",
-    "release": "When was {} released?",
-    "publication": "When was {} published?",
-    "opening": "When was {} opened?",
-    "completion": "When was {} completed?",
-    "construction": "When was {} built?",
-    "creation": "When was {} created?",
-    "election": "When was {} elected?",
-    "launch": "When was {} launched?",
-    "invention": "When was {} invented?",
-    "discovery": "When was {} discovered?",
-    "retirement": "When did {} retire?",
-    "marriage": "When did {} marry?",
-    "premiere": "When did {} premiere?",
-}
+_EVENTS: Final = {
+    "birth": "was {} born", "death": "did {} die", "founding": "was {} founded",
+    "foundation": "was {} founded", "establishment": "was {} established",
+    "release": "was {} released", "publication": "was {} published", "opening": "was {} opened",
+    "completion": "was {} completed", "construction": "was {} built", "creation": "was {} created",
+    "election": "was {} elected", "launch": "was {} launched", "invention": "was {} invented",
+    "discovery": "was {} discovered", "retirement": "did {} retire", "marriage": "did {} marry",
+    "premiere": "did {} premiere",
+}  # fmt: skip
 _WON: Final = re.compile(
     r"\b(?:grammy|oscar|emmy|tony|award|medal|prize|title|championship|cup)s?(?: award)?$",
     re.IGNORECASE,
@@ -479,12 +397,12 @@ _OF: Final = re.compile(r"(?:the )?(?P<event>\w+) of (?P<what>.+)", re.IGNORECAS
 def _when(event: str, who: str, *, own: str = "their") -> str:
     found = _OF.fullmatch(event)
     if found and (asks := _EVENTS.get(found["event"].casefold())):
-        return asks.format(found["what"])
-    pair = possessive(event)
-    if pair and (asks := _EVENTS.get(pair[1].casefold())):
-        return asks.format(pair[0])
-    if pair and _WON.search(pair[1]) and pair[0].casefold() == who.casefold():
-        return f"When did {who} win {own} {pair[1]}?"
+        return f"When {asks.format(found['what'])}?"
+    owning, what = possessive(event) or ("", "")
+    if asks := _EVENTS.get(what.casefold()):
+        return f"When {asks.format(owning)}?"
+    if _WON.search(what) and owning.casefold() == who.casefold():
+        return f"When did {who} win {own} {what}?"
     return f"When was {event}?"
 
 
@@ -498,16 +416,14 @@ def _how_much(found: re.Match[str]) -> Split | None:
     return _of_both(asks, found["one"], found["other"], "difference")
 
 
-def _how_many(found: re.Match[str]) -> str:
-    verb = {"do": "does"}.get(found["verb"].casefold(), found["verb"].casefold())
-    what = {"had": "have", "won": "win"}.get(found["what"].casefold(), found["what"].casefold())
-    return f"How many {found['things']} {verb} {{}} {what}?"
+def _counted_of(combining: Combining) -> Callable[[re.Match[str]], Split | None]:
+    def split(found: re.Match[str]) -> Split | None:
+        verb, what = found["verb"].casefold(), found["what"].casefold()
+        verb, what = {"do": "does"}.get(verb, verb), {"had": "have", "won": "win"}.get(what, what)
+        asks = f"How many {found['things']} {verb} {{}} {what}?"
+        return _of_both(asks, found["one"], found["other"], combining)
 
-
-def _measured(what: str, one: str, other: str, combining: Combining) -> Split | None:
-    if what.casefold() == "age":
-        return _of_both("When was {} born?", one, other, "years")
-    return _of_both(f"What is the {what} of {{}}?", one, other, combining)
+    return split
 
 
 def _of_both(asks: str, one: str, other: str, combining: Combining) -> Split | None:
@@ -517,102 +433,57 @@ def _of_both(asks: str, one: str, other: str, combining: Combining) -> Split | N
     return Split((asks.format(one), asks.format(other)), combining)
 
 
-def _more_things(found: re.Match[str]) -> Split | None:
-    return _of_both(_how_many(found), found["one"], found["other"], "difference")
-
-
-def _apart(found: re.Match[str]) -> Split | None:
-    pair = (found["one"] or found["first"], found["other"] or found["second"])
-    return _measured(found["what"] or found["same"], *pair, "difference")
-
-
-def _in_total(found: re.Match[str]) -> Split | None:
-    return _measured(found["what"], found["one"], found["other"], "sum")
-
-
-def _together(found: re.Match[str]) -> Split | None:
-    return _of_both(_how_many(found), found["one"], found["other"], "sum")
-
-
 _RECKONED: Final = (
-    (_YEARS_BETWEEN, _between),
-    (_YEARS_AFTER, _after),
+    (_YEARS_BETWEEN, _years),
+    (_YEARS_AFTER, _years),
     (_MORE, _how_much),
-    (_MORE_THINGS, _more_things),
-    (_DIFFERENCE, _apart),
-    (_TOTAL, _in_total),
-    (_TOGETHER, _together),
+    (_MORE_THINGS, _counted_of("difference")),
+    (_TOGETHER, _counted_of("sum")),
 )
 
 
-# Comparison
+# Comparison: what is asked of each of the two, and how the answers are put together.
 
 
-def _comparison(text: str) -> Split | None:
-    for form, asked in _COMPARISONS:
-        if (found := form.fullmatch(text)) and (pair := options(found["options"])):
-            way = asked(found, text)
-            return _of_both(way[0], *pair, way[1]) if way else None
-    return None
+def _born(found: re.Match[str]) -> tuple[str, Combining | None]:
+    return "When was {} born?", _ORDER.get(found["when"].casefold())
 
 
-def _born(found: re.Match[str], _text: str) -> tuple[str, Combining] | None:
-    order = _order(found["when"])
-    return ("When was {} born?", order) if order else None
+def _done(found: re.Match[str]) -> tuple[str, Combining | None]:
+    return f"When was {{}} {found['done'].lower()}?", _ORDER.get(found["when"].casefold())
 
 
-def _done(found: re.Match[str], _text: str) -> tuple[str, Combining] | None:
-    order = _order(found["when"])
-    return (f"When was {{}} {found['done'].lower()}?", order) if order else None
-
-
-def _died(found: re.Match[str], _text: str) -> tuple[str, Combining] | None:
-    order, what = _order(found["when"]), found["what"].casefold()
+def _died(found: re.Match[str]) -> tuple[str, Combining | None]:
+    what = found["what"].casefold()
     verb = _IRREGULAR.get(what, what.removesuffix("ed"))
-    return (f"When did {{}} {verb}?", order) if order else None
+    return f"When did {{}} {verb}?", _ORDER.get(found["when"].casefold())
 
 
-def _order(word: str) -> Combining | None:
-    lowered = word.casefold()
-    return "earliest" if lowered in _EARLY else "latest" if lowered in _LATE else None
-
-
-def _by_degree(found: re.Match[str], text: str) -> tuple[str, Combining] | None:
-    degree = _comparative(found["degree"].casefold())
+def _by_degree(found: re.Match[str]) -> tuple[str, Combining | None]:
+    said = found["degree"].casefold()
+    longest = _SUPERLATIVE.fullmatch(said)
+    degree = f"{longest['stem']}er" if longest else {"elder": "older"}.get(said, said)
+    person = found[0].casefold().startswith("who ")
     if degree in _AGED:
-        return _age_question(found["noun"], text), _AGED[degree]
-    if degree not in _PLAIN:
-        return None
-    plain, combining = _PLAIN[degree]
-    person = text.casefold().startswith("who ")
+        noun = found["noun"].strip()
+        kind = noun.rsplit(maxsplit=1)[-1].casefold() if noun else ""
+        done = next((done for kinds, done in _MADE_BY_KIND if kind in kinds), "")
+        done = done or ("born" if person or is_person(noun) else "founded")
+        return f"When was {{}} {done}?", _AGED[degree]
+    plain, combining = _PLAIN.get(degree, ("", None))
     plain = "tall" if person and plain == "long" else plain
     return f"How {plain} is {{}}?", combining
 
 
-def _comparative(degree: str) -> str:
-    found = _SUPERLATIVE.fullmatch(degree)
-    return f"{found['stem']}er" if found else {"elder": "older"}.get(degree, degree)
-
-
-def _age_question(noun: str, text: str) -> str:
-    kind = noun.rsplit(maxsplit=1)[-1].casefold() if noun.split() else ""
-    for kinds, done in ((_FOUNDED, "founded"), (_BUILDINGS, "built"), (_RELEASED, "released")):
-        if kind in kinds:
-            return f"When was {{}} {done}?"
-    person = text.casefold().startswith("who ") or is_person(noun.strip())
-    return "When was {} born?" if person else "When was {} founded?"
-
-
-def _counted(found: re.Match[str], _text: str) -> tuple[str, Combining] | None:
+def _counted(found: re.Match[str]) -> tuple[str, Combining | None]:
     degree, things = found["degree"].casefold(), found["things"].strip()
     order: Combining = "least" if degree in _LESS else "most"
-    if degree in {"more", "most", "fewer", "fewest", "less"}:
-        verb = {"won": "did", "scored": "did", "had": "did"}.get(found["verb"].casefold(), "does")
-        what = {"won": "win", "scored": "score", "contains": "contain", "offers": "offer"}.get(
-            found["verb"].casefold(), "have"
-        )
-        return f"How many {things} {verb} {{}} {what}?", order
-    return f"What is the {things} of {{}}?", order
+    if degree not in {"more", "most", "fewer", "fewest", "less"}:
+        return f"What is the {things} of {{}}?", order
+    said = found["verb"].casefold()
+    verb = "did" if said in {"won", "scored", "had"} else "does"
+    what = {"won": "win", "scored": "score", "contains": "contain", "offers": "offer"}
+    return f"How many {things} {verb} {{}} {what.get(said, 'have')}?", order
 
 
 _LESS: Final = frozenset("fewer fewest less smaller smallest lower lowest".split())  # noqa: SIM905
@@ -647,7 +518,13 @@ def _of_two(asks: str, one: str, other: str, combining: Combining) -> Split | No
     joined = _JOINED.search(f"{one} {other}") or _JOINED.match(asks.partition("{}")[2])
     if joined or last[:1].islower() or _ASIDE.search(asks):
         return None
-    return _of_both(asks, bare(one), bare(other), combining)
+    # Without the kind of thing that it names: "the flowering plants Alisma" is Alisma.
+    wholes = [part.strip(" ,;:") for part in (one, other)]
+    rests = [_KIND.sub("", whole, count=1) for whole in wholes]
+    first, second = (
+        rest if named(rest) else whole for rest, whole in zip(rests, wholes, strict=True)
+    )
+    return _of_both(asks, first, second, combining)
 
 
 def _singular(what: str) -> str:
