@@ -128,22 +128,17 @@ def test_a_pair_is_scored_once(library: ModuleType) -> None:
 
 
 @pytest.mark.parametrize("limit", [512, 128, None, 10**30])
-def test_of_a_long_passage_the_best_part_counts(library: ModuleType, limit: int | None) -> None:
+def test_of_a_long_passage_the_best_part_counts(
+    library: ModuleType, limit: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(made()[1]), "max_seq_length", limit)
     reader, model = made()
-    model.max_seq_length = limit
     passage = "filler words go on " * 400 + "who built the tower " + "and on and on " * 300
     assert reader.read(QUESTION, [passage])[0].relevance == 2.0
     assert len(model.seen) > 3
     assert "".join(part.split()[0] for _, part in model.seen)  # no empty part
     covered = sum(len(part) for _, part in model.seen)
     assert covered >= len(passage)
-
-
-def test_before_version_6_the_limit_had_another_name(library: ModuleType) -> None:
-    reader, model = made()
-    model.max_seq_length = None
-    vars(model)["max_length"] = 100
-    assert reader._room == 50
 
 
 def test_text_no_encoder_takes_is_made_printable(library: ModuleType) -> None:

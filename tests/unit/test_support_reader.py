@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
 import json
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -223,18 +221,6 @@ def test_only_the_likeliest_places_are_judged() -> None:
     assert len(set(clerk.asked)) <= 4
     start, end = claim["cited"][0]["start"], claim["cited"][0]["end"]
     assert said[7] in passage.text[start:end]
-
-
-def test_an_answer_tells_that_words_stood_in() -> None:
-    node = importlib.import_module("secondlook.nodes.answer")
-    context = SimpleNamespace(support=CoverageSupport(instead="another reader is installed"))
-    told = node._about_judge(context, {"method": "generative"})
-    assert [(one["node"], one["message"]) for one in told] == [
-        ("support", "another reader is installed")
-    ]
-    assert node._about_judge(context, {"method": "extractive"}) == []
-    fine = SimpleNamespace(support=CoverageSupport())
-    assert node._about_judge(fine, {"method": "generative"}) == []
 
 
 def test_long_evidence_is_looked_at_twice() -> None:

@@ -268,7 +268,7 @@ def rivals(unclear: Unclear, question: str, witnesses: Sequence[Witness]) -> lis
             parts[passage] = parts.get(passage, 0.0) + part
         mentions = sum(len(one.places) for one, *_ in said)
         with_article = sum(one.with_article for one, *_ in said)
-        ordered = tuple(sorted(parts, key=lambda name: (-parts[name], name)))  # noqa: B023
+        ordered = tuple(sorted(parts, key=lambda name: (-parts[name], name)))
         takes_the = 2 * with_article > mentions
         found.append(Rival(said[0][0].name, sum(parts.values()), ordered, takes_the))
     everything = sum(one.share for one in found)

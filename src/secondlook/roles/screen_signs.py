@@ -1,7 +1,7 @@
 """What orders to a model look like, in English and elsewhere: patterns and what each is worth.
 
-Every sign stops attacks of the sets that `benchmarks.screening` judges by, but for a few of other
-scripts and of chat markup.
+Nearly every sign stops attacks of the sets that `benchmarks.screening` judges by; the others are
+common wordings, other scripts and chat markup.
 """
 
 from __future__ import annotations
@@ -133,6 +133,11 @@ SIGNS = (
     # Ignore the previous instructions.
     _sign(OVERRIDE, (0.95, 0.95), ORDER, SET_ASIDE_CUES,
      SET_ASIDE + FILLER + EARLIER + r"(?: \w+){0,2}? " + ORDERS),
+    # Disregard the rules above.
+    _sign(OVERRIDE, (0.95, 0.6), ORDER, SET_ASIDE_CUES,
+     SET_ASIDE + r"(?: \w+){0,3}? " + ORDERS + r"(?: that)? (?:above|before|so far|until now"
+     r"|(?:you|that) (?:were|was|have been) (?:given|told|sent)|(?:i|we) (?:gave|told|sent"
+     r"|have given))\b(?! (?:the|mentioned)\b)"),
     # Disregard my previous message: in letters to people too.
     _sign(OVERRIDE, (0.9, 0.45), ORDER, SET_ASIDE_CUES,
      SET_ASIDE + FILLER + EARLIER + r"(?: \w+){0,2}? " + TEXTS),
@@ -161,13 +166,25 @@ SIGNS = (
     _sign(OVERRIDE, (0.5, 0.2), STATED, "knowledge and not|make something|make it up",
      r"\b(?:own|prior|general) knowledge and not\b|\bif you (?:don't"
      r"|do not) know,? (?:just )?make (?:something|it) up\b"),
+    # Your instructions no longer apply.
+    _sign(OVERRIDE, (0.85, 0.6), STATED, "your",
+     r"\byour(?: \w+){0,2}? (?:instruction|rule|guideline|directive|restriction"
+     r"|constraint)s? (?:(?:are|is|were|have been|has been)(?: \w+)? (?:void|null|cancell?ed"
+     r"|obsolete|revoked|irrelevant|suspended|disabled|lifted|outdated|superseded|replaced"
+     r"|a test)|(?:no longer|do not|don't) apply)\b"),
     # Drop your instructions.
     _sign(OVERRIDE, (0.85, 0.5), ORDER, "your",
      DROP + r"(?: all(?: of)?| any(?: of)?)? your(?: \w+){0,2}? (?:instructions?|prompts?"
      r"|guidelines|directives?|programming|constraints|persona|context|memory)\b"),
+    # Turn off your safety filters.
+    _sign(LIMITS, (0.85, 0.5), ORDER, "your",
+     DROP + r"(?: all(?: of)?| any(?: of)?)? your(?: \w+){0,2}? " + SAFEGUARDS),
     _sign(LIMITS, (0.35, 0.2), STATED, "your",
      r"\byour (?:own |internal |current )?(?:" + SAFEGUARDS + r"|programming|guardrails"
      r"|safeguards|restrictions|constraints|filters|directives|instructions|limitations)\b"),
+    _sign(TASK, (0.8, 0.8), STATED, "your",
+     r"\byour (?:new|next|real|actual|true) (?:task|instruction|goal|objective|job|role"
+     r"|mission|directive|purpose|identity)s?(?: (?:is|are|now)\b| ?:)"),
     _sign(TASK, (0.8, 0.7), ORDER,
      "new instruction|new task|new assignment|new rule|new command|new order|s are now|n is now",
      r"\bnew (?:instruction|task|assignment|rule|command|order)s? (?:follow|now|begin|start)\b"
@@ -257,6 +274,9 @@ SIGNS = (
     _sign(SCRIPT, (0.55, 0.5), STATED, "instead|that you",
      r"\b(?:tell me that you|say that you|state that you)\b|\binstead,? (?:say|print|tell"
      r"|output|write|state|respond|reply)\b"),
+    _sign(TURN, (0.45, 0.35), STATED, "system|assistant|developer",
+     r"(?:^|\n)\W{0,4}(?:system|assistant|developer)\W{0,3}(?: ?(?:prompt|message"
+     r"|instructions?|override))?\W{0,3}:(?!//)"),
     _sign(TURN, (0.6, 0.6), STATED, "##|<|[",
      r"#{2,} ?(?:instruction|system|response|new (?:task|instruction))s?\b|</?(?:system"
      r"|assistant|instructions?|user)>|\[(?:system|assistant|instructions?)\]"),
