@@ -16,11 +16,6 @@ ARITHMETIC = [
         "years",
     ),
     (
-        "How many years between Beyonc\u00e9's birth and first Grammy?",
-        ("When was Beyonc\u00e9 born?", "When did Beyonc\u00e9 win their first Grammy?"),
-        "years",
-    ),
-    (
         "How many years passed between the founding of Oslo and the death of Harald Hardrada?",
         ("When was Oslo founded?", "When did Harald Hardrada die?"),
         "years",
@@ -36,29 +31,9 @@ ARITHMETIC = [
         "difference",
     ),
     (
-        "How many years older is Ada Vane than Bo Reed?",
-        ("When was Ada Vane born?", "When was Bo Reed born?"),
-        "years",
-    ),
-    (
         "How many more goals did Ada Vane score than Bo Reed?",
         ("How many goals did Ada Vane score?", "How many goals did Bo Reed score?"),
         "difference",
-    ),
-    (
-        "What is the difference in height between the Eiffel Tower and Big Ben?",
-        ("What is the height of the Eiffel Tower?", "What is the height of Big Ben?"),
-        "difference",
-    ),
-    (
-        "What is the difference between the age of Ada Vane and that of Bo Reed?",
-        ("When was Ada Vane born?", "When was Bo Reed born?"),
-        "years",
-    ),
-    (
-        "What is the total population of Oslo and Bergen?",
-        ("What is the population of Oslo?", "What is the population of Bergen?"),
-        "sum",
     ),
     (
         "How many boats do Oslo and Bergen own together?",
@@ -68,19 +43,13 @@ ARITHMETIC = [
 ]
 COMPARISON = [
     ("Which is larger, Scotland or Wales?", "How large is Scotland?", "most"),
-    ("Which is the smallest, Scotland or Wales?", "How large is Scotland?", "least"),
     ("Who is taller, Ada Vane or Bo Reed?", "How tall is Ada Vane?", "most"),
-    ("Who is shorter: Ada Vane or Bo Reed?", "How tall is Ada Vane?", "least"),
     ("Who was born first, Ada Vane or Bo Reed?", "When was Ada Vane born?", "earliest"),
-    ("Who was born last Ada Vane or Bo Reed", "When was Ada Vane born?", "latest"),
     ("Which band is older, Polvo or Garbage?", "When was Polvo founded?", "earliest"),
-    ("Which bridge is newer, Forth or Tay?", "When was Forth built?", "latest"),
-    ("Which writer is younger, Ada Vane or Bo Reed?", "When was Ada Vane born?", "latest"),
     ("Which was first published, Golf or Time?", "When was Golf published?", "earliest"),
     ("Which film, Alien or Jaws, came out first?", "When did Alien come out?", "earliest"),
     ("Who died later, Ada Vane or Bo Reed?", "When did Ada Vane die?", "latest"),
     ("Between Tosca and Aida, which has more acts?", "How many acts does Tosca have?", "most"),
-    ("Which won fewer cups, Leeds or Derby?", "How many cups did Leeds win?", "least"),
     (
         "Which has the higher mean depth, Lake A or Lake B?",
         "What is the mean depth of Lake A?",
@@ -88,7 +57,6 @@ COMPARISON = [
     ),
     ("Were Ince and McGrath of the same nationality?", "What is the nationality of Ince?", "same"),
     ("Are Ada Vane and Bo Reed both musicians?", "Is Ada Vane a musician?", "both"),
-    ("Are both Ada Vane and Bo Reed American?", "Is Ada Vane American?", "both"),
     ("Were the magazines Time and Life both monthly?", "Was Time monthly?", "both"),
 ]
 BRIDGE = [
@@ -101,32 +69,19 @@ BRIDGE = [
         ("Who is the director of Jaws?", "Who is the mother of {1}?"),
     ),
     (
-        "What is the country where the founder of IKEA was born?",
-        ("Who is the founder of IKEA?", "What is the country where {1} was born?"),
-    ),
-    (
         "When was the company that owns Bonifacio High Street founded?",
         ("What is the company that owns Bonifacio High Street?", "When was {1} founded?"),
     ),
-    ("Who is Jaws's director's mother?", ("Who is Jaws's director?", "Who is {1}'s mother?")),
-    ("When was Titanic's director born?", ("Who is Titanic's director?", "When was {1} born?")),
 ]
 WHOLE = [
     "What is the capital of France?",
-    "How old was Beyonc\u00e9 when she met LaTavia Roberson?",
     "What is the difference between TCP and UDP?",
     "How many years between her birth and her first Grammy?",
     "Which is larger, the first or the second?",
-    "Which came out first, Dinosaur or McFarland, USA?",
     "Are both The Day and Lennon or McCartney short films?",
-    "Are Ada Vane and Bo Reed and Cy Poe both musicians?",
-    "Who was born between, Ada Vane or Bo Reed?",
     "Which is nicer, Oslo or Bergen?",
     "What is the name of the dance that Ada Vane invented?",
     "Who directed the film of the year?",
-    "Who was the first director of the company?",
-    "In which region is the town in which Fort Kongenstein is located?",
-    "Wann wurde Oslo gegr\u00fcndet?",
     "",
     "Who " + "very " * 100 + "was it?",
 ]
@@ -177,7 +132,6 @@ def test_any_text_has_a_form_or_none(text: str) -> None:
         "Which film was directed by Ada Vane, Alien or Jaws?",
         "How many years later was Maclure's memoir published after the map?",
         "In which part of Oslo was the singer who released the song No Problem raised?",
-        "What award did a company founded by Ada Vane win?",
     ],
 )
 def test_several_facts_are_suspected(question: str) -> None:
@@ -189,7 +143,6 @@ def test_several_facts_are_suspected(question: str) -> None:
     "question",
     [
         "What is the capital of France?",
-        "When did Ada Vane leave her group?",
         "What is the name of the dance that Ada Vane invented?",
         "how deep is berth 4",
         "",

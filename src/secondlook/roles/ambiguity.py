@@ -41,9 +41,10 @@ class Unclear:
     """Whether something of its own follows: "her group"."""
 
 
-_KINDS: dict[str, Kind] = dict.fromkeys(("he", "she", "him", "his", "her", "hers"), "person") | (
-    dict.fromkeys(("they", "them", "their", "theirs"), "group")
-)
+_KINDS: dict[str, Kind] = {
+    "he": "person", "she": "person", "him": "person", "his": "person", "her": "person",
+    "hers": "person", "they": "group", "them": "group", "their": "group", "theirs": "group",
+}  # fmt: skip
 _ALWAYS_OWNS = frozenset({"his", "their", "its"})
 
 _AUX = (
