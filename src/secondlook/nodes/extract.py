@@ -16,28 +16,17 @@ from secondlook.nodes.state import Cited, DraftData, Found, Sentence
 from secondlook.reading.languages import foreign, other_language
 from secondlook.reading.support import ONE_SIDED_NOT, denies
 from secondlook.retrieval.terms import STOP_WORDS, query_terms, terms
-from secondlook.roles.sentences import (
-    PARAGRAPH,
-    Kind,
-    Line,
-    lines_of,
-    sentence_around,
-    whole_numbers,
-)
+from secondlook.roles.sentences import PARAGRAPH, Kind, lines_of, sentence_around, whole_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from secondlook.answer import StopReason
     from secondlook.nodes.context import Context
-    from secondlook.nodes.revalidate import Guard
     from secondlook.passage import Passage
-    from secondlook.reading.calibration import Calibration
-    from secondlook.reading.port import Reading
 
 _WORD = re.compile(r"\w+")
 _MOSTLY = 0.6
-
 _FIGURE = re.compile(r"(?:; |\| )[^;|\w]*\d[\d.,:%\s-]*(?:$|[;|])")
 """A cell that is a number and nothing else."""
 _WHO_IS = re.compile(
@@ -89,28 +78,36 @@ class _Pick:
 
 async def extract(context: Context, question: str, found: Sequence[Found]) -> DraftData:
     """The draft that the reader alone can give; withheld where it is not sure enough."""
-    read = [item for item in ranking.kept(found) if ranking.candidate(item) is not None]
-    if not read and not context.settings.search.rerank:
-        read = await _read_now(context, question, ranking.kept(found))
+    kept = ranking.kept(found)
+    read = [item for item in kept if ranking.candidate(item) is not None]
+    if not read and kept and not context.settings.search.rerank:
+        try:  # nobody has read them to put them in order; to take an answer somebody must
+            read = await ranking.read(context, question, kept)
+        except Exception:  # noqa: BLE001 - told as passages nobody could read
+            read = []
     if not read:
-        return await _unread(context, found)
+        return await _unread(context, kept)
     held = await ranking.texts(context, [item["id"] for item in read])
-    telling = [item for item in read if item["id"] in held and _tells(question, item, held)]
-    if name := _who(question):
-        telling = [
-            item for item in telling if _tells_of(name, held[item["id"]].text, _span(item))
-        ] or telling
-    telling = await asyncio.to_thread(_asked_for, context, question, telling, held)
-    if await asyncio.to_thread(other_language, question, context.shelf.reader_languages):
+    there = [item for item in read if item["id"] in held]
+    telling = await asyncio.to_thread(_telling, context, question, there, held)
+    languages, calibration = context.shelf.reader_languages, context.calibration
+    if await asyncio.to_thread(other_language, question, languages):
         telling = telling[:1]  # what the reader's scores say is not known there: the search decides
-    pick = _picked(context.calibration, telling, held)
-    if pick is None:
+    candidates = ranking.candidates(telling)
+    chosen = calibration.best_answer(candidates)
+    if chosen is None:
         return withheld("no_evidence", reasons=["no passage reads as if it held the answer"])
-    # The pick without a probability where the reader was not trained for its language: what
-    # the scores say there nobody knows, so they neither speak for it nor withhold it.
-    languages = context.shelf.reader_languages
-    other = await asyncio.to_thread(foreign, question, pick.passage.text, languages)
-    pick = pick if other is None else replace(pick, confidence=None, reasons=(other.reason,))
+    pick = _Pick(
+        telling[chosen],
+        held[telling[chosen]["id"]],
+        _span(telling[chosen]),
+        confidence=calibration.answer_probability(candidates, chosen),
+        reasons=calibration.reasons(candidates, chosen),
+    )
+    # Nobody knows what the scores say in a language that the reader was not trained for: they
+    # neither speak for the pick nor withhold it.
+    if other := await asyncio.to_thread(foreign, question, pick.passage.text, languages):
+        pick = replace(pick, confidence=None, reasons=(other.reason,))
     if _objection(context, pick) is None:
         pick = await _from_its_row(context, question, pick, held.values())
         pick = _questioned(question, pick)
@@ -120,38 +117,33 @@ async def extract(context: Context, question: str, found: Sequence[Found]) -> Dr
     return _drafted(pick.passage, pick.span, confidence=pick.confidence, reasons=pick.reasons)
 
 
-def _asked_for(
-    context: Context, question: str, telling: Sequence[Found], held: Mapping[str, Passage]
+def _telling(
+    context: Context, question: str, found: Sequence[Found], held: dict[str, Passage]
 ) -> list[Found]:
-    """Without those whose sentence is an order, a link or code that the question did not call
+    """Those whose span is more than the question over again: a passage may hold the question
+    itself, as an exam paper does, and reads as very relevant. Of "who is NAME" those that tell, if
+    any. Without those whose sentence is an order, a link or code that the question did not call
     for: an inserted text may read like an answer to anything."""
-    guard = guard_of(context, question)
+    asked, name, guard = _words(question), _who(question), guard_of(context, question)
+    telling: list[Found] = []
+    for item in found:
+        text = held[item["id"]].text
+        said = _words(text[slice(*_span(item))])
+        if text.strip() and (not said <= asked or len(said) < _MOSTLY * len(asked)):
+            telling.append(item)
+    if name:
+        named = [one for one in telling if _tells_of(name, held[one["id"]].text, _span(one))]
+        telling = named or telling
     if guard is None:
-        return list(telling)
-    return [item for item in telling if not _is_held_back(guard, held[item["id"]].text, item)]
-
-
-def _is_held_back(guard: Guard, text: str, item: Found) -> bool:
-    start, end = sentence_around(text, *_span(item))
-    claim = " ".join(text[start:end].split())
-    return guard.objection(claim, [Place(text, start, end)]) is not None
-
-
-def _picked(
-    calibration: Calibration, telling: Sequence[Found], held: Mapping[str, Passage]
-) -> _Pick | None:
-    candidates = ranking.candidates(telling)
-    chosen = calibration.best_answer(candidates)
-    if chosen is None:
-        return None
-    item = telling[chosen]
-    return _Pick(
-        item,
-        held[item["id"]],
-        _span(item),
-        confidence=calibration.answer_probability(candidates, chosen),
-        reasons=calibration.reasons(candidates, chosen),
-    )
+        return telling
+    clean: list[Found] = []
+    for item in telling:
+        text = held[item["id"]].text
+        start, end = sentence_around(text, *_span(item))
+        claim = " ".join(text[start:end].split())
+        if guard.objection(claim, [Place(text, start, end)]) is None:
+            clean.append(item)
+    return clean
 
 
 def _objection(context: Context, pick: _Pick) -> tuple[str, ...] | None:
@@ -160,12 +152,12 @@ def _objection(context: Context, pick: _Pick) -> tuple[str, ...] | None:
     A risk that is named takes the place of the calibrated limit. It holds also where withholding
     is switched off: a promise is a promise.
     """
-    settings, allowed = context.settings.answer, dial(context)
+    allowed = dial(context)
     if allowed is not None and (objection := allowed.objection(pick.confidence)):
         return (objection,)
     limit = context.calibration.min_answer if allowed is None else 0.0
     sure = pick.most if pick.confidence is None else pick.confidence
-    return () if settings.enable_abstention and sure < limit else None
+    return () if context.settings.answer.enable_abstention and sure < limit else None
 
 
 def _questioned(question: str, pick: _Pick) -> _Pick:
@@ -177,6 +169,76 @@ def _questioned(question: str, pick: _Pick) -> _Pick:
     if denies(text[start:end], (pick.span[0] - start, pick.span[1] - start), question):
         pick = pick.doubted(ONE_SIDED_NOT, 'the sentence says "not" where the question does not')
     return pick
+
+
+def _span(item: Found) -> tuple[int, int]:
+    """Within the passage, whatever the reader said."""
+    length = item["end"] - item["start"]
+    start = min(max(item["span_start"] or 0, 0), length)
+    return start, min(max(item["span_end"] or 0, start), length)
+
+
+def _words(text: str) -> set[str]:
+    return {word.casefold() for word in _WORD.findall(text)}
+
+
+async def _unread(context: Context, kept: Sequence[Found]) -> DraftData:
+    """Without a reading there is no span and no judgement: the best passage's first sentence, and
+    only where withholding is switched off."""
+    if not kept:
+        return withheld("no_evidence", reasons=["nothing was found"])
+    settings = context.settings.answer
+    if settings.enable_abstention or settings.max_risk is not None:
+        return withheld("cannot_proceed", reasons=["the passages could not be read"])
+    held = await ranking.texts(context, [item["id"] for item in kept])
+    for passage in (held[item["id"]] for item in kept if item["id"] in held):
+        if passage.text.strip():
+            reasons = ["the passage was not read"]
+            return _drafted(passage, (0, 0), confidence=None, reasons=reasons)
+    return withheld("no_evidence", reasons=["the passages are empty or gone"])
+
+
+def withheld(
+    stop: StopReason,
+    *,
+    confidence: float | None = None,
+    reasons: Sequence[str] = (),
+    model: str | None = None,
+) -> DraftData:
+    """No answer, and why."""
+    return DraftData(
+        method="none",
+        model=model,
+        sentences=[],
+        short=None,
+        stop=stop,
+        confidence=confidence,
+        reasons=list(reasons),
+        note=None,
+    )
+
+
+def _drafted(
+    passage: Passage, span: tuple[int, int], *, confidence: float | None, reasons: Sequence[str]
+) -> DraftData:
+    span = whole_numbers(passage.text, *span)
+    return {
+        **withheld("answered", confidence=confidence, reasons=reasons),
+        "method": "extractive",
+        "sentences": [sentence_at(passage, *span)],
+        "short": " ".join(passage.text[slice(*span)].split()) or None,
+    }
+
+
+def sentence_at(passage: Passage, start: int, end: int) -> Sentence:
+    """The sentence around a span of a passage, word for word."""
+    start, end = sentence_around(passage.text, start, end)
+    return Sentence(
+        text=" ".join(passage.text[start:end].split()),
+        cited=[Cited(passage=passage.id, start=passage.start + start, end=passage.start + end)],
+        support=1.0,
+        supported=True,
+    )
 
 
 # Rows: the reader takes a value from the wrong record as surely as from the right one.
@@ -200,11 +262,9 @@ async def _from_its_row(
     if len(best) == 1 and most > len(shared):
         loose = "item" in {own[0].kind, best[0].kind}
         return await _moved(context, question, pick, best[0], before=shared, loose=loose)
-    if own[0].kind == "item":
-        return pick
     said = pick.passage.text[slice(*pick.span)]
     others = sum(said not in row.text for row in best)
-    if not others or len(best) == 1:
+    if own[0].kind == "item" or not others or len(best) == 1:
         return pick
     worth = 1 / (others + 1) if len(shared) == most else 0.0
     return pick.doubted(worth, f"{len(best)} rows fit the question equally well")
@@ -225,8 +285,13 @@ async def _moved(
         return pick
     reading = await asyncio.to_thread(context.shelf.read_text, question, row.above + row.text)
     start, end = (row.start - len(row.above) + at for at in (reading.start, reading.end))
-    named = _named(question, row.shared - before)
-    if not (row.start <= start <= end <= row.end and _is_found(question, reading, row, start, end)):
+    words, new = _WORD.findall(question), row.shared - before
+    named = " ".join(word for word in words if new.intersection(terms(word)))
+    # An answer is one cell, and not the question over again.
+    said, margin = row.passage.text[start:end], reading.span_score - reading.null_score
+    one = row.kind == "item" or not re.search(r"; | \| ", said)
+    inside = row.start <= start <= end <= row.end
+    if not (inside and one and 0 < margin < math.inf and not _words(said) <= _words(question)):
         why = f"the row that names {named} does not seem to tell"
         return pick if loose else pick.doubted(0.0, why)
     scores = ranking.candidate(ranking.with_reading(pick.item, reading))
@@ -235,18 +300,6 @@ async def _moved(
         worth = context.calibration.answer_probability([scores], 0)
     moved = replace(pick, passage=row.passage, span=(start, end))
     return moved.doubted(1.0 if worth is None else worth, f"taken from the row that names {named}")
-
-
-def _is_found(question: str, reading: Reading, row: _Row, start: int, end: int) -> bool:
-    """Whether the reader sees an answer in the row: one cell, and not the question over again."""
-    said = row.passage.text[start:end]
-    one = row.kind == "item" or not re.search(r"; | \| ", said)
-    margin = reading.span_score - reading.null_score
-    return one and 0 < margin < math.inf and not _words(said) <= _words(question)
-
-
-def _named(question: str, shared: frozenset[str]) -> str:
-    return " ".join(word for word in _WORD.findall(question) if shared.intersection(terms(word)))
 
 
 def _rows(passage: Passage, asked: frozenset[str]) -> Iterator[_Row]:
@@ -259,24 +312,23 @@ def _rows(passage: Passage, asked: frozenset[str]) -> Iterator[_Row]:
     above = ""
     for line, after in zip_longest(lines, lines[1:]):
         above = above if line.kind == "cells" else ""
+        first = line.kind == "cells" and not above
         if line.kind in {"item", "record", "cells"}:
             end = line.end
             if line.kind == "item":  # it may go on in the lines below
                 end = next((at for at in stops if at > line.start), end)
-            heads = line.kind == "cells" and not above and after and _is_head(text, line, after)
-            shared = asked.intersection(() if heads else terms(text[line.start : end]))
+            said = text[line.start : end]
+            below = text[after.start : after.end] if after else ""
+            figures = bool(_FIGURE.search(below)) and not _FIGURE.search(said)
+            # The first line of a table may name its columns, as what stands below it tells.
+            heads = first and after and (after.kind == "record" or figures)
+            shared = asked.intersection(() if heads else terms(said))
             yield _Row(passage, line.start, end, line.kind, above, shared)
-        if line.kind == "cells" and not above:
+        if first:
             above = text[line.start : line.end] + "\n"
 
 
-def _is_head(text: str, line: Line, below: Line) -> bool:
-    """Whether the first line of a table names its columns, by what stands below it."""
-    first, second = text[line.start : line.end], text[below.start : below.end]
-    return below.kind == "record" or bool(_FIGURE.search(second) and not _FIGURE.search(first))
-
-
-# Who somebody is
+# "Who is NAME?"
 
 
 def _who(question: str) -> str:
@@ -288,11 +340,11 @@ def _who(question: str) -> str:
         return ""
     if all(map(str.islower, words)):  # typed in haste: two words that are no phrase
         return name if len(words) > 1 and STOP_WORDS["english"].isdisjoint(words) else ""
-    return name if words[0][0].isupper() and all(map(_in_name, words)) else ""
+    return name if words[0][0].isupper() and _is_name(words) else ""
 
 
-def _in_name(word: str) -> bool:
-    return word[0].isupper() or word in _IN_NAMES
+def _is_name(words: Sequence[str]) -> bool:
+    return all(word[0].isupper() or word in _IN_NAMES for word in words)
 
 
 def _tells_of(name: str, text: str, span: tuple[int, int]) -> bool:
@@ -305,100 +357,7 @@ def _tells_of(name: str, text: str, span: tuple[int, int]) -> bool:
     wanted, said = frozenset(terms(name)), frozenset(terms(text[slice(*span)]))
     if said <= wanted or not wanted.issubset(terms(text[start:end])):
         return False
-    return not all(map(_in_name, _WORD.findall(text[slice(*span)]))) or any(
+    return not _is_name(_WORD.findall(text[slice(*span)])) or any(
         _APPOSED.fullmatch(text[min(at.end(), span[1]) : max(at.start(), span[0])])
         for at in re.finditer(r"\W+".join(map(re.escape, _WORD.findall(name))), text, re.IGNORECASE)
     )
-
-
-def _span(item: Found) -> tuple[int, int]:
-    """Within the passage, whatever the reader said."""
-    length = item["end"] - item["start"]
-    start = min(max(item["span_start"] or 0, 0), length)
-    return start, min(max(item["span_end"] or 0, start), length)
-
-
-def _tells(question: str, item: Found, held: Mapping[str, Passage]) -> bool:
-    """Whether the span is more than the question over again: a passage may hold the question
-    itself, as an exam paper or a list of frequent questions does, and reads as very relevant."""
-    text = held[item["id"]].text
-    said, asked = _words(text[slice(*_span(item))]), _words(question)
-    return bool(text.strip()) and (not said <= asked or len(said) < _MOSTLY * len(asked))
-
-
-def _words(text: str) -> set[str]:
-    return {word.casefold() for word in _WORD.findall(text)}
-
-
-def withheld(
-    stop: StopReason,
-    *,
-    confidence: float | None = None,
-    reasons: Sequence[str] = (),
-    model: str | None = None,
-) -> DraftData:
-    """No answer, and why."""
-    return DraftData(
-        method="none",
-        model=model,
-        sentences=[],
-        short=None,
-        stop=stop,
-        confidence=confidence,
-        reasons=list(reasons),
-        note=None,
-    )
-
-
-def sentence_at(passage: Passage, start: int, end: int) -> Sentence:
-    """The sentence around a span of a passage, word for word."""
-    start, end = sentence_around(passage.text, start, end)
-    return Sentence(
-        text=" ".join(passage.text[start:end].split()),
-        cited=[Cited(passage=passage.id, start=passage.start + start, end=passage.start + end)],
-        support=1.0,
-        supported=True,
-    )
-
-
-def _drafted(
-    passage: Passage, span: tuple[int, int], *, confidence: float | None, reasons: Sequence[str]
-) -> DraftData:
-    span = whole_numbers(passage.text, *span)
-    sentence = sentence_at(passage, *span)
-    short = " ".join(passage.text[slice(*span)].split())
-    return DraftData(
-        method="extractive",
-        model=None,
-        sentences=[sentence],
-        short=short or None,
-        stop="answered",
-        confidence=confidence,
-        reasons=list(reasons),
-        note=None,
-    )
-
-
-async def _read_now(context: Context, question: str, kept: Sequence[Found]) -> list[Found]:
-    """Nobody has read them to put them in order; to take an answer from them somebody must."""
-    try:
-        return await ranking.read(context, question, kept)
-    except Exception:  # noqa: BLE001 - a reader that fails is told as passages nobody could read
-        return []
-
-
-async def _unread(context: Context, found: Sequence[Found]) -> DraftData:
-    """Without a reading there is no span and no judgement: the best passage's first sentence, and
-    only where withholding is switched off."""
-    kept = ranking.kept(found)
-    if not kept:
-        return withheld("no_evidence", reasons=["nothing was found"])
-    settings = context.settings.answer
-    if settings.enable_abstention or settings.max_risk is not None:
-        return withheld("cannot_proceed", reasons=["the passages could not be read"])
-    held = await ranking.texts(context, [item["id"] for item in kept])
-    for item in kept:
-        if item["id"] in held and held[item["id"]].text.strip():
-            reasons = ["the passage was not read"]
-            return _drafted(held[item["id"]], (0, 0), confidence=None, reasons=reasons)
-    return withheld("no_evidence", reasons=["the passages are empty or gone"])

@@ -1,4 +1,5 @@
-"""What may still be tried: another search, another draft."""
+"""What may still be tried, how sure an answer must be, and how an answer says that a cap cut it
+short."""
 
 from __future__ import annotations
 
@@ -14,26 +15,17 @@ if TYPE_CHECKING:
 
     from secondlook.errors import Cap
     from secondlook.nodes.context import Context
-    from secondlook.nodes.state import DraftData, Search
+    from secondlook.nodes.state import Search
     from secondlook.settings.sections import BudgetSettings, Settings
 
-HOTTER = 0.4
-"""By how much the temperature rises with each of the first two new drafts."""
-_FULL_STEPS = 2
-_SMALL_STEP = 0.1
-_HOTTEST = 2.0
+GREY: Final = 0.25
+"""The reader is unsure of a sentence whose support is no further than this from `min_support`."""
+AnswerGrade = Literal["yes", "no", "not graded"]
 
 
-def may_regenerate(context: Context, draft: DraftData, regenerations: int) -> bool:
-    """Whether a model wrote the draft and may write another. What the reader took from a passage
-    would be taken again."""
-    settings = context.settings.corrective
-    return (
-        settings.enable_regeneration
-        and regenerations < settings.max_regenerations
-        and draft["model"] is not None
-        and context.models.serves("answer")
-    )
+class AnswerGrades(TypedDict):
+    answer_grades: Annotated[list[AnswerGrade], operator.add]
+    """A model's verdict on each answer that was to be graded, in order."""
 
 
 def rewrites(queries: Sequence[str], assumed: str | None) -> int:
@@ -57,45 +49,10 @@ def may_search_again(
     return len(searches) <= 1 or searches[-1]["new"] > 0
 
 
-def rewriting_may_help(draft: DraftData) -> bool:
-    """Whether a draft that is not useful is a reason to search again. Where the reader withheld
-    its own answer it is none: the same scores have said already what was found."""
-    return bool(draft["sentences"]) or draft["model"] is not None
-
-
 def hotter(temperature: float, regenerations: int) -> float:
     """The temperature of a new draft: 0.4 and 0.8 above the role's own, then slowly more."""
-    full = min(regenerations, _FULL_STEPS)
-    raised = temperature + HOTTER * full + _SMALL_STEP * (regenerations - full)
-    return round(min(raised, _HOTTEST), 2)
-
-
-# Where the judges of an answer are sure, and where they are not.
-
-MIN_LIKENESS: Final = 0.65
-"""The cosine that a sentence and a place that it cites must reach."""
-GREY: Final = 0.25
-"""The reader is unsure of a sentence whose support is no further than this from `min_support`."""
-
-
-# What a model held of the answers of a run, for whoever writes the next one.
-
-AnswerGrade = Literal["yes", "no", "not graded"]
-
-
-class AnswerGrades(TypedDict):
-    answer_grades: Annotated[list[AnswerGrade], operator.add]
-    """One for each answer that was to be graded, in order."""
-
-
-def is_refused(answer_grades: Sequence[AnswerGrade]) -> bool:
-    """Whether the answer that is to be written now follows one that was refused."""
-    return bool(answer_grades) and answer_grades[-1] == "no"
-
-
-# The risk dial: how sure an answer must be where only so many answers may be wrong.
-
-_DIGITS = range(2, 7)
+    full = min(regenerations, 2)
+    return round(min(temperature + 0.4 * full + 0.1 * (regenerations - full), 2.0), 2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,39 +73,28 @@ class Dial:
                 f"{allowed}: no answer can be promised to keep to it by the {self.counted} answers "
                 "that the calibration counts; secondlook calibrate with more questions may help"
             )
-        if probability is None:
-            needed = _apart(self.threshold, 0.0)[0]
-            return f"{allowed}: an answer needs a probability of {needed}, this one has none"
-        if probability < self.threshold:
-            needed, has = _apart(self.threshold, probability)
-            return f"{allowed}: an answer needs a probability of {needed}, this one has {has}"
-        return None
+        if probability is not None and probability >= self.threshold:
+            return None
+        needed, has = f"{self.threshold:.2f}", "none"
+        for digits in range(2, 7):  # as many as it takes to tell the two apart
+            needed = f"{self.threshold:.{digits}f}".lstrip("0")
+            has = "none" if probability is None else f"{probability:.{digits}f}".lstrip("0")
+            if needed != has:
+                break
+        return f"{allowed}: an answer needs a probability of {needed}, this one has {has}"
 
 
 def dial(context: Context) -> Dial | None:
     """None where no risk was named."""
-    settings = context.settings.answer
-    if settings.max_risk is None:
+    max_risk = context.settings.answer.max_risk
+    if max_risk is None:
         return None
     calibration = context.calibration
-    return Dial(
-        max_risk=settings.max_risk,
-        threshold=calibration.risk_threshold(settings.max_risk),
-        counted=calibration.risk.questions if calibration.risk else 0,
-    )
+    counted = calibration.risk.questions if calibration.risk else 0
+    return Dial(max_risk, calibration.risk_threshold(max_risk), counted)
 
 
-def _apart(needed: float, has: float) -> tuple[str, str]:
-    """Both with as many digits as it takes to tell them apart: `.93`, `.71`."""
-    for digits in _DIGITS:
-        pair = (f"{needed:.{digits}f}".lstrip("0"), f"{has:.{digits}f}".lstrip("0"))
-        if pair[0] != pair[1]:
-            break
-    return pair
-
-
-# How an answer says that a cap has cut it short, and what would allow more. In one place, so
-# that whoever checks an answer knows the words for ours.
+# How an answer says that a cap has cut it short. In one place, so that `verify` knows the words.
 
 _MORE: Final[dict[Cap, tuple[str, str]]] = {
     "calls": ("model call", "--max-calls"),
@@ -156,10 +102,6 @@ _MORE: Final[dict[Cap, tuple[str, str]]] = {
     "money": ("US dollar", "--max-cost"),
     "seconds": ("second", "--timeout"),
 }
-_NO_PRICE: Final = (
-    "(Cut short: a price is unknown, so a cap of {} US dollars cannot be kept. To allow more: name "
-    "prices with models.prices, or set budget.money to 0.)"
-)
 _SAID: Final = re.compile(
     r"\(Cut short: (?:"
     r"a question may take [\d.,e+-]+ (?:model call|token|US dollar|second)s?\. "
@@ -172,7 +114,10 @@ _SAID: Final = re.compile(
 
 def cut_short_by(cap: Cap, budget: BudgetSettings) -> str:
     if cap == "price":
-        return _NO_PRICE.format(f"{budget.money:,g}")
+        return (
+            f"(Cut short: a price is unknown, so a cap of {budget.money:,g} US dollars cannot be "
+            "kept. To allow more: name prices with models.prices, or set budget.money to 0.)"
+        )
     what, flag = _MORE[cap]
     allowed = getattr(budget, cap)
     most = f"{allowed:,g} {what}" + ("" if allowed == 1 else "s")
