@@ -1,11 +1,12 @@
-"""Places in documents become numbered citations. Code alone writes them, never a model."""
+"""Places in documents become numbered citations, and a model's sentences are checked against them.
+Code alone writes citations, never a model."""
 
 from __future__ import annotations
 
 import asyncio
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from secondlook.answer import Citation, Claim, Computation, Operand
 from secondlook.nodes import ranking
@@ -22,113 +23,7 @@ if TYPE_CHECKING:
     from secondlook.nodes.state import Found
     from secondlook.passage import Passage
     from secondlook.reading.support import Support
-    from secondlook.roles.sentences import Sentence as sentences_Sentence
-
-Pages = dict[tuple[str, int], int | None]
-
-
-async def cite(
-    context: Context, sentences: Sequence[Sentence], found: Sequence[Found]
-) -> tuple[tuple[Citation, ...], tuple[Claim, ...]]:
-    """Each sentence with its citations; the same place gets the same number."""
-    places = [place for sentence in sentences for place in sentence["cited"]]
-    if not places:  # also the way of a run that failed because the library cannot be read
-        return (), tuple(_claim(sentence, _Numbers({}, {}, {}, {})) for sentence in sentences)
-    held = await ranking.texts(context, sorted({place["passage"] for place in places}))
-    numbers = _Numbers(
-        held=held,
-        found={item["id"]: item for item in found},
-        paths=await asyncio.to_thread(
-            context.shelf.paths, {passage.document for passage in held.values()}
-        ),
-        pages=await asyncio.to_thread(_pages, context, places, held),
-    )
-    claims = tuple(_claim(sentence, numbers) for sentence in sentences)
-    return tuple(numbers.given.values()), claims
-
-
-def _claim(sentence: Sentence, numbers: _Numbers) -> Claim:
-    cited = [
-        numbers.of(place)
-        for place in sentence["cited"]
-        if place["passage"] in numbers.held and place["start"] < place["end"]
-    ]
-    return Claim(
-        text=sentence["text"],
-        citations=tuple(dict.fromkeys(cited)),
-        support=sentence["support"],
-        supported=sentence["supported"],
-        computation=_computation(sentence, numbers),
-    )
-
-
-def _computation(sentence: Sentence, numbers: _Numbers) -> Computation | None:
-    """With the citations of its operands; None where one of them is gone, as nobody could then do
-    it again."""
-    data, places = sentence.get("computation"), sentence["cited"]
-    if data is None or any(place["passage"] not in numbers.held for place in places):
-        return None
-    return Computation(
-        operation=data["operation"],
-        operands=tuple(
-            Operand(text=one["text"], citation=numbers.of(places[one["cited"]]), name=one["name"])
-            for one in data["operands"]
-        ),
-        result=data["result"],
-    )
-
-
-def _pages(context: Context, places: Sequence[Cited], held: Mapping[str, Passage]) -> Pages:
-    """On which page each place begins: a passage may run over the end of its first page."""
-    pages: Pages = {}
-    for place in places:
-        passage = held.get(place["passage"])
-        if passage is not None and passage.page is not None:
-            key = (passage.document, place["start"])
-            pages[key] = context.shelf.page(*key)
-    return pages
-
-
-@dataclass(slots=True)
-class _Numbers:
-    held: Mapping[str, Passage]
-    found: Mapping[str, Found]
-    paths: Mapping[str, tuple[str, ...]]
-    pages: Pages
-    given: dict[tuple[str, int, int], Citation] = field(default_factory=dict)
-
-    def of(self, place: Cited) -> int:
-        key = (place["passage"], place["start"], place["end"])
-        if key not in self.given:
-            passage = self.held[place["passage"]]
-            found = self.found.get(passage.id)
-            origin = found["origin"] if found else "library"
-            # Of the document; of a web page only the passage is kept to be checked against.
-            self.given[key] = Citation(
-                number=(len(self.given) + 1),
-                passage=passage.id,
-                document=passage.document,
-                sha256=(
-                    hashlib.sha256(passage.text.encode()).hexdigest()
-                    if (origin == "web")
-                    else passage.sha256
-                ),
-                title=passage.title,
-                page=self.pages.get((passage.document, place["start"])),
-                start=place["start"],
-                end=place["end"],
-                quote=passage.text[place["start"] - passage.start : place["end"] - passage.start],
-                path=next(iter(self.paths.get(passage.document, ())), None),
-                origin=origin,
-                url=found["url"] if found else None,
-                fetched=found["fetched"] if found else None,
-            )
-        return self.given[key].number
-
-
-# Checks a model's sentence against the passages and finds the words that stand behind it.
-
-_Place: TypeAlias = tuple[int, int]
+    from secondlook.roles.sentences import Sentence as Said
 
 _WINDOWS = (1, 2, 3)
 """Sentences in a row that may make up a quote."""
@@ -142,21 +37,96 @@ _WORTH_JUDGING = 3
 """Places of one passage that are judged, where judging costs more than counting words."""
 
 
+async def cite(
+    context: Context, sentences: Sequence[Sentence], found: Sequence[Found]
+) -> tuple[tuple[Citation, ...], tuple[Claim, ...]]:
+    """Each sentence with its citations; the same place gets the same number."""
+    places = [place for sentence in sentences for place in sentence["cited"]]
+    numbers = _Numbers({}, {}, {}, {})
+    if places:  # a run that failed because the library cannot be read has none
+        held = await ranking.texts(context, sorted({place["passage"] for place in places}))
+        documents = {passage.document for passage in held.values()}
+        # On which page each place begins: a passage may run over the end of its first page.
+        keys = {
+            (held[place["passage"]].document, place["start"])
+            for place in places
+            if place["passage"] in held and held[place["passage"]].page is not None
+        }
+        numbers = _Numbers(
+            held=held,
+            found={item["id"]: item for item in found},
+            paths=await asyncio.to_thread(context.shelf.paths, documents),
+            pages=await asyncio.to_thread(lambda: {key: context.shelf.page(*key) for key in keys}),
+        )
+    claims = tuple(numbers.claim(sentence) for sentence in sentences)
+    return tuple(numbers.given.values()), claims
+
+
+@dataclass(slots=True)
+class _Numbers:
+    held: Mapping[str, Passage]
+    found: Mapping[str, Found]
+    paths: Mapping[str, tuple[str, ...]]
+    pages: Mapping[tuple[str, int], int | None]
+    given: dict[tuple[str, int, int], Citation] = field(default_factory=dict)
+
+    def claim(self, sentence: Sentence) -> Claim:
+        places, data = sentence["cited"], sentence.get("computation")
+        there = [place for place in places if place["passage"] in self.held]
+        cited = [self.of(place) for place in there if place["start"] < place["end"]]
+        computation = None
+        if data is not None and there == places:  # else nobody could do it again
+            operands = (
+                Operand(text=one["text"], citation=self.of(places[one["cited"]]), name=one["name"])
+                for one in data["operands"]
+            )
+            computation = Computation(
+                operation=data["operation"], operands=tuple(operands), result=data["result"]
+            )
+        return Claim(
+            text=sentence["text"],
+            citations=tuple(dict.fromkeys(cited)),
+            support=sentence["support"],
+            supported=sentence["supported"],
+            computation=computation,
+        )
+
+    def of(self, place: Cited) -> int:
+        key = (place["passage"], place["start"], place["end"])
+        if key not in self.given:
+            passage = self.held[place["passage"]]
+            found = self.found.get(passage.id)
+            origin = found["origin"] if found else "library"
+            # Of a web page only the passage is kept to be checked against.
+            web = origin == "web"
+            sha256 = hashlib.sha256(passage.text.encode()).hexdigest() if web else passage.sha256
+            self.given[key] = Citation(
+                number=len(self.given) + 1,
+                passage=passage.id,
+                document=passage.document,
+                sha256=sha256,
+                title=passage.title,
+                page=self.pages.get((passage.document, place["start"])),
+                start=place["start"],
+                end=place["end"],
+                quote=passage.text[place["start"] - passage.start : place["end"] - passage.start],
+                path=next(iter(self.paths.get(passage.document, ())), None),
+                origin=origin,
+                url=found["url"] if found else None,
+                fetched=found["fetched"] if found else None,
+            )
+        return self.given[key].number
+
+
+# A model's sentences: the words of the passages that stand behind each.
+
+
 @dataclass(frozen=True, slots=True)
 class Quote:
     passage: Passage
     start: int
     end: int
     support: float
-
-    @property
-    def text(self) -> str:
-        return self.passage.text[self.start : self.end]
-
-    @property
-    def cited(self) -> Cited:
-        first = self.passage.start
-        return Cited(passage=self.passage.id, start=first + self.start, end=first + self.end)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,27 +138,36 @@ class Checker:
     min_support: float
     enabled: bool = True
     guard: Guard | None = None
-    """Who looks whether a sentence is what was asked for; None where nobody does."""
-    known: dict[sentences_Sentence, Sentence] = field(
-        default_factory=dict, compare=False, repr=False
-    )
+    """Looks whether a sentence is what was asked for; None where that is switched off."""
+    known: dict[Said, Sentence] = field(default_factory=dict, compare=False, repr=False)
     """A sentence is heard while it streams and once more at the end: it is judged once."""
 
-    def check(self, sentence: sentences_Sentence) -> Sentence:
+    def check(self, sentence: Said) -> Sentence:
+        """The sentence with the quotes that carry it. What a model cites is looked at first; where
+        that does not carry the sentence and another passage does, the code cites that one."""
         if sentence not in self.known:
-            # The sentence with the quotes that carry it. What a model cites is looked
-            # at first; where that does not carry the sentence and another passage
-            # does, the code cites that one.
-            own = self._quoted(sentence.text, [self.passages[at - 1] for at in sentence.citations])
-            support = self._together(sentence.text, own)
+            text = sentence.text
+            own = self._quoted(text, [self.passages[at - 1] for at in sentence.citations])
+            support = 0.0
+            if own:
+                quoted = ((one.passage.title, one.passage.text[one.start : one.end]) for one in own)
+                support = self.support.support([(text, joined_evidence(quoted))])[0]
             if self.enabled and support < self.min_support:
-                others = self._quoted(sentence.text, self.passages)
+                others = self._quoted(text, self.passages)
                 best = max(others, key=lambda quote: quote.support, default=None)
                 if best is not None and best.support >= self.min_support:
                     own, support = [best], best.support
+            cited = [
+                Cited(
+                    passage=one.passage.id,
+                    start=one.passage.start + one.start,
+                    end=one.passage.start + one.end,
+                )
+                for one in own
+            ]
             claimed = Sentence(
-                text=sentence.text,
-                cited=[quote.cited for quote in own],
+                text=text,
+                cited=cited,
                 support=round(support, 4) if self.enabled else None,
                 supported=support >= self.min_support and bool(own) if self.enabled else None,
             )
@@ -200,52 +179,53 @@ class Checker:
         if self.guard is None or claimed["supported"] is False:
             return claimed
         held = {passage.id: passage for passage in self.passages}
-        places = [_place(held[one["passage"]], one, self.passages) for one in claimed["cited"]]
+        places: list[Place] = []
+        for cited in claimed["cited"]:
+            one = held[cited["passage"]]
+            near = tuple(
+                other.text
+                for other in self.passages
+                if other.document == one.document
+                and other.id != one.id
+                and max(one.start, other.start) - min(one.end, other.end) <= _GAP
+            )
+            start, end = cited["start"] - one.start, cited["end"] - one.start
+            places.append(Place(one.text, start, end, near))
         objection = self.guard.objection(claimed["text"], places)
         if objection is None:
             return claimed
         return {**claimed, "support": 0.0, "supported": False, "objection": objection}
 
     def _quoted(self, claim: str, passages: Sequence[Passage]) -> list[Quote]:
-        quotes = [self._best_quote(claim, passage) for passage in passages]
-        helpful = [quote for quote in quotes if quote.support >= _LEAST]
-        return helpful or quotes[:1]
-
-    def _best_quote(self, claim: str, passage: Passage) -> Quote:
-        """The fewest sentences in a row that carry the claim as well as any."""
-        bounds = sentence_bounds(passage.text)
-        places = [
-            (bounds[at][0], bounds[at + size - 1][1])
-            for size in _WINDOWS
-            for at in range(len(bounds) - size + 1)
-        ] or [(0, len(passage.text))]
-        sifted = self._worth_judging(claim, passage, places)
-        by_words, places = sifted is not places, sifted
-        supports = self.support.support(_pairs(claim, passage, places))
-        best = 0
-        for at, value in enumerate(supports):
-            longer = places[at][1] - places[at][0] > places[best][1] - places[best][0]
-            # Where nothing supports a claim, a judge's small differences are no reason to cite
-            # another place than the one with the claim's words, which comes first.
-            if value > supports[best] + (_WORTH_IT if longer or by_words else 0):
-                best = at
-        return Quote(passage, *places[best], supports[best])
-
-    def _worth_judging(self, claim: str, passage: Passage, places: list[_Place]) -> list[_Place]:
-        """The places that have most of the claim's words, the best first; all of them where the
-        judge counts words itself."""
-        sieve = sieve_of(self.support)
-        if sieve is self.support:
-            return places
-        values = sieve.support(_pairs(claim, passage, places))
-        order = sorted(range(len(places)), key=lambda at: -values[at])
-        return [places[at] for at in order[:_WORTH_JUDGING]]
-
-    def _together(self, claim: str, quotes: Sequence[Quote]) -> float:
-        if not quotes:
-            return 0.0
-        evidence = joined_evidence((quote.passage.title, quote.text) for quote in quotes)
-        return self.support.support([(claim, evidence)])[0]
+        """From each passage the fewest sentences in a row that carry the claim as well as any."""
+        quotes: list[Quote] = []
+        for passage in passages:
+            bounds = sentence_bounds(passage.text)
+            places = [
+                (bounds[at][0], bounds[at + size - 1][1])
+                for size in _WINDOWS
+                for at in range(len(bounds) - size + 1)
+            ] or [(0, len(passage.text))]
+            pairs = [
+                (claim, joined_evidence([(passage.title, passage.text[start:end])]))
+                for start, end in places
+            ]
+            sieve = sieve_of(self.support)
+            by_words = sieve is not self.support
+            order = list(range(len(places)))
+            if by_words:  # the places with most of the claim's words, the best first
+                words = sieve.support(pairs)
+                order = sorted(order, key=lambda at: -words[at])[:_WORTH_JUDGING]
+            values = self.support.support([pairs[at] for at in order])
+            best, least = places[order[0]], values[0]
+            for at, value in zip(order, values, strict=True):
+                longer = places[at][1] - places[at][0] > best[1] - best[0]
+                # Where nothing supports a claim, a judge's small differences are no reason to cite
+                # another place than the one with the claim's words, which comes first.
+                if value > least + (_WORTH_IT if longer or by_words else 0):
+                    best, least = places[at], value
+            quotes.append(Quote(passage, *best, least))
+        return [quote for quote in quotes if quote.support >= _LEAST] or quotes[:1]
 
 
 def cut_note(count: int) -> str:
@@ -263,34 +243,6 @@ def objected(sentences: Sequence[Sentence]) -> list[str]:
     return list(dict.fromkeys(reason for reason in reasons if reason))
 
 
-def objected_note(sentences: Sequence[Sentence]) -> str | None:
-    """What an answer says where a sentence was not asked for."""
-    count = sum("objection" in one for one in sentences)
-    if not count:
-        return None
-    why = ", or ".join(f"it {reason}" for reason in objected(sentences))
-    return f"({count} {sentences_were(count)} not asked for and held back: {why}.)"
-
-
 def standing(sentences: Sequence[Sentence]) -> list[Sentence]:
     """Those that nothing speaks against."""
     return [one for one in sentences if one["supported"] is not False]
-
-
-def _pairs(claim: str, passage: Passage, places: Sequence[_Place]) -> list[tuple[str, str]]:
-    return [
-        (claim, joined_evidence([(passage.title, passage.text[start:end])]))
-        for start, end in places
-    ]
-
-
-def _place(passage: Passage, cited: Cited, shown: Sequence[Passage]) -> Place:
-    near = tuple(one.text for one in shown if _touch(one, passage))
-    return Place(passage.text, cited["start"] - passage.start, cited["end"] - passage.start, near)
-
-
-def _touch(one: Passage, other: Passage) -> bool:
-    """Whether they follow on one another in their document."""
-    if one.document != other.document or one.id == other.id:
-        return False
-    return max(one.start, other.start) - min(one.end, other.end) <= _GAP
