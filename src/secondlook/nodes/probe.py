@@ -7,7 +7,7 @@ shown examples and measured again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -15,15 +15,9 @@ from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.models.probe import GradingFigures, Progress
 from secondlook.nodes.grade import ModelGrader, speaks_of_the_model
 from secondlook.nodes.state import unread
+from secondlook.roles import verdicts
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import evidence_marks
-from secondlook.roles.verdicts import (
-    Verdict,
-    answer_cases,
-    answers_identity,
-    passage_cases,
-    passages_identity,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -38,51 +32,6 @@ _HOPELESS = 3
 """After so many questions without one usable grade the rest is not asked."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """Pairs by what they are and what they were taken for."""
-
-    right_accepted: int = 0
-    wrong_accepted: int = 0
-    right: int = 0
-    pairs: int = 0
-    ungraded: int = 0
-
-    @property
-    def precision(self) -> float | None:
-        accepted = self.right_accepted + self.wrong_accepted
-        return self.right_accepted / accepted if accepted else None
-
-    @property
-    def recall(self) -> float:
-        return self.right_accepted / self.right
-
-    @property
-    def precise(self) -> bool:
-        return self.precision is not None and self.precision >= MIN_PRECISION
-
-    def __add__(self, other: _Counted) -> _Counted:
-        return _Counted(
-            self.right_accepted + other.right_accepted,
-            self.wrong_accepted + other.wrong_accepted,
-            self.right + other.right,
-            self.pairs + other.pairs,
-            self.ungraded + other.ungraded,
-        )
-
-    def figures(self, identity: str, *, few_shot: bool = False) -> GradingFigures:
-        return GradingFigures(
-            pairs=self.pairs,
-            precision=self.precision,
-            recall=self.recall,
-            ungraded=self.ungraded,
-            few_shot=few_shot,
-            fit=self.precise and self.recall >= MIN_RECALL,
-            made_with=identity,
-            measured=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
-
-
 async def probe_passages(
     models: Asker, on_progress: Callable[[Progress], None] = lambda _: None
 ) -> GradingFigures:
@@ -90,31 +39,62 @@ async def probe_passages(
 
     Raises the error of a model that is away; replies that cannot be used are part of the figures.
     """
-    plain = await _passages(models, on_progress, few_shot=False)
-    if plain.precise:
-        return plain.figures(passages_identity())
-    shown = await _passages(models, on_progress, few_shot=True)
-    return shown.figures(passages_identity(), few_shot=True)
+    cases = verdicts.passage_cases()
+    for few_shot in (False, True):
+        counted: Counter[str] = Counter()
+        for number, case in enumerate(cases, 1):
+            said = f"grading{', with examples' if few_shot else ''}: {number} of {len(cases)}"
+            on_progress(Progress(said, number, len(cases)))
+            hopeless = number > _HOPELESS and counted["ungraded"] == counted["pairs"]
+            accepted = {} if hopeless else await _accepted(models, case, few_shot=few_shot)
+            taken = {name for name, is_accepted in accepted.items() if is_accepted}
+            counted.update(
+                right_accepted=len(taken & case.relevant),
+                wrong_accepted=len(taken - case.relevant),
+                right=len(case.relevant),
+                pairs=len(case.passages),
+                ungraded=len(case.passages) - len(accepted),
+            )
+        figures = _figures(counted, verdicts.passages_identity(), few_shot=few_shot)
+        if figures.precision is not None and figures.precision >= MIN_PRECISION:
+            break
+    return figures
 
 
 async def probe_answers(
     models: Asker, on_progress: Callable[[Progress], None] = lambda _: None
 ) -> GradingFigures:
     """The same of answers. False rejection of right ones is what recall lacks of 1."""
-    counted, failed = _Counted(), 0
-    cases = answer_cases()
+    counted: Counter[str] = Counter()
+    cases = verdicts.answer_cases()
     for number, case in enumerate(cases, 1):
         on_progress(Progress(f"judging answers: {number} of {len(cases)}", number, len(cases)))
-        verdict = await _judged(models, case) if failed < _HOPELESS else None
-        failed = failed + 1 if verdict is None and failed == number - 1 else failed
-        counted += _Counted(
+        hopeless = number > _HOPELESS and counted["ungraded"] == counted["pairs"]
+        verdict = None if hopeless else await _judged(models, case)
+        counted.update(
             right_accepted=int(case.right and verdict is True),
             wrong_accepted=int(not case.right and verdict is True),
             right=int(case.right),
             pairs=1,
             ungraded=int(verdict is None),
         )
-    return counted.figures(answers_identity())
+    return _figures(counted, verdicts.answers_identity())
+
+
+def _figures(counted: Counter[str], identity: str, *, few_shot: bool = False) -> GradingFigures:
+    accepted = counted["right_accepted"] + counted["wrong_accepted"]
+    precision = counted["right_accepted"] / accepted if accepted else None
+    recall = counted["right_accepted"] / counted["right"]
+    return GradingFigures(
+        pairs=counted["pairs"],
+        precision=precision,
+        recall=recall,
+        ungraded=counted["ungraded"],
+        few_shot=few_shot,
+        fit=precision is not None and precision >= MIN_PRECISION and recall >= MIN_RECALL,
+        made_with=identity,
+        measured=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
 
 
 async def _judged(models: Asker, case: AnswerCase) -> bool | None:
@@ -124,29 +104,13 @@ async def _judged(models: Asker, case: AnswerCase) -> bool | None:
     messages = prompt.render(question=case.question, answer=case.answer, evidence=evidence)
     try:
         reply = await models.ask(
-            "grade", messages, Verdict, node=prompt.name, max_tokens=prompt.max_tokens
+            "grade", messages, verdicts.Verdict, node=prompt.name, max_tokens=prompt.max_tokens
         )
     except (ModelError, BudgetExceeded) as error:
         if speaks_of_the_model(error):
             raise
         return None
     return None if reply.value is None else reply.value.verdict == "yes"
-
-
-async def _passages(
-    models: Asker, on_progress: Callable[[Progress], None], *, few_shot: bool
-) -> _Counted:
-    counted, graded = _Counted(), 0
-    cases = passage_cases()
-    shown = ", with examples" if few_shot else ""
-    for number, case in enumerate(cases, 1):
-        said = f"grading{shown}: {number} of {len(cases)}"
-        on_progress(Progress(said, number, len(cases)))
-        hopeless = number > _HOPELESS and not graded
-        accepted = {} if hopeless else await _accepted(models, case, few_shot=few_shot)
-        graded += len(accepted)
-        counted += _count(case, accepted)
-    return counted
 
 
 async def _accepted(models: Asker, case: PassageCase, *, few_shot: bool) -> dict[str, bool]:
@@ -161,14 +125,3 @@ async def _accepted(models: Asker, case: PassageCase, *, few_shot: bool) -> dict
     if said.error is not None and speaks_of_the_model(said.error):
         raise said.error
     return {name: grade != "irrelevant" for name, grade in said.grades.items()}
-
-
-def _count(case: PassageCase, accepted: dict[str, bool]) -> _Counted:
-    taken = {name for name, is_accepted in accepted.items() if is_accepted}
-    return _Counted(
-        right_accepted=len(taken & case.relevant),
-        wrong_accepted=len(taken - case.relevant),
-        right=len(case.relevant),
-        pairs=len(case.passages),
-        ungraded=len(case.passages) - len(accepted),
-    )

@@ -1,4 +1,4 @@
-"""Looks at what a model says a second time: is it what was asked for, or what a document ordered?
+"""A second look at what an answer says: is it what was asked for, or what a document ordered?
 
 A sentence may stand word for word in a passage and still not be evidence: where the passage gives
 an order there, a model that repeats it has followed it. So a claim is held back where it, or the
@@ -20,7 +20,7 @@ from secondlook.roles.screen import is_code, is_harmful, plain, screened
 from secondlook.roles.sentences import sentence_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from secondlook.nodes.context import Context
     from secondlook.reading.port import Reading
@@ -74,8 +74,6 @@ _LONGEST_CELL = 12
 """Words of a cell that is a name or a figure."""
 _WHOLLY = 0.8
 """Share of a claim's words that a row must have to be all that it says."""
-_REMEMBERED = 256
-"""Texts whose reading is kept while one answer is looked at."""
 _TELLING = 20
 """Words from which a language can be told."""
 _TOLD = 0.3
@@ -98,6 +96,19 @@ class Place:
     def words(self) -> str:
         return self.text[self.start : self.end]
 
+    def tells(self, claim: str, share: float) -> bool:
+        """Whether the place has enough of the claim's words to be where it comes from."""
+        said = set(query_terms(claim))
+        return len(said & set(terms(self.words))) >= share * len(said)
+
+    def is_row(self) -> bool:
+        """Whether it stands in a line of cells, as many as in the line above or below it."""
+        first = self.text.rfind("\n", 0, self.start) + 1
+        above = self.text[:first].rstrip().rpartition("\n")[2]
+        line, _, below = self.text[first:].partition("\n")
+        bars, others = line.count("|"), (above, below.partition("\n")[0])
+        return bars >= _FEWEST_BARS and bars in {other.count("|") for other in others}
+
 
 @dataclass(frozen=True, slots=True)
 class Guard:
@@ -109,105 +120,118 @@ class Guard:
 
     def objection(self, claim: str, places: Sequence[Place]) -> str | None:
         """Why the claim may not be shown as it is; None where nothing speaks against it."""
+        resting: list[Place] = []
+        said = set(terms(claim))
+        for place in places:  # the sentence of each place that has most of the claim's words
+            inside = [
+                replace(place, start=start, end=end)
+                for start, end in sentence_bounds(place.text)
+                if start < place.end and place.start < end
+            ]
+            if inside:
+                resting.append(max(inside, key=lambda one: len(said & set(terms(one.words)))))
+        objections = chain(
+            self._to_claim(claim, places),
+            self._to_code(claim, resting),
+            self._to_places(claim, resting),
+        )
+        return next(objections, None)
+
+    def _to_claim(self, claim: str, places: Sequence[Place]) -> Iterator[str]:
         if asks(claim) and not self._answers(claim, ANSWERS):
-            return ASKS
+            yield ASKS
         if screened(claim, kind="passage").verdict != "safe":
-            return ORDER
+            yield ORDER
         if is_misshapen(claim):
-            return FORM
-        # A link that the question neither names nor calls for, in what is no answer to
-        # it. An address of mail is none: letters are full of them.
+            yield FORM
+        # A link that the question neither names nor calls for, in what is no answer to it. An
+        # address of mail is none: letters are full of them.
         asked = self.question.casefold()
-        links = (found for found in _LINK.finditer(claim) if "@" not in found[0])
-        named = all(
-            any(word in asked for word in _NAMES.findall(found[0].casefold())) for found in links
-        )
+        links = (found[0].casefold() for found in _LINK.finditer(claim) if "@" not in found[0])
+        named = all(any(word in asked for word in _NAMES.findall(link)) for link in links)
         if not (named or _CALLS_FOR_LINK.search(asked) or self._answers(claim, ANSWERS)):
-            return LINK
-        if self._is_echo(claim, places):
-            return ECHO
-        resting = [carrying for place in places if (carrying := _carrying(claim, place))]
-        return self._of_code(claim, resting) or self._of_places(claim, resting)
+            yield LINK
+        # It has six words in a row of the question, and the evidence does not have its words. What
+        # stands in a question is no evidence; where the two differ in language, words say nothing.
+        said, known = (tuple(_WORD.findall(text.casefold())) for text in (claim, self.question))
+        grams = {known[at : at + _GRAM] for at in range(len(known) - _GRAM + 1)}
+        repeats = any(said[at : at + _GRAM] in grams for at in range(len(said) - _GRAM + 1))
+        if places and repeats:
+            language = other_language(self.question)
+            if all(
+                other_language(one.words) == language and not one.tells(claim, _TOLD)
+                for one in places
+            ):
+                yield ECHO
 
-    def _is_echo(self, claim: str, places: Sequence[Place]) -> bool:
-        """Whether it has the question's words and the evidence does not. What stands in a question
-        is no evidence; where the two differ in language, words say nothing."""
-        if not places or not repeats(self.question, claim):
-            return False
-        language = other_language(self.question)
-        return all(
-            other_language(one.words) == language and not _tells(one, claim) for one in places
-        )
-
-    def _of_code(self, claim: str, places: Sequence[Place]) -> str | None:
-        resting = [place for place in places if is_code(place.words)]
-        if not is_code(claim) and not resting:
-            return None
+    def _to_code(self, claim: str, resting: Sequence[Place]) -> Iterator[str]:
+        code = [place for place in resting if is_code(place.words)]
+        if not code and not is_code(claim):
+            return
         if is_harmful(claim) or not _CALLS_FOR_CODE.search(self.question):
-            return CODE
-        return CODE if any(directs(_line_before(place)) for place in resting) else None
+            yield CODE
+        for place in code:  # the last words above it may be an order
+            lines = [line for line in place.text[: place.start].splitlines() if line.strip(" `")]
+            if directs(next((line for line in reversed(lines) if not is_code(line)), "")):
+                yield CODE
 
-    def _of_places(self, claim: str, resting: Sequence[Place]) -> str | None:
+    def _to_places(self, claim: str, resting: Sequence[Place]) -> Iterator[str]:
         if other_language(self.question) is None and any(map(_foreign_inside, resting)):
-            return LANGUAGE
+            yield LANGUAGE
         if self.sums_up:
-            ordered = any(
-                screened(place.words, kind="passage").verdict != "safe" for place in resting
-            )
-            return ORDER if ordered else None
+            if any(screened(place.words, kind="passage").verdict != "safe" for place in resting):
+                yield ORDER
+            return
+        # Names of songs and teams in a row of short cells may order and ask as they like; an order
+        # among them would be a line of another form.
         if resting and all(_is_record(place, claim) for place in resting):
-            return None
-        return self._of_orders(claim, resting) or self._of_neighbours(claim, resting)
-
-    def _of_orders(self, claim: str, resting: Sequence[Place]) -> str | None:
-        """What is ordered, or rests on a question, must be what was asked for."""
+            return
+        # What is ordered, or rests on a question, must be what was asked for.
         asked = any(asks(place.words) for place in resting)
-        if not (asked or orders(claim) or any(orders(place.words) for place in resting)):
-            return None
-        if self._answers(claim, ANSWERS) or any(self._is_taken(claim, one) for one in resting):
-            of_kind = is_of_kind(self.question, claim)
-            return ORDER if of_kind is False and not self._answers(claim, SURELY) else None
-        return ASKS if asked else ORDER
-
-    def _of_neighbours(self, claim: str, resting: Sequence[Place]) -> str | None:
-        """What speaks to its reader, or stands in a passage that does, must bear on the question:
-        what is inserted may be many sentences, and most of them may only tell."""
-        if not (addresses(claim) or any(map(_is_beside_order, resting))):
-            return None
-        return None if self._bears(claim, resting) else BESIDE
+        if asked or orders(claim) or any(orders(place.words) for place in resting):
+            if self._answers(claim, ANSWERS) or self._is_taken(claim, resting, ANSWERS):
+                if is_of_kind(self.question, claim) is False and not self._answers(claim, SURELY):
+                    yield ORDER
+            else:
+                yield ASKS if asked else ORDER
+        # What speaks to its reader, or stands in a passage that does, must bear on the question:
+        # what is inserted may be many sentences, and most of them may only tell.
+        beside = addresses(claim) or any(map(_is_beside_order, resting))
+        if beside and not self._bears(claim, resting):
+            yield BESIDE
 
     def _bears(self, claim: str, resting: Sequence[Place]) -> bool:
         """Whether it speaks of what the question speaks of and holds the kind of thing that is
         asked for. The reader's word alone is weak below what it takes for an answer."""
         of_kind = is_of_kind(self.question, claim)
-        if speaks_of(self.question, claim) or any(map(self._follows_it, resting)):
+        if speaks_of(self.question, claim) or self._answers(claim, SURELY):
             return True
-        if self._answers(claim, SURELY):
-            return True
+        for place in resting:  # it may stand right below the question itself, as in a worksheet
+            before = [bound for bound in sentence_bounds(place.text) if bound[1] <= place.start]
+            above = place.text[slice(*before[-1])] if before else ""
+            if asks(above) and speaks_of(self.question, above):
+                return True
         if of_kind is False:
             return False
+        shares = bool(subject_of(self.question) & set(terms(claim)))
         if self._answers(claim, RELATED if of_kind else ANSWERS):
             return True
-        if shared(self.question, claim) and self._answers(claim, UNRELATED):
+        if shares and self._answers(claim, UNRELATED):
             return True
-        least = UNRELATED if of_kind else ANSWERS
-        return any(self._is_taken(claim, one, least) for one in resting)
+        return self._is_taken(claim, resting, UNRELATED if of_kind else ANSWERS)
 
-    def _follows_it(self, place: Place) -> bool:
-        """Whether it stands right below the question itself, as in a worksheet."""
-        before = [bound for bound in sentence_bounds(place.text) if bound[1] <= place.start]
-        above = place.text[slice(*before[-1])] if before else ""
-        return asks(above) and speaks_of(self.question, above)
-
-    def _is_taken(self, claim: str, place: Place, least: float = ANSWERS) -> bool:
-        """Whether the claim has what the reader would take from the passage: only there it is
-        known who "he" is."""
-        try:
-            reading = self.read(self.question, place.text)
-        except Exception:  # noqa: BLE001 - the words have spoken already
-            return False
-        taken = " ".join(place.text[reading.start : reading.end].split())
-        return bool(taken) and taken in claim and reading.answerable >= least
+    def _is_taken(self, claim: str, resting: Sequence[Place], least: float) -> bool:
+        """Whether the claim has what the reader would take from a passage: only there it is known
+        who "he" is."""
+        for place in resting:
+            try:
+                reading = self.read(self.question, place.text)
+            except Exception:  # noqa: BLE001, S112 - the words have spoken already
+                continue
+            taken = " ".join(place.text[reading.start : reading.end].split())
+            if taken and taken in claim and reading.answerable >= least:
+                return True
+        return False
 
     def _answers(self, claim: str, least: float) -> bool:
         try:
@@ -222,71 +246,35 @@ def guard_of(context: Context, question: str, *, sums_up: bool = False) -> Guard
     if not context.settings.answer.enable_revalidation:
         return None
     # A passage is read once, however many sentences of a model rest on it.
-    return Guard(question, lru_cache(_REMEMBERED)(context.shelf.read_text), sums_up)
-
-
-def _carrying(claim: str, place: Place) -> Place | None:
-    """The sentence of a place that has most of the claim's words."""
-    said = set(terms(claim))
-    inside = [
-        replace(place, start=start, end=end)
-        for start, end in sentence_bounds(place.text)
-        if start < place.end and place.start < end
-    ]
-    return max(inside, key=lambda one: len(said & set(terms(one.words))), default=None)
-
-
-def _tells(place: Place, claim: str, share: float = _TOLD) -> bool:
-    """Whether the place has enough of the claim's words to be where it comes from."""
-    said = set(query_terms(claim))
-    return len(said & set(terms(place.words))) >= share * len(said)
+    return Guard(question, lru_cache(256)(context.shelf.read_text), sums_up)
 
 
 def _is_beside_order(place: Place) -> bool:
     """Whether another sentence there gives an order or asks, or turns of a talk are played."""
-    others = (
-        place.text[start:end] for start, end in sentence_bounds(place.text) if start != place.start
-    )
-    further = (text[start:end] for text in place.next_to for start, end in sentence_bounds(text))
     if len(_TURN.findall(place.text)) >= _TURNS:
         return True
-    return any(directs(sentence) or asks(sentence) for sentence in chain(others, further))
-
-
-def _line_before(place: Place) -> str:
-    """The last words above a piece of code."""
-    lines = [line for line in place.text[: place.start].splitlines() if line.strip(" `")]
-    return next((line for line in reversed(lines) if not is_code(line)), "")
+    bounds = [(place.text, *bound) for bound in sentence_bounds(place.text)]
+    others = [one for one in bounds if one[1] != place.start]
+    others += [(text, *bound) for text in place.next_to for bound in sentence_bounds(text)]
+    sentences = (text[start:end] for text, start, end in others)
+    return any(directs(sentence) or asks(sentence) for sentence in sentences)
 
 
 def _foreign_inside(place: Place) -> bool:
     """Whether the sentence is in another language, and what stands around it is not. A row of a
     table may name what it likes."""
-    if _is_row(place):
-        return False
     around = f"{place.text[: place.start]} {place.text[place.end :]}"
-    if len(around.split()) < _TELLING or other_language(place.words) is None:
+    if place.is_row() or len(around.split()) < _TELLING:
         return False
-    return other_language(around) is None
-
-
-def _is_row(place: Place) -> bool:
-    """Whether it stands in a line of cells, as many as in the line above or below it."""
-    first = place.text.rfind("\n", 0, place.start) + 1
-    above = place.text[:first].rstrip().rpartition("\n")[2]
-    line, _, below = place.text[first:].partition("\n")
-    bars = line.count("|")
-    return bars >= _FEWEST_BARS and bars in {above.count("|"), below.partition("\n")[0].count("|")}
+    return other_language(place.words) is not None and other_language(around) is None
 
 
 def _is_record(place: Place, claim: str) -> bool:
-    """Whether the claim says what a row of short cells says: names of songs and teams may order
-    and ask as they like, and an order among them would be a line of another form."""
-    if "\n" in place.words or not _is_row(place):
+    """Whether the claim says what a row of short cells says."""
+    if "\n" in place.words or not place.is_row():
         return False
-    cells = place.words.split("|")
-    short = all(len(cell.split()) <= _LONGEST_CELL for cell in cells)
-    return short and _tells(place, claim, _WHOLLY)
+    short = all(len(cell.split()) <= _LONGEST_CELL for cell in place.words.split("|"))
+    return short and place.tells(claim, _WHOLLY)
 
 
 # What a sentence has to do with a question, by its words alone.
@@ -327,49 +315,28 @@ _SEVERAL = 3
 def subject_of(question: str) -> frozenset[str]:
     """What it speaks of: its telling words without those that only ask ("find", "list")."""
     telling = frozenset(query_terms(question))
-    # Whether a word is what orders, and requests too, begin with: "find", "list".
-    return frozenset(word for word in telling if word not in _VERBS) or telling
-
-
-def shared(question: str, claim: str) -> int:
-    """How many words of what the question speaks of the claim has."""
-    return len(subject_of(question) & set(terms(claim)))
+    return telling - _VERBS or telling
 
 
 def speaks_of(question: str, claim: str) -> bool:
     """Whether it has half of those words, or several: not by the chance of a single one."""
     known = subject_of(question)
     enough = max(min(_FEWEST, len(known)), _MOSTLY * len(known))
-    return shared(question, claim) >= min(_SEVERAL, enough)
+    return len(known & set(terms(claim))) >= min(_SEVERAL, enough)
 
 
 def is_of_kind(question: str, claim: str) -> bool | None:
-    """Whether it holds a figure or a name where one is asked for; None where neither is."""
-    if _FIGURE_ASKED.search(question):
-        return _FIGURE.search(claim) is not None
-    if _NAME_ASKED.search(question):
-        return has_name(claim) or _FIGURE.search(claim) is not None
-    return None
-
-
-def has_name(claim: str) -> bool:
-    """A word with a capital inside a sentence, or one that begins it and is no common word. In a
+    """Whether it holds a figure or a name where one is asked for; None where neither is. A name is
+    a word with a capital inside a sentence, or one that begins it and is no common word; in a
     script without capitals anything may be a name."""
-    if not _CASED.search(claim) or _NAME.search(claim):
-        return True
+    figure = _FIGURE.search(claim) is not None
+    if _FIGURE_ASKED.search(question):
+        return figure
+    if not _NAME_ASKED.search(question):
+        return None
     first = _FIRST.match(claim)
-    return first is not None and first[1].casefold() not in _COMMON
-
-
-def repeats(question: str, claim: str) -> bool:
-    """Whether it has six words in a row of the question."""
-    asked, said = _row(question), _row(claim)
-    grams = {asked[at : at + _GRAM] for at in range(len(asked) - _GRAM + 1)}
-    return any(said[at : at + _GRAM] in grams for at in range(len(said) - _GRAM + 1))
-
-
-def _row(text: str) -> tuple[str, ...]:
-    return tuple(_WORD.findall(text.casefold()))
+    named = not _CASED.search(claim) or bool(_NAME.search(claim))
+    return figure or named or (first is not None and first[1].casefold() not in _COMMON)
 
 
 # Whether a sentence tells its reader to do something, in whatever words.
@@ -511,18 +478,11 @@ _MOOD_FEWEST = 3
 """Words of a clause that may be an order: "Log in" is a button."""
 _FEWEST_IN_CELL = 4
 """In a row of a table, where "Record time" and "Place of birth" are names of columns."""
-
-
 _TITLE = re.compile(
     r"[\"\u201c](?=[^\"\u201d]{0,80}[A-Z])(?:(?:[A-Z0-9][\w'\u2019.-]*|an?|and|at|by|for|from|in|is|it"
     r"|of|on|or|the|to|with)(?:[ ,]{1,2}|(?=[?!,]?[\"\u201d]))){1,9}[?!,]?[\"\u201d]"
 )
 """A song, a book or a film by its name: all of its words begin with capitals."""
-
-
-def untitled(text: str) -> str:
-    """The text without names of works, which may order and ask as they like."""
-    return _TITLE.sub(" (title) ", text)
 
 
 def directs(text: str) -> bool:
@@ -531,28 +491,27 @@ def directs(text: str) -> bool:
 
 
 def addresses(text: str) -> bool:
-    """Whether it speaks to its reader, as letters do."""
-    return bool(_ADDRESSED.search(plain(untitled(text)).text))
+    """Whether it speaks to its reader, as letters do. Titles of works may order as they like."""
+    return bool(_ADDRESSED.search(plain(_TITLE.sub(" (title) ", text)).text))
 
 
 def orders(text: str) -> bool:
     """Whether it is built as an order, or asks for something in so many words."""
-    said = plain(untitled(text)).text
-    return bool(_WANTED.search(said)) or any(
-        _is_order(said[head.end() : head.end() + _LONGEST_HEAD]) for head in _HEAD.finditer(said)
-    )
+    said = plain(_TITLE.sub(" (title) ", text)).text
+    if _WANTED.search(said):
+        return True
+    for head in _HEAD.finditer(said):
+        sentence = said[head.end() : head.end() + _LONGEST_HEAD]
+        before = _AFTER.match(sentence)
+        if _commands(sentence) or (before is not None and _commands(sentence[before.end() :])):
+            return True
+    return False
 
 
 def asks(text: str) -> bool:
     """Whether it is a question."""
-    said = untitled(text)
+    said = _TITLE.sub(" (title) ", text)
     return bool(_ENDS_ASKING.search(said) or _BEGINS_ASKING.match(said))
-
-
-def _is_order(sentence: str) -> bool:
-    """Whether a sentence begins with an order, or with what may stand before one."""
-    before = _AFTER.match(sentence)
-    return _commands(sentence) or (before is not None and _commands(sentence[before.end() :]))
 
 
 def _commands(clause: str) -> bool:
@@ -562,11 +521,10 @@ def _commands(clause: str) -> bool:
         words = words[1:]
     if negated := _NEGATED.match(" ".join(words[:4])):
         return negated[1] in _VERBS
-    if (
-        len(words) < (_FEWEST_IN_CELL if bar else _MOOD_FEWEST)
-        or words[0] in _NO_VERB
-        or _has_subject(words)
-    ):
+    # The first words may be what is spoken of: "use of force was", "group members met".
+    telling = next((word for word in words[1:6] if word in _RELATIVE or word in _FINITE), "that")
+    few = len(words) < (_FEWEST_IN_CELL if bar else _MOOD_FEWEST)
+    if few or words[0] in _NO_VERB or telling not in _RELATIVE:
         return False
     first, second = words[0], words[1]
     if _GERMAN.match(" ".join(words[:4])):
@@ -576,16 +534,6 @@ def _commands(clause: str) -> bool:
     if first in _VERBS:
         return second not in {"of", "and", "or"} or bool(_VERBS.intersection(words[2:3]))
     return second in _OBJECT and not _NOT_BASE.match(first) and first.isalpha()
-
-
-def _has_subject(words: list[str]) -> bool:
-    """Whether the first words are what is spoken of: "use of force was", "group members met"."""
-    for word in words[1:6]:
-        if word in _RELATIVE:
-            return False
-        if word in _FINITE:
-            return True
-    return False
 
 
 # Whether a text has a form that no honest sentence has: letters taken apart, words said over
@@ -612,11 +560,7 @@ def is_misshapen(text: str) -> bool:
         return True
     words = [word.casefold() for word in _FORM_WORD.findall(text)]
     said_over = len(words) >= _LONG and len(set(words)) < _VARIETY * len(words)
-    return said_over or _disguised(words, shown.text) >= _DISGUISED
-
-
-def _disguised(words: list[str], read: str) -> int:
-    """Words that are read in another spelling than they have."""
-    known = set(_FORM_WORD.findall(read))
+    # Words that are read in another spelling than they have.
+    known = set(_FORM_WORD.findall(shown.text))
     mixed = (word for word in words if re.search(r"[a-z]\d+[a-z]", word))
-    return sum(word not in known for word in mixed)
+    return said_over or sum(word not in known for word in mixed) >= _DISGUISED
