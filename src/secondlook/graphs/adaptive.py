@@ -3,10 +3,11 @@ badly: by words, then on the web if that is allowed. No model is asked which way
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING
 
 from langgraph.graph import END, START, StateGraph
 
+from secondlook.graphs.registry import decided, ways
 from secondlook.nodes.answer import answer
 from secondlook.nodes.context import Context
 from secondlook.nodes.finish import finish
@@ -25,6 +26,7 @@ class State(Finishing, Quality, Outcome):
 def build(settings: Settings) -> StateGraph[State, Context]:
     again = settings.adaptive.enable_adaptive_retrieval
     web = settings.web.enable_web_search
+    onward = ways(answer=True, fall_back=again, search_web=web)
     graph = (
         StateGraph(State, Context)
         .add_node("retrieve", retrieve)
@@ -35,26 +37,16 @@ def build(settings: Settings) -> StateGraph[State, Context]:
         .add_edge(START, "retrieve")
         .add_edge("retrieve", "rerank")
         .add_edge("rerank", "assess")
-        .add_conditional_edges("assess", decided, _ways(again=again, web=web))
+        .add_conditional_edges("assess", decided, onward)
         .add_edge("answer", "finish")
         .add_edge("finish", END)
     )
-    if again:
-        graph.add_node("fall_back", fall_back)
     if web:
         graph.add_node("search_web", search_web).add_edge("search_web", "answer")
+    if again:
+        graph.add_node("fall_back", fall_back)
+        graph.add_edge("fall_back", "assess_again" if web else "answer")
     if again and web:
         graph.add_node("assess_again", assess_again)
-        graph.add_edge("fall_back", "assess_again")
-        graph.add_conditional_edges("assess_again", decided, _ways(again=False, web=True))
-    elif again:
-        graph.add_edge("fall_back", "answer")
+        graph.add_conditional_edges("assess_again", decided, ["answer", "search_web"])
     return graph
-
-
-def decided(state: Quality) -> Literal["answer", "fall_back", "search_web"]:
-    return cast("Literal['answer', 'fall_back', 'search_web']", state["route"])
-
-
-def _ways(*, again: bool, web: bool) -> list[str]:
-    return ["answer", *(["fall_back"] if again else []), *(["search_web"] if web else [])]

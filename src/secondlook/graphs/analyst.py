@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.graphs.registry import asked_over, calls_for
+from secondlook.graphs.registry import asked_over, calls_for, decided
 from secondlook.nodes.answer import answer
 from secondlook.nodes.code.write import write_code
 from secondlook.nodes.compute import compute
@@ -83,10 +83,6 @@ def build(settings: Settings) -> StateGraph[State, Context]:
             "remediate", decided, ["code", "requirements", "profile", "explain"]
         )
     return graph
-
-
-def decided(state: Quality) -> str:
-    return state["route"]
 
 
 def is_found(state: Draft) -> str:

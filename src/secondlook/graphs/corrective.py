@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.graphs.registry import asked_over, calls_for
+from secondlook.graphs.registry import asked_over, calls_for, decided, ways
 from secondlook.nodes.answer import answer_anew, settle
 from secondlook.nodes.check import check_grounded, check_useful, grade_answer
 from secondlook.nodes.clarify import readings
@@ -37,6 +37,7 @@ class State(Corrected, Searches, Quality, AnswerGrades, Outcome):
 
 def build(settings: Settings) -> StateGraph[State, Context]:
     on = Steps.of(settings)
+    checked = "check_useful" if on.check_useful else "settle"
     graph = (
         StateGraph(State, Context)
         .add_node("retrieve", retrieve)
@@ -45,22 +46,31 @@ def build(settings: Settings) -> StateGraph[State, Context]:
         .add_node("answer", answer_anew)
         .add_node("settle", settle)
         .add_node("finish", finish_corrected)
+        .add_edge(START, "split" if on.split else "retrieve")
         .add_edge("retrieve", "rerank")
         .add_edge("rerank", "follow" if on.follow else "grade")
-        .add_conditional_edges("grade", decided, on.after_grade())
-        .add_edge("answer", on.after_answer())
+        .add_conditional_edges(
+            "grade",
+            decided,
+            ways(
+                answer=True,
+                settle=on.grading or on.rewrite,
+                rewrite=on.grading and on.rewrite,
+                search_web=on.web,
+                readings=on.readings,
+            ),
+        )
+        .add_edge("answer", "check_grounded" if on.check_grounded else checked)
         .add_edge("settle", "grade_answer" if on.grade_answer else "finish")
         .add_edge("finish", END)
     )
     if on.split:
-        graph.add_node("split", split).add_edge(START, "split")
+        graph.add_node("split", split)
         graph.add_conditional_edges("split", decided, ["ask_part", "retrieve"])
         graph.add_node("ask_part", ask_part)
         graph.add_conditional_edges("ask_part", decided, ["ask_part", "combine", "retrieve"])
         graph.add_node("combine", combine)
         graph.add_conditional_edges("combine", decided, ["settle", "retrieve"])
-    else:
-        graph.add_edge(START, "retrieve")
     if on.follow:
         graph.add_node("follow", follow).add_edge("follow", "grade")
     if on.readings:
@@ -68,24 +78,22 @@ def build(settings: Settings) -> StateGraph[State, Context]:
         graph.add_conditional_edges("readings", decided, {"grade_on": "grade", "settle": "settle"})
     if on.rewrite:
         graph.add_node("rewrite", rewrite)
-        graph.add_conditional_edges("rewrite", after_rewrite, on.after_rewrite())
+        onward = ways(search_again=True, grade=on.grading, settle=on.check_useful)
+        graph.add_conditional_edges("rewrite", after_rewrite, onward)
         graph.add_node("search_again", search_again).add_edge("search_again", "grade")
     if on.web:
         graph.add_node("search_web", search_web_once).add_edge("search_web", "grade")
     if on.check_grounded:
         graph.add_node("check_grounded", check_grounded)
-        graph.add_conditional_edges("check_grounded", decided, on.after_grounded())
+        onward = [checked, *ways(answer=on.regenerate)]
+        graph.add_conditional_edges("check_grounded", decided, onward)
     if on.check_useful:
         graph.add_node("check_useful", check_useful)
-        graph.add_conditional_edges("check_useful", decided, on.after_useful())
+        graph.add_conditional_edges("check_useful", decided, ways(settle=True, rewrite=on.rewrite))
     if on.grade_answer:
         graph.add_node("grade_answer", grade_answer)
         graph.add_conditional_edges("grade_answer", decided, ["answer", "finish"])
     return graph
-
-
-def decided(state: Quality) -> str:
-    return state["route"]
 
 
 def after_rewrite(state: Rewriting) -> str:
@@ -95,11 +103,10 @@ def after_rewrite(state: Rewriting) -> str:
     return "settle" if state.get("drafts") else "grade"
 
 
-# Which steps of `corrective` the settings leave in, and where each of them may lead.
-
-
 @dataclass(frozen=True, slots=True)
 class Steps:
+    """Which steps the settings leave in."""
+
     split: bool
     follow: bool
     grading: bool
@@ -113,8 +120,9 @@ class Steps:
 
     @classmethod
     def of(cls, settings: Settings) -> Steps:
-        chosen = settings.corrective
+        chosen, grounded = settings.corrective, settings.answer.enable_grounded_check
         rewrites = chosen.enable_rewriting and chosen.max_rewrites > 0
+        regenerates = chosen.enable_regeneration and chosen.max_regenerations > 0
         return cls(
             split=chosen.enable_decomposition,
             follow=chosen.enable_following and settings.search.rerank,
@@ -122,55 +130,23 @@ class Steps:
             readings=chosen.enable_readings,
             rewrite=rewrites and (chosen.enable_grading or chosen.enable_useful_check),
             web=settings.web.enable_web_search and chosen.enable_grading,
-            check_grounded=settings.answer.enable_grounded_check,
+            check_grounded=grounded,
             check_useful=chosen.enable_useful_check,
-            regenerate=settings.answer.enable_grounded_check
-            and chosen.enable_regeneration
-            and chosen.max_regenerations > 0,
+            regenerate=grounded and regenerates,
             grade_answer=settings.answer.enable_answer_grading,
         )
 
-    def after_grade(self) -> list[str]:
-        return [
-            "answer",
-            *(["settle"] if self.grading or self.rewrite else []),
-            *(["rewrite"] if self.grading and self.rewrite else []),
-            *(["search_web"] if self.web else []),
-            *(["readings"] if self.readings else []),
-        ]
 
-    def after_rewrite(self) -> list[str]:
-        return [
-            "search_again",
-            *(["grade"] if self.grading else []),
-            *(["settle"] if self.check_useful else []),
-        ]
-
-    def after_answer(self) -> str:
-        if self.check_grounded:
-            return "check_grounded"
-        return "check_useful" if self.check_useful else "settle"
-
-    def after_grounded(self) -> list[str]:
-        onward = "check_useful" if self.check_useful else "settle"
-        return [onward, *(["answer"] if self.regenerate else [])]
-
-    def after_useful(self) -> list[str]:
-        return ["settle", *(["rewrite"] if self.rewrite else [])]
-
-
-# How far a run of `corrective` can go at most, by its settings: node visits, questions to
-# models, calls. Tests hold thousands of hostile runs to it, and langgraph is given it as its
-# limit.
+# How far a run can go at most: node visits, questions to models, calls. Langgraph is given the
+# first as its limit, and hostile runs are held to all of them.
 
 
 def most_visits(settings: Settings) -> int:
-    """No run visits more nodes than this, whatever models, readers and the web do."""
     return sum(most_by_node(settings).values())
 
 
 def most_by_node(settings: Settings) -> dict[str, int]:
-    """How often a run visits each node at most."""
+    """How often a run visits each node at most, whatever models, readers and the web do."""
     on, chosen = Steps.of(settings), settings.corrective
     rewrites = chosen.max_rewrites if on.rewrite else 0
     regenerations = chosen.max_regenerations if on.regenerate else 0
@@ -201,22 +177,18 @@ def most_by_node(settings: Settings) -> dict[str, int]:
 
 def most_asked(settings: Settings) -> int:
     """No run puts more questions to models than this."""
-    return asked_over(most_by_node(settings), lambda node: _asked_at(node, settings))
+    chosen, servers = settings.corrective, settings.models.servers
+    # What a reply about several passages leaves out is asked for once more.
+    graded = {"reader": 0, "llm-each": chosen.graded}.get(servers.grade, 2 * chosen.graded - 1)
+    asked = {
+        "grade": graded if chosen.enable_grading else 0,
+        "check_grounded": int(servers.grounded == "llm"),
+        "check_useful": int(servers.useful == "llm"),
+        **dict.fromkeys(("split", "ask_part", "rewrite", "answer", "grade_answer"), 1),
+    }
+    return asked_over(most_by_node(settings), lambda node: asked.get(node, 0))
 
 
 def most_calls(settings: Settings) -> int:
     """No run makes more model calls than this."""
     return calls_for(most_asked(settings), settings)
-
-
-def _asked_at(node: str, settings: Settings) -> int:
-    """How many questions one visit of a node puts to models at most."""
-    chosen, servers = settings.corrective, settings.models.servers
-    # What a reply about several passages leaves out is asked for once more.
-    again = {"reader": 0, "llm-each": chosen.graded}.get(servers.grade, 2 * chosen.graded - 1)
-    return {
-        "grade": again if chosen.enable_grading else 0,
-        "check_grounded": int(servers.grounded == "llm"),
-        "check_useful": int(servers.useful == "llm"),
-        **dict.fromkeys(("split", "ask_part", "rewrite", "answer", "grade_answer"), 1),
-    }.get(node, 0)

@@ -3,10 +3,11 @@ judge what it answers."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any
 
 from langgraph.graph import END, START, StateGraph
 
+from secondlook.graphs.registry import decided
 from secondlook.nodes.answer import answer, answer_strictly
 from secondlook.nodes.context import Context
 from secondlook.nodes.finish import finish
@@ -26,43 +27,17 @@ class GradedState(State, Quality, AnswerGrades):
     pass
 
 
-def build(settings: Settings) -> StateGraph[State, Context] | StateGraph[GradedState, Context]:
-    return _graded() if settings.answer.enable_answer_grading else _plain()
+def build(settings: Settings) -> StateGraph[Any, Context]:
+    graded = settings.answer.enable_answer_grading
+    graph: StateGraph[Any, Context] = StateGraph(GradedState if graded else State, Context)
+    graph.add_node("retrieve", retrieve).add_edge(START, "retrieve")
+    graph.add_node("rerank", rerank).add_edge("retrieve", "rerank")
+    if graded:
+        from secondlook.nodes.check import grade_answer
 
-
-def _plain() -> StateGraph[State, Context]:
-    return (
-        StateGraph(State, Context)
-        .add_node("retrieve", retrieve)
-        .add_node("rerank", rerank)
-        .add_node("answer", answer)
-        .add_node("finish", finish)
-        .add_edge(START, "retrieve")
-        .add_edge("retrieve", "rerank")
-        .add_edge("rerank", "answer")
-        .add_edge("answer", "finish")
-        .add_edge("finish", END)
-    )
-
-
-def _graded() -> StateGraph[GradedState, Context]:
-    from secondlook.nodes.check import grade_answer
-
-    return (
-        StateGraph(GradedState, Context)
-        .add_node("retrieve", retrieve)
-        .add_node("rerank", rerank)
-        .add_node("answer", answer_strictly)
-        .add_node("grade_answer", grade_answer)
-        .add_node("finish", finish)
-        .add_edge(START, "retrieve")
-        .add_edge("retrieve", "rerank")
-        .add_edge("rerank", "answer")
-        .add_edge("answer", "grade_answer")
-        .add_conditional_edges("grade_answer", graded, ["answer", "finish"])
-        .add_edge("finish", END)
-    )
-
-
-def graded(state: Quality) -> Literal["answer", "finish"]:
-    return cast("Literal['answer', 'finish']", state["route"])
+        graph.add_node("answer", answer_strictly).add_edge("answer", "grade_answer")
+        graph.add_node("grade_answer", grade_answer)
+        graph.add_conditional_edges("grade_answer", decided, ["answer", "finish"])
+    else:
+        graph.add_node("answer", answer).add_edge("answer", "finish")
+    return graph.add_edge("rerank", "answer").add_node("finish", finish).add_edge("finish", END)

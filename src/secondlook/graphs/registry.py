@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import UsageError
 from secondlook.models.specs import Cast
+from secondlook.nodes.state import Quality  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,6 +41,16 @@ class Workflow:
         module = importlib.import_module(f"secondlook.graphs.{self.name}")
         most: int = module.most_visits(settings)
         return most
+
+
+def decided(state: Quality) -> str:
+    """Where the last node leads."""
+    return state["route"]
+
+
+def ways(**open_ones: bool) -> list[str]:
+    """The names of the ways that are open."""
+    return [name for name, is_open in open_ones.items() if is_open]
 
 
 _ANSWERING = ("search.rerank", "answer.enable_sentence_check", "answer.enable_abstention")
@@ -135,13 +146,6 @@ def workflow(name: str) -> Workflow:
         ) from None
 
 
-# From how often a run visits each node at most: how many questions it puts to models, and how
-# many calls that can take.
-
-_MODES = 3
-"""Ways to demand a form of a reply: by a schema, by a tool, in words."""
-
-
 def asked_over(visits: Mapping[str, int], asked_at: Callable[[str], int]) -> int:
     """Questions to models, where a visit of a node puts so many. A prompt that a model cannot see
     as a whole is not counted: half of it is asked in its place."""
@@ -149,6 +153,6 @@ def asked_over(visits: Mapping[str, int], asked_at: Callable[[str], int]) -> int
 
 
 def calls_for(asked: int, settings: Settings) -> int:
-    """A question is put once more where its reply cannot be used, in each way that there is to
-    demand a form, and again where the model is away."""
-    return asked * 2 * _MODES * (1 + Cast(settings.models).most_retries)
+    """A question is put once more where its reply cannot be used, in each of the three ways to
+    demand a form (a schema, a tool, words), and again where the model is away."""
+    return asked * 2 * 3 * (1 + Cast(settings.models).most_retries)

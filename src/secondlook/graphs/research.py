@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.graphs.registry import asked_over, calls_for
+from secondlook.graphs.registry import asked_over, calls_for, decided
 from secondlook.nodes.choices import separate
 from secondlook.nodes.choose import choose
 from secondlook.nodes.context import Context
@@ -71,10 +71,6 @@ def build(settings: Settings) -> StateGraph[State, Context]:
     if on.remember:
         graph.add_node("remember", remember).add_edge("remember", "finish")
     return graph
-
-
-def decided(state: Quality) -> str:
-    return state["route"]
 
 
 def has_choices(state: Choices) -> str:

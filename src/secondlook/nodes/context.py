@@ -33,9 +33,7 @@ class Shelf(Protocol):
     @property
     def reader_name(self) -> str: ...
     @property
-    def reader_languages(self) -> tuple[str, ...]:
-        """What the reader was trained for."""
-
+    def reader_languages(self) -> tuple[str, ...]: ...
     def find(self, query: str, options: SearchOptions, where: Filter) -> list[Hit]: ...
     def read(
         self, query: str, passages: Sequence[Passage], *, choose: Choose | None = None
@@ -53,16 +51,11 @@ class Desk(Protocol):
     """What nodes ask of the tables at hand (`tables.desk.Desk` is the real one)."""
 
     def tables(self) -> tuple[Table, ...]: ...
-    def profile(self, table: str) -> TableProfile:
-        """Of the table with that id."""
-
+    def profile(self, table: str) -> TableProfile: ...
     def joins(self, tables: Sequence[str]) -> tuple[Join, ...]: ...
-    def examine(self, table: str, columns: Sequence[str]) -> tuple[Examination, ...]:
-        """A second look at single columns."""
-
+    def examine(self, table: str, columns: Sequence[str]) -> tuple[Examination, ...]: ...
     def compute(self, query: TableQuery) -> Computed: ...
-    def file(self, table: str) -> Path:
-        """Its Parquet file."""
+    def file(self, table: str) -> Path: ...
 
 
 class Kept(Protocol):
@@ -80,8 +73,6 @@ class Pages(Protocol):
 
 
 class Titled(Protocol):
-    """A document by its names."""
-
     @property
     def id(self) -> str: ...
     @property
@@ -91,8 +82,6 @@ class Titled(Protocol):
 
 
 class Called(Protocol):
-    """A workflow made ready to run, with a limit of its own."""
-
     async def ainvoke(self, given: Any, /, *, context: Context) -> Any: ...
 
 
@@ -100,7 +89,6 @@ class Called(Protocol):
 class Context:
     run: str
     created: str
-    """When the run began, ISO 8601."""
     workflow: str
     question: str
     """As it was asked; the state holds it as it is worked on."""
@@ -112,7 +100,6 @@ class Context:
     pages: Pages
     web: WebSearch | None = None
     desk: Desk | None = None
-    """Tables; None where there is none."""
     sandbox: Callable[[], Sandbox] | None = None
     """Opens it at the first call; raises SandboxError where none works here."""
     kept: Kept | None = None

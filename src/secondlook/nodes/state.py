@@ -42,15 +42,11 @@ READER = "reader"
 
 
 class Scope(TypedDict):
-    """Where to look."""
-
     documents: list[str] | None
     labels: list[str]
 
 
 class Found(TypedDict):
-    """A passage that a search returned, with its place and every score so far."""
-
     id: str
     document: str
     title: str
@@ -72,7 +68,6 @@ class Found(TypedDict):
     span_score: float | None
     null_score: float | None
     windows: int | None
-    """Over how many windows the reader looked at it."""
     origin: Origin
     url: str | None
     fetched: str | None
@@ -98,7 +93,6 @@ class Query(Question):
 
 class Evidence(TypedDict):
     found: list[Found]
-    """Best first."""
 
 
 class Asked(Query, Evidence):
@@ -109,17 +103,9 @@ class Quality(TypedDict):
     quality: float | None
     """Probability that the evidence holds the answer; None when it cannot be told."""
     route: str
-    """Where the last decision leads."""
 
 
-class Assessed(Asked, Quality):
-    pass
-
-
-READ = (
-    *("relevance", "answerable", "span_start", "span_end"),
-    *("span_score", "null_score", "windows"),
-)
+READ = ("relevance", "answerable", "span_start", "span_end", "span_score", "null_score", "windows")
 """What the reader adds to a passage."""
 _PLACE = ("id", "document", "title", "page", "start", "end")
 _RANKS = ("dense_rank", "dense_score", "lexical_rank", "lexical_score")
@@ -138,8 +124,6 @@ def unread(passage: Passage, *, fusion_score: float = 0.0, origin: Origin = "lib
 
 
 class Cited(TypedDict):
-    """A place in a document that stands behind a sentence."""
-
     passage: str
     start: int
     end: int
@@ -186,8 +170,6 @@ class Draft(TypedDict):
 
 
 class Search(TypedDict):
-    """One search of a run, and what it brought."""
-
     query: str
     new: int
     """Passages about the question, among the best, that no earlier search had found."""
@@ -199,12 +181,9 @@ class Searches(TypedDict):
     searches: Annotated[list[Search], operator.add]
     web_tried: bool
     stuck: bool
-    """There was no other way to ask."""
 
 
 class JudgedDraft(TypedDict):
-    """A draft, and what the checks made of it."""
-
     draft: DraftData
     grounded: float | None
     """Share of its sentences that the evidence carries; None = not checked."""
@@ -223,14 +202,11 @@ class Drafts(TypedDict):
 
 
 class PartData(TypedDict):
-    """One of the questions that a question was split into."""
-
     question: str
     """May hold {1}, {2}: what the parts before it came to."""
     asked: str | None
     """With those filled in; None until it is asked."""
     draft: DraftData | None
-    """Its own answer; None until it is asked."""
 
 
 class Parts(TypedDict):
@@ -241,8 +217,6 @@ class Parts(TypedDict):
 
 
 class Settled(TypedDict):
-    """What came of all tries."""
-
     settled: JudgedDraft | None
     """The draft that was chosen, as it was judged; None where none was."""
     needs_review: bool
@@ -250,7 +224,6 @@ class Settled(TypedDict):
 
 class Readings(TypedDict):
     assumed: str | None
-    """The reading that an unclear question was taken in."""
     asks_back: str | None
 
 
@@ -276,8 +249,6 @@ class Screened(TypedDict):
 
 
 class EvidenceData(TypedDict):
-    """A passage that a step looked at, and what became of it."""
-
     passage: str
     rank: int
     score: float
@@ -289,8 +260,6 @@ class EvidenceData(TypedDict):
 
 
 class StepData(TypedDict):
-    """One step of a research."""
-
     id: int
     phase: str
     question: str
@@ -303,14 +272,11 @@ class StepData(TypedDict):
     confidence: float | None
     evidence: list[EvidenceData]
     draft: DraftData | None
-    """Its findings; None until there are some."""
     complaints: list[str]
-    """Sentences that were cut: the evidence does not carry them."""
 
 
 class Plan(TypedDict):
     plan: list[StepData]
-    """Every step, in order; the last may be pending."""
 
 
 class Kind(TypedDict):
@@ -321,7 +287,6 @@ class Kind(TypedDict):
 
 class Cycles(TypedDict):
     cycles: int
-    """Steps tried so far."""
     stopped: str
     """Why no further step is made; empty while that is open."""
 
@@ -385,7 +350,6 @@ def pending(
     retry_of: int | None = None,
     attempt: int = 1,
 ) -> StepData:
-    """A step of research that is still to be done."""
     return StepData(
         id=number,
         phase=phase,
@@ -411,7 +375,6 @@ GapKind = Literal["requirements", "data", "nothing"]
 class Understood(TypedDict):
     work: Work
     understood_by: str
-    """`rules`, or a model."""
 
 
 class RequirementsData(TypedDict):
@@ -427,7 +390,6 @@ class RequirementsData(TypedDict):
 class ResolvedData(TypedDict):
     asked: str
     table: str
-    """Its id."""
     column: str
     score: float
     how: ResolvedHow
@@ -437,18 +399,15 @@ class Required(TypedDict):
     requirements: RequirementsData | None
     resolved: list[ResolvedData]
     unresolved: list[str]
-    """Variables for which no column was found."""
     query: dict[str, Any] | None
     """A `tables.query.Query` where our own code understands the question."""
     reading: str
-    """How it was understood, in a sentence."""
     doubt: float
     """Share of the question that the reading does not account for; 1 where there is none."""
 
 
 class LookedAt(TypedDict):
     looked: list[dict[str, Any]]
-    """Every `Examination` so far, beyond the profile."""
 
 
 class GapData(TypedDict):
@@ -460,7 +419,6 @@ class GapData(TypedDict):
 class Alignment(TypedDict):
     gaps: list[GapData]
     alignments: int
-    """Times it was checked since the last remedy."""
 
 
 class AttemptData(TypedDict):
@@ -477,7 +435,6 @@ class AttemptData(TypedDict):
 
 class Coding(TypedDict):
     attempts: list[AttemptData]
-    """Every one of the run."""
     tries: int
     """Attempts since the last remedy."""
 
@@ -490,9 +447,7 @@ class AnalysisCheckData(TypedDict):
 
 class Judged(TypedDict):
     checks: list[AnalysisCheckData]
-    """Of the last result."""
     issues: list[str]
-    """Why it cannot stand; empty where it can."""
 
 
 class RemedyData(TypedDict):
@@ -513,8 +468,6 @@ class Analysed(Question, Understood, Required, LookedAt, Alignment, Coding, Judg
 
 
 class CallData(TypedDict):
-    """One call of another workflow."""
-
     workflow: str
     question: str
     """The whole question, or the part of it that this workflow is asked."""
@@ -528,13 +481,11 @@ class Calls(TypedDict):
     calls: list[CallData]
     """In the order made; the first `len(answers)` of them are done."""
     answers: list[dict[str, Any]]
-    """What each came to, as an `Answer`."""
     both: bool
     """Whether they are parts of one question; else a later one is a second try."""
 
 
 def next_call(state: Calls) -> CallData | None:
-    """The call that is to be made; None where all are done."""
     done = len(state["answers"])
     return state["calls"][done] if done < len(state["calls"]) else None
 
