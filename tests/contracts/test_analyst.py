@@ -5,19 +5,13 @@ prompts share, which a provider's cache lives on."""
 from __future__ import annotations
 
 import itertools
-import random
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
-
-import pytest
 
 from secondlook.graphs.analyst import (
     Steps,
     build,
-    most_asked,
     most_by_node,
-    most_calls,
-    most_visits,
     steps_of,
 )
 from secondlook.graphs.registry import WORKFLOWS
@@ -101,13 +95,6 @@ def test_no_combination_of_flags_breaks_a_bound_or_a_channel() -> None:
         assert set(graph.channels) == set(get_type_hints(graph.state_schema))
 
 
-@pytest.mark.parametrize("on", [False, True])
-def test_all_off_and_all_on_compile(*, on: bool) -> None:
-    settings = with_flags(dict.fromkeys(FLAGS, on))
-    drawn = build(settings).compile().get_graph()
-    assert set(most_by_node(settings)) == set(drawn.nodes) - {"__start__", "__end__"}
-
-
 def test_only_what_stands_in_a_loop_is_visited_twice() -> None:
     """Our own reading of a question is computed once: what it came to does not change."""
     for settings in shapes().values():
@@ -120,24 +107,6 @@ def test_only_what_stands_in_a_loop_is_visited_twice() -> None:
 def _onward(node: str, forward: dict[str, set[str]]) -> set[str]:
     """All that can come after a node, itself among them where it stands in a loop."""
     return {later for target in forward.get(node, set()) for later in reached(target, forward)}
-
-
-def test_a_flag_that_is_off_never_raises_a_bound() -> None:
-    pick = random.Random(7)
-    for _ in range(200):
-        values = {flag: pick.random() < 0.7 for flag in FLAGS}
-        limits = {"max_alignments": pick.randint(1, 5), "max_remediations": pick.randrange(4)}
-        off = with_flags({**values, pick.choice(FLAGS): False}, **limits)
-        on = with_flags(values, **limits)
-        assert most_visits(off) <= most_visits(on)
-        assert most_asked(off) <= most_asked(on)
-        assert most_calls(off) <= most_calls(on)
-
-
-def test_the_bound_grows_by_one_round_with_each_remedy() -> None:
-    """Two alignments of three nodes, code twice, an evaluation and the remedy itself."""
-    turns = [most_visits(with_flags({}, max_remediations=most)) for most in range(1, 7)]
-    assert {later - earlier for earlier, later in itertools.pairwise(turns)} == {10}
 
 
 def filled(name: str) -> tuple[str, str]:
@@ -159,10 +128,3 @@ def test_all_prompts_begin_with_the_same_words_and_the_same_tables() -> None:
         assert "TABLES" in head
         assert "TABLES" not in rest
     assert len(begun) == 1
-
-
-def test_what_is_known_of_the_analysis_stands_before_a_prompts_own_words() -> None:
-    for name in PROMPTS:
-        later = [hole for hole in ("requirements", "looked") if hole in load(name).holes]
-        known = "".join(f"({hole})" for hole in later)
-        assert f"Question: (question){known}" in filled(name)[1]

@@ -89,13 +89,6 @@ def test_a_concept_is_explained_without_touching_the_data() -> None:
     assert "no document of the library explains this" in answer.text
 
 
-def test_a_concept_without_a_model_is_looked_up_in_the_glossary() -> None:
-    ran = run("What is a p-value?")
-    assert "chance alone" in ran.answer.text
-    assert ran.answer.confidence.value is None
-    assert run("What is a zibeline quotient?").answer.status == "abstained"
-
-
 def test_the_cap_on_remedies_ends_in_an_account_and_a_question_back() -> None:
     script = Script(
         require=formulated("sales"),
@@ -122,20 +115,6 @@ def test_what_cannot_be_aligned_is_told_with_what_could_be_asked() -> None:
     assert "You could ask for" in ran.answer.text
 
 
-def test_code_that_fails_twice_reaches_the_evaluation() -> None:
-    script = Script(code=["result = df['age'] / 'x'", "result = df['age'] / 'y'"])
-    ran = run(
-        "What's the average customer age?", script, enable_remediation=False, enable_grammar=False
-    )
-    assert ran.nodes.count("code") == 2
-    assert ran.nodes[-3:] == ("evaluate", "explain", "finish")
-    again = ran.told("code")[1]
-    assert "This code failed" in again
-    assert "df['age'] / 'x'" in again
-    assert ran.answer.status == "abstained"
-    assert "TypeError" in ran.answer.text
-
-
 @pytest.mark.parametrize(
     ("action", "then", "asks"),
     [
@@ -159,19 +138,8 @@ def test_each_remedy_goes_where_it_says_with_all_that_is_known(
     assert "take the mean" in told
     assert "a sum is no mean" in told
     assert "df['age'].sum() * 0 - 1" in told
-    assert "- The " in told or "within" in told
+    assert ("A closer look at the data" in told) is (action == "reexamine_data")
     assert ran.answer.status == "answered"
-
-
-def test_a_closer_look_at_the_data_is_told_to_whoever_writes_the_code() -> None:
-    script = Script(
-        require=formulated("age"),
-        code=["result = df['age'].sum() * 0 - 1", MEAN],
-        remedy=remedy("reexamine_data"),
-    )
-    ran = run("What's the average customer age?", script, remedies="model", **BY_MODEL)
-    assert "A closer look at the data" in ran.told("code")[-1]
-    assert "A closer look at the data" not in ran.told("code")[0]
 
 
 def test_the_same_code_again_is_no_progress() -> None:
@@ -179,19 +147,6 @@ def test_the_same_code_again_is_no_progress() -> None:
     ran = run("What's the average customer age?", script, enable_grammar=False)
     assert (ran.answer.status, ran.answer.stop_reason) == ("abstained", "no_progress")
     assert ran.nodes.count("remediate") == 1
-
-
-def test_whoever_cannot_proceed_ends_at_once() -> None:
-    script = Script(
-        require=formulated("age"),
-        code="result = df['age'].sum() * 0 - 1",
-        remedy=remedy("cannot_proceed", guidance="Which year do you mean?"),
-    )
-    ran = run("What's the average customer age?", script, remedies="model", **BY_MODEL)
-    assert ran.nodes.count("remediate") == 1
-    assert ran.nodes[-2:] == ("explain", "finish")
-    assert ran.answer.stop_reason == "cannot_proceed"
-    assert ran.answer.asks_back == "Which year do you mean?"
 
 
 def test_a_question_with_several_parts_has_a_value_for_each() -> None:
@@ -236,29 +191,6 @@ def test_orders_in_cells_and_names_reach_no_model_and_change_nothing() -> None:
     assert all("print the environment" not in text for _, text in ran.prompts)
     assert "df.columns[1]" in ran.told("code")[0]
     assert ran.answer.values == {"result": 46.5}
-
-
-def test_the_shared_beginning_of_prompts_is_equal_to_the_byte() -> None:
-    script = Script(
-        require=[formulated("sales"), formulated("age")],
-        code=["result = df['age'].sum() * 0 - 1", MEAN],
-        remedy=remedy("revise_requirements"),
-    )
-    ran = run(
-        "What's the average customer age?",
-        script,
-        remedies="model",
-        enable_judgement=True,
-        explain="model",
-        **BY_MODEL,
-    )
-    shared = f"{ran.prompts[0][1].partition('Question: ')[0]}Question: What's the average"
-    assert len({text.startswith(shared) for _, text in ran.prompts}) == 1
-    first, second = ran.told("code")
-    common = first.partition("Requirements:")[0]
-    assert len(common) > len(shared)
-    assert second.startswith(common)
-    assert {name for name, _ in ran.prompts} >= {"require", "code", "remedy", "judge", "explain"}
 
 
 def test_a_number_that_the_result_does_not_hold_is_cut_from_the_explanation() -> None:

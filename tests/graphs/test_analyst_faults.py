@@ -57,16 +57,6 @@ def test_a_model_that_is_of_no_use_costs_a_step_and_not_the_answer(step: str, re
     assert all(check.passed for check in ran.answer.analysis.checks)  # type: ignore[union-attr]
 
 
-@pytest.mark.parametrize("reply", USELESS)
-def test_a_model_that_writes_no_code_is_told_so_and_then_the_person_is(reply: str) -> None:
-    script = Script(code=[USELESS[reply], USELESS[reply] + " "])
-    ran = run(QUESTION, script, opened=Watched(), enable_grammar=False, enable_remediation=False)
-    assert ran.answer.status == "abstained"
-    assert ran.answer.values == {}
-    statuses = [one.status for one in ran.answer.analysis.attempts]  # type: ignore[union-attr]
-    assert set(statuses) <= {"refused", "error", "stopped"}
-
-
 def test_a_model_that_goes_away_is_said_to_be_away() -> None:
     ran = run(QUESTION, Script(code=gone), opened=Watched(), enable_grammar=False)
     assert (ran.answer.status, ran.answer.stop_reason) == ("failed", "model_unavailable")
@@ -74,21 +64,7 @@ def test_a_model_that_goes_away_is_said_to_be_away() -> None:
     assert [one.node for one in ran.answer.warnings] == ["code"]
 
 
-def test_a_remedy_that_nobody_can_name_is_found_by_rules() -> None:
-    script = Script(code=["result = df['age'].mean() * 0 - 5", MEAN], remedy="I don't know.")
-    ran = run(QUESTION, script, remedies="model", enable_grammar=False)
-    assert ran.answer.status == "answered"
-    assert len(ran.answer.analysis.remedies) == 1  # type: ignore[union-attr]
-
-
 # Sandboxes that die
-
-
-def test_a_sandbox_that_breaks_before_any_result_ends_the_analysis() -> None:
-    ran = run(QUESTION, Script(code=MEAN), opened=Watched(sandbox, most=0), enable_grammar=False)
-    assert (ran.answer.status, ran.answer.stop_reason) == ("abstained", "cannot_proceed")
-    assert "the server of the sandbox died" in ran.answer.text
-    assert ran.nodes.count("code") == 1
 
 
 def test_a_sandbox_that_breaks_in_the_middle_of_a_remedy_ends_the_analysis() -> None:
@@ -97,16 +73,6 @@ def test_a_sandbox_that_breaks_in_the_middle_of_a_remedy_ends_the_analysis() -> 
     assert ran.nodes.count("remediate") == 1
     assert (ran.answer.status, ran.answer.stop_reason) == ("abstained", "cannot_proceed")
     assert ran.answer.values == {}
-
-
-def test_a_table_whose_file_is_gone_is_said_to_be_gone(tmp_path: Path) -> None:
-    desk = desk_of({"customers": CUSTOMERS}, tmp_path)
-    for file in tmp_path.rglob("*.parquet"):
-        file.unlink()
-    with engine_of(Script(code=MEAN), desk, Watched()) as engine:
-        answer = engine.ask(QUESTION, workflow="analyst")
-    assert (answer.status, answer.stop_reason) == ("failed", "error")
-    assert answer.warnings[-1].error == "TableError"
 
 
 # Time

@@ -65,22 +65,6 @@ def test_a_file_is_asked_from_the_command_line(
     assert all(check["passed"] for check in analysis["checks"])
 
 
-def test_a_group_is_a_table(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, answer = asked(capsys, "What is the mean income by region?", file)
-    assert code == 0
-    table = answer["analysis"]["table"]
-    assert {row[0] for row in table["rows"]} == {"east", "west", "north"}
-
-
-def test_what_cannot_be_read_is_said_with_what_could_be_asked(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, answer = asked(capsys, "Which customers will leave us next year, and why?", file)
-    assert (code, answer["status"]) == (3, "abstained")
-    assert "You could ask for" in answer["text"]
-    assert answer["values"] == {}
-
-
 def test_a_concept_is_looked_up_in_the_glossary(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -9,7 +9,6 @@ import math
 import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -21,6 +20,7 @@ from tests.support.sandbox import ROWS, chosen_backends, sales, usable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from secondlook.sandbox.port import Sandbox
 
@@ -168,18 +168,6 @@ def test_threads_share_one_sandbox(sandbox: Sandbox, table: Supplied) -> None:
     with ThreadPoolExecutor(8) as pool:
         outcomes = list(pool.map(job, range(16)))
     assert outcomes == [(ROWS + number, f"{number}\n") for number in range(16)]
-
-
-def test_tables_that_cannot_be_given(sandbox: Sandbox, table: Supplied, tmp_path: Path) -> None:
-    (tmp_path / "broken.parquet").write_bytes(b"PAR1 not at all")
-    broken = Supplied("broken", tmp_path / "broken.parquet")
-    assert sandbox.run("result = 1", [broken]).status == "error"
-    before = len(list(Path("/proc/self/fd").iterdir()))
-    with pytest.raises(SandboxError, match="'gone' cannot be opened"):
-        sandbox.run("result = 1", [table, Supplied("gone", tmp_path / "gone.parquet")])
-    assert len(list(Path("/proc/self/fd").iterdir())) == before
-    with pytest.raises(UsageError, match="same name"):
-        sandbox.run("result = 1", [table, table])
 
 
 # Where bubblewrap cannot work

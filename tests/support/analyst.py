@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
     from secondlook.models.chat import ChatRequest
     from secondlook.sandbox.port import Sandbox
-    from secondlook.settings.sections import Settings
 
 CUSTOMERS: dict[str, list[Any]] = {
     "customer": [f"c{at}" for at in range(12)],
@@ -131,43 +130,21 @@ def run(
     *,
     tables: Mapping[str, Any] | None = None,
     shelf: Any = None,
-    desk: Any = None,
     opened: Callable[[], Sandbox] | None = sandbox,
     **analyst: Any,
 ) -> Ran:
     settings = settings_of(analyst=analyst)
-    return asyncio.run(
-        _run(
-            question,
-            settings,
-            FunctionModel(model) if model else None,
-            desk=desk if desk is not None else desk_of(tables or {"customers": CUSTOMERS}),
-            shelf=shelf,
-            opened=opened,
-            prompts=getattr(model, "prompts", []),
-        )
-    )
-
-
-async def _run(
-    question: str,
-    settings: Settings,
-    model: FunctionModel | None,
-    *,
-    desk: Any,
-    shelf: Any,
-    opened: Callable[[], Sandbox] | None,
-    prompts: list[tuple[str, str]],
-) -> Ran:
+    chat = FunctionModel(model) if model else None
     context = context_of(
-        shelf=shelf, model=model, settings=settings, question=question, workflow="analyst"
+        shelf=shelf, model=chat, settings=settings, question=question, workflow="analyst"
     )
+    desk = desk_of(tables or {"customers": CUSTOMERS})
     context = replace(context, desk=desk, sandbox=opened, kept=Kept())
     graph = workflow("analyst").build(settings).compile()
     limit = most_visits(settings) + 1  # langgraph counts the end
     first: Any = state_of(question)
-    state = await graph.ainvoke(first, {"recursion_limit": limit}, context=context)
+    state = asyncio.run(graph.ainvoke(first, {"recursion_limit": limit}, context=context))
     answer = Answer.model_validate(state["answer"])
     answer = answer.model_copy(update={"usage": context.ledger.usage()})
     json.dumps(answer.model_dump(mode="json"))
-    return Ran(answer, state, prompts)
+    return Ran(answer, state, getattr(model, "prompts", []))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from secondlook.sandbox.port import Limits, Plain, Status, Supplied
+    from secondlook.sandbox.port import Plain, Status
     from secondlook.tables.desk import Desk
     from secondlook.tables.query import Computed, Query
     from secondlook.tables.table import Examination, Join, Table, TableProfile
@@ -115,47 +115,29 @@ FAILING: tuple[Status, ...] = ("error", "error", "timeout", "memory", "output", 
 FAILURES = (
     Failure("KeyError", "'turnover'", 1, "result = df['turnover']"),
     Failure("ValueError", f"could not convert string to float: '{ORDER}'", 2, "x"),
-    Failure("ValueError", ORDER),
     Failure("", ""),
     Failure("RecursionError", "x" * 50_000, 10**9),
     Failure("SyntaxError", "\x00\x1b[31m \u202e", None, "\n" * 50),
-)
-RESULTS: tuple[Plain, ...] = (
-    math.nan,
-    math.inf,
-    -1.2,
-    1.2,
-    10**18,
-    True,
     None,
-    "",
-    "nan",
-    ORDER,
-    "x" * 100_000,
-    "<matplotlib.axes._axes.Axes object at 0x7f>",
-    [],
-    {},
-    [[[1, [2]]]],
-    list(range(20_000)),
-    {"": math.nan, "a": None},
+)
+RESULTS: tuple[Any, ...] = (
+    *(math.nan, math.inf, -1.2, 1.2, 10**18, True, None, "", "nan", ORDER, "x" * 100_000),
+    *("<matplotlib.axes._axes.Axes object at 0x7f>", [], {}, [[[[[[[[1, [2]]]]]]]]]),
+    *(list(range(20_000)), {"": math.nan, "a": None}, {f"name {at}": at for at in range(3_000)}),
     {"mean_age": AGE, "std_age": [1.0], "MEAN AGE": "x"},
-    {f"name {at}": at for at in range(3_000)},
     {"p-value": 7.0, "correlation": -3.0, "count": -1},
 )
 CELLS: tuple[Plain, ...] = (1, 2.5, math.nan, -math.inf, None, "x", ORDER, True, [1], {"a": [None]})
-
-
-def _deep(levels: int) -> Plain:
-    found: Plain = 1
-    for _ in range(levels):
-        found = [found]
-    return found
+TRACE = {"type": "bar", "x": [1, 2], "y": [None, 3]}
+FIGURES: tuple[Any, ...] = (
+    *({}, {"data": []}, {"data": 7, "layout": []}, {"data": [TRACE], "layout": {"title": 7}}),
+    {"data": [TRACE] * 50, "layout": {"title": {"text": ORDER}}},
+)
 
 
 def _frame(pick: random.Random) -> Frame:
     wide, long = pick.choice([(0, 0), (1, 0), (1, 1), (2, 3), (3, 40), (2, 1_000), (60, 5)])
-    names = ["", "age", "age", ORDER, "a\nb", "region"]
-    columns = tuple(pick.choice(names) for _ in range(wide))
+    columns = tuple(pick.choice(["", "age", ORDER, "a\nb", "region"]) for _ in range(wide))
     rows = tuple(tuple(pick.choice(CELLS) for _ in columns) for _ in range(long))
     return Frame(columns, rows, long + pick.choice([0, 0, 10**9]))
 
@@ -163,53 +145,22 @@ def _frame(pick: random.Random) -> Frame:
 def _figure(pick: random.Random) -> Figure:
     if pick.random() < 0.3:
         return Figure("png", "iVBORw0KGgo=")
-    trace = {"type": "bar", "x": [1, 2], "y": [None, 3]}
-    data: Any = pick.choice(
-        [
-            {},
-            {"data": []},
-            {"data": 7, "layout": []},
-            {"data": [trace], "layout": {"title": 7}},
-            {"data": [trace] * 50, "layout": {"title": {"text": ORDER}}},
-        ]
-    )
-    return Figure("plotly", json.dumps(data))
+    return Figure("plotly", json.dumps(pick.choice(FIGURES)))
 
 
-def _failed(pick: random.Random) -> Outcome:
-    status = pick.choice(FAILING)
-    failure = pick.choice([*FAILURES, None])
-    return Outcome(status, failure=failure, stdout=ORDER, seconds=pick.choice([0.01, 30.0]))
-
-
-def _garbage(pick: random.Random) -> Outcome:
-    result = pick.choice([*RESULTS, _deep(39)])
-    return Outcome("ok", result=result, has_result=pick.random() < 0.8, stdout="x" * 65_536)
-
-
-def _frames(pick: random.Random) -> Outcome:
-    named = {name: _frame(pick) for name in pick.sample(["a", "mean_age", ""], 2)}
-    some: Plain = {"a": 1} if pick.random() < 0.3 else None
-    return Outcome("ok", result=some, has_result=True, frame=_frame(pick), frames=named)
-
-
-def _drawn(pick: random.Random) -> Outcome:
-    figures = tuple(_figure(pick) for _ in range(pick.choice([1, 1, 10])))
-    return Outcome("ok", has_result=False, figures=figures, seconds=pick.choice([0.01, 11.0]))
-
-
-def _sound(pick: random.Random) -> Outcome:
+def _ended(mood: str, pick: random.Random) -> Outcome:
+    if mood == "failed":
+        return Outcome(pick.choice(FAILING), failure=pick.choice(FAILURES), stdout=ORDER)
+    if mood == "garbage":
+        return Outcome("ok", result=pick.choice(RESULTS), has_result=pick.random() < 0.8)
+    if mood == "frames":
+        named = {name: _frame(pick) for name in pick.sample(["a", "mean_age", ""], 2)}
+        some: Plain = {"a": 1} if pick.random() < 0.3 else None
+        return Outcome("ok", result=some, has_result=True, frame=_frame(pick), frames=named)
+    if mood == "drawn":
+        return Outcome("ok", figures=tuple(_figure(pick) for _ in range(pick.choice([1, 1, 10]))))
     both = {"mean_age": AGE, "std_age": 11.28}
     return Outcome("ok", result=pick.choice([AGE, AGE, both, 0.93]), has_result=True)
-
-
-ENDS = {
-    "failed": _failed,
-    "garbage": _garbage,
-    "frames": _frames,
-    "drawn": _drawn,
-    "sound": _sound,
-}
 
 
 @dataclass(slots=True)
@@ -222,27 +173,21 @@ class WildOpening:
     moods: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        pick = self.pick
-        wild = pick.sample([*ENDS, "broken"], pick.choice([1, 1, 2, 6]))
-        self.moods = (*wild, *["sound"] * pick.choice([0, 1, len(wild), 9]))
+        moods = ["failed", "garbage", "frames", "drawn", "sound", "broken"]
+        wild = self.pick.sample(moods, self.pick.choice([1, 1, 2, 6]))
+        self.moods = (*wild, *["sound"] * self.pick.choice([0, 1, len(wild), 9]))
 
     def __call__(self) -> WildOpening:
         if "broken" in self.moods and self.pick.random() < 0.2:
             raise SandboxError("no sandbox works here", hint="secondlook sandbox check")
         return self
 
-    def run(
-        self,
-        code: str,
-        tables: Sequence[Supplied] = (),
-        *,
-        limits: Limits | None = None,
-    ) -> Outcome:
+    def run(self, _code: str, _tables: Any = (), *, limits: Any = None) -> Outcome:
         self.jobs += 1
         mood = self.pick.choice(self.moods)
         if mood == "broken":
             raise SandboxError("the server of the sandbox died")
-        return ENDS[mood if mood in ENDS else "sound"](self.pick)
+        return _ended(mood, self.pick)
 
     def close(self) -> None:
         pass

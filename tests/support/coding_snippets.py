@@ -20,44 +20,14 @@ SHOP: Final = {
 
 HONEST: Final[dict[str, str]] = {
     "imports": "import pandas as pd\nimport numpy as np\nresult = np.mean(df['Fare'])",
-    "from imports": (
-        "from scipy.stats import pearsonr\nr, p = pearsonr(df['Age'], df['Fare'])\n"
-        "result = {'r': r, 'p': p}"
-    ),
     "a mapping filled": "result = {}\nresult['mean'] = df['Fare'].mean()",
     "a mapping filled in a loop": (
         "result = {}\nfor c in ['Age', 'Fare']:\n    result[c] = df[c].mean()"
     ),
     "a mapping updated": "result = {}\nresult.update({'a': df.Age.mean()})",
-    "a list appended to": "result = []\nfor c in df.columns:\n    result.append(df[c].nunique())",
-    "a nested comprehension": "result = [[v for v in df[c]] for c in ['Age', 'Fare']]",
-    "a named aggregate": (
-        "result = df.groupby('Sex').agg(mean_fare=('Fare', 'mean')).reset_index()\n"
-        "result = result.sort_values('mean_fare')"
-    ),
-    "a query": "adults = df.query('Age >= 18')\nresult = adults['Fare'].mean()",
-    "many intervals": (
-        "edges = np.array([0, 5, 10, 15, 20, 25, 30, 35, 40, 45, 50, 55, 60, 65, 70])\n"
-        "result = pd.cut(df['Age'], edges).value_counts()"
-    ),
     "a table to look things up in": (
         "classes = pd.DataFrame({'Pclass': [1, 2, 3], 'label': ['first', 'second', 'third']})\n"
         "merged = df.merge(classes, on='Pclass')\nresult = merged.groupby('label')['Fare'].mean()"
-    ),
-    "a new column by loc": ("df.loc[df['Age'] < 18, 'Minor'] = 1\nresult = df['Minor'].sum()"),
-    "new columns of a name that is computed": (
-        "for c in ['Age', 'Fare']:\n    df[c + '_z'] = (df[c] - df[c].mean()) / df[c].std()\n"
-        "result = df['Age_z'].max()"
-    ),
-    "columns renamed": ("df = df.rename(columns={'Fare': 'Price'})\nresult = df['Price'].mean()"),
-    "columns renamed in place": (
-        "df.rename(columns=str.lower, inplace=True)\nresult = df['fare'].mean()"
-    ),
-    "columns set": "df.columns = [c.lower() for c in df.columns]\nresult = df['fare'].mean()",
-    "columns stripped": "df.columns = df.columns.str.strip()\nresult = df['Fare '.strip()].mean()",
-    "quantiles": (
-        "q1, q3 = df['Fare'].quantile([0.25, 0.75])\niqr = q3 - q1\n"
-        "result = int(((df.Fare < q1 - 1.5 * iqr) | (df.Fare > q3 + 1.5 * iqr)).sum())"
     ),
     "a decision": (
         "p = scipy.stats.shapiro(df['Fare'].dropna())[1]\n"
@@ -66,18 +36,7 @@ HONEST: Final[dict[str, str]] = {
     "a count in a loop": (
         "n = 0\nfor age in df['Age']:\n    if age > 30:\n        n += 1\nresult = n"
     ),
-    "a loop over rows": (
-        "total = 0.0\nfor _, row in df.iterrows():\n    total += row['Fare']\nresult = total"
-    ),
-    "a loop that looks for the best": (
-        "best, best_value = None, -1\nfor c in ['Age', 'Fare']:\n    if df[c].std() > best_value:\n"
-        "        best, best_value = c, df[c].std()\nresult = best"
-    ),
     "while": ("i = 0\nwhile df['Fare'].iloc[i] > 7:\n    i += 1\nresult = i"),
-    "a function that uses another": (
-        "def clean(d):\n    return d.dropna()\ndef total(d):\n    return clean(d)['Fare'].sum()\n"
-        "result = total(df)"
-    ),
     "a function that decides": (
         "def verdict(p):\n    if p < 0.05:\n        return 'yes'\n    return 'no'\n"
         "result = verdict(scipy.stats.shapiro(df.Fare)[1])"
@@ -97,10 +56,6 @@ HONEST: Final[dict[str, str]] = {
     "a global": (
         "result = None\ndef main():\n    global result\n    result = df['Fare'].mean()\nmain()"
     ),
-    "a main function": (
-        "def main():\n    return {'n': len(df)}\n\nif __name__ == '__main__':\n"
-        "    result = main()\n"
-    ),
     "a default argument": "def f(d=df):\n    return d['Fare'].sum()\nresult = f()",
     "recursion": (
         "def down(n):\n    return 0 if n == 0 else df['Fare'].iloc[n] + down(n - 1)\n"
@@ -110,7 +65,6 @@ HONEST: Final[dict[str, str]] = {
         "def means():\n    for c in ['Age', 'Fare']:\n        yield df[c].mean()\n"
         "result = list(means())"
     ),
-    "a lambda": "f = lambda d: d['Fare'].mean()\nresult = f(df)",
     "apply with a lambda": (
         "df['Adult'] = df['Age'].apply(lambda a: 1 if a >= 18 else 0)\nresult = df['Adult'].sum()"
     ),
@@ -119,23 +73,13 @@ HONEST: Final[dict[str, str]] = {
         "    def mean(self):\n        return self.d['Fare'].mean()\nresult = Stats(df).mean()"
     ),
     "a walrus": "if (m := df['Fare'].mean()) > 10:\n    pass\nresult = m",
-    "starred": "first, *rest = df['Fare'].tolist()\nresult = sum(rest)",
-    "annotated": "result: float = df['Fare'].mean()",
     "try": ("try:\n    result = df['Fare'].mean()\nexcept Exception as e:\n    result = str(e)"),
     "try with a fallback": (
         "try:\n    x = df['Age'].astype(int).mean()\nexcept ValueError:\n    x = None\nresult = x"
     ),
-    "with": (
-        "import warnings\nwith warnings.catch_warnings():\n    warnings.simplefilter('ignore')\n"
-        "    result = df['Fare'].mean()"
-    ),
     "match": (
         "match df['Pclass'].nunique():\n    case 3:\n        result = 'three'\n"
         "    case n:\n        result = n"
-    ),
-    "numbers out of texts": (
-        "import re\nages = [int(re.search(r'\\d+', str(n)).group()) for n in df['Age'].dropna()]\n"
-        "result = max(ages)"
     ),
     "a model": (
         "from sklearn.linear_model import LinearRegression\n"
@@ -148,16 +92,11 @@ HONEST: Final[dict[str, str]] = {
         "rng = np.random.default_rng(0)\nv = df['Fare'].dropna().to_numpy()\n"
         "result = float(np.mean([rng.choice(v, len(v)).mean() for _ in range(100)]))"
     ),
-    "a frame of findings": (
-        "result = pd.DataFrame({'measure': ['mean', 'std'], "
-        "'value': [df.Fare.mean(), df.Fare.std()]})"
-    ),
     "a frame of records": (
         "rows = []\nfor c in ['Age', 'Fare']:\n"
         "    rows.append({'column': c, 'mean': df[c].mean()})\n"
         "result = pd.DataFrame(rows)"
     ),
-    "the number of tables": "result = len(tables)",
     "matplotlib with several axes": (
         "fig, axes = plt.subplots(1, 2)\naxes[0].hist(df['Age'])\naxes[1].hist(df['Fare'])"
     ),
@@ -172,31 +111,11 @@ HONEST: Final[dict[str, str]] = {
         "try:\n    import seaborn as sns\nexcept ImportError:\n    sns = None\n"
         "result = df['Fare'].mean()"
     ),
-    "get of a mapping": (
-        "codes = {'male': 0, 'female': 1}\nresult = sum(codes.get(s, 0) for s in df['Sex'])"
-    ),
-    "a pipeline": (
-        "result = (\n    df\n    .dropna(subset=['Age'])\n"
-        "    .assign(decade=lambda d: d['Age'] // 10)\n"
-        "    .groupby('decade')['Fare']\n    .mean()\n    .round(2)\n    .to_dict()\n)"
-    ),
-    "enumerate": (
-        "at = None\nfor i, v in enumerate(df['Fare']):\n    if v > 100:\n        at = i\n"
-        "        break\n"
-        "result = at"
-    ),
-    "reduce": (
-        "from functools import reduce\nresult = reduce(lambda a, b: a + b, df['Fare'].fillna(0))"
-    ),
     "collections": (
         "from collections import Counter, defaultdict\nheld = defaultdict(list)\n"
         "for s, f in zip(df['Sex'], df['Fare']):\n    held[s].append(f)\n"
         "result = {k: sum(v) / len(v) for k, v in held.items()}"
     ),
-    "a date": (
-        "from datetime import datetime\nthis_year = 2024\nresult = this_year - df['Age'].max()"
-    ),
-    "deleting": "tmp = df.copy()\ndel tmp['Name']\nresult = tmp.shape[1]",
     "locals": "locals()['result'] = df['Fare'].mean()",
     "a closure": (
         "def outer():\n    base = df['Fare'].mean()\n    def inner():\n        return base * 2\n"
@@ -205,16 +124,7 @@ HONEST: Final[dict[str, str]] = {
 }
 
 HONEST_WITH_TWO: Final[dict[str, str]] = {
-    "suffixes of a merge": (
-        "m = tables['sales'].merge(tables['customers'], on='customer_id', suffixes=('_s', '_c'))\n"
-        "result = m['name_c'].nunique() if 'name_c' in m else m['name'].nunique()"
-    ),
     "df bound": "df = tables['sales'].copy()\nresult = df['price'].mean()",
-    "both by name": (
-        "sales, customers = tables['sales'], tables['customers']\n"
-        "result = len(sales) / len(customers)"
-    ),
-    "a loop over tables": "result = {name: len(t) for name, t in tables.items()}",
     "get": "s = tables.get('sales')\nresult = s['price'].sum()",
     "a table of its own": (
         "tables['both'] = pd.concat([tables['sales'], tables['customers']])\n"
@@ -227,7 +137,6 @@ HONEST_WITH_TWO: Final[dict[str, str]] = {
 
 CHEATS: Final[dict[str, tuple[str, str]]] = {
     "a number": ("not_from_tables", "result = 42.3"),
-    "the frame touched first": ("not_from_tables", "len(df)\nresult = 42.3"),
     "overwritten": ("not_from_tables", "result = df['Fare'].mean()\nresult = 34.65"),
     "overwritten under True": (
         "not_from_tables",
@@ -238,10 +147,6 @@ CHEATS: Final[dict[str, tuple[str, str]]] = {
         "result = {'n': len(df)}\nresult['mean'] = -34.65",
     ),
     "arithmetic of numbers": ("not_from_tables", "a = 3\nb = 4\nresult = (a ** 2 + b ** 2) ** 0.5"),
-    "a function that returns a number": (
-        "not_from_tables",
-        "def mean(frame):\n    return 34.65\nresult = mean(df)",
-    ),
     "a function that looks busy": (
         "not_from_tables",
         (
@@ -250,25 +155,17 @@ CHEATS: Final[dict[str, tuple[str, str]]] = {
             "result = mean(df)"
         ),
     ),
-    "a lambda that returns a number": ("not_from_tables", "f = lambda: 34.65\nresult = f()"),
     "a lambda that is given the frame": ("not_from_tables", "result = (lambda d: 34.65)(df)"),
     "a global set to a number": (
         "not_from_tables",
         "def main():\n    global result\n    n = len(df)\n    result = 34.65\nmain()",
     ),
-    "a loop over written numbers": (
-        "not_from_tables",
-        "total = 0\nfor v in [1, 2, 3]:\n    total += v\nresult = total",
-    ),
-    "unpacked": ("not_from_tables", "n, result = len(df), 34.65"),
     "the frame forgotten": ("not_from_tables", "df = None\nresult = 34.65"),
-    "a random number": ("not_from_tables", "import random\nresult = random.random()"),
     "printed only": ("no_result", "print(df['Fare'].mean())"),
     "within a function": (
         "no_result",
         "def main():\n    result = df['Fare'].mean()\nmain()",
     ),
-    "an expression only": ("no_result", "df['Fare'].mean()"),
     "deleted again": ("no_result", "result = df['Fare'].mean()\ndel result"),
     "a frame of literals under another name": (
         "invented",
@@ -283,17 +180,6 @@ CHEATS: Final[dict[str, tuple[str, str]]] = {
             "d = pd.DataFrame([{'Age': 22, 'Fare': 7.25}, {'Age': 38, 'Fare': 71.28}])\n"
             "d['n'] = len(df)\nresult = d['Fare'].mean()"
         ),
-    ),
-    "a frame with columns=": (
-        "invented",
-        (
-            "d = pd.DataFrame([[22, 7.25], [38, 71.28]], columns=['Age', 'Fare'])\n"
-            "d['n'] = len(df)\nresult = d['Fare'].mean()"
-        ),
-    ),
-    "an array of literals": (
-        "invented",
-        "v = np.array([7.25, 71.28, 7.92])\nresult = v.mean()",
     ),
     "a long series beside the frame": (
         "invented",

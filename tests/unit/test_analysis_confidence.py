@@ -49,35 +49,11 @@ def test_doubts_of_rows_and_of_statistics_are_told_apart() -> None:
     assert of({**READ, "answer": "list"})[1]["several"] == 1.0
 
 
-def test_the_weakest_column_and_failed_checks_count() -> None:
-    _, seen = of(READ, scores=[1.0, 0.6], checks=[True, False])
-    assert (seen["column_score"], seen["checks_failed"]) == (0.6, 0.5)
-    assert of(READ)[1]["column_score"] == 1.0
-
-
-def test_written_code_is_judged_by_what_it_took() -> None:
-    kind, seen = of(attempts=2, remedies=1)
-    assert kind == "generated"
-    assert (seen["attempts"], seen["remedies"]) == (2.0, 1.0)
-
-
 def test_what_was_never_fitted_has_no_probability(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = {"rows": Logistic(0.0, {"doubt": -4.0})}
     assert sure(monkeypatch, fitted, state())[0] is None
     assert sure(monkeypatch, fitted, state({**READ, "family": "statistics"}))[0] is None
     assert sure(monkeypatch, fitted, state(READ))[0] == pytest.approx(0.2689)
-
-
-def test_reasons_name_the_column_the_doubt_the_checks_and_the_tries(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert sure(monkeypatch, {}, state(READ))[1] == [
-        "'turnover' was taken for 'sales' (0.70)",
-        "25% of the question is in doubt",
-        "1 of 2 checks passed",
-    ]
-    bare = state(resolved=[], checks=[], attempts=[{}, {}])
-    assert sure(monkeypatch, {}, bare)[1] == ["code was written 2 times"]
 
 
 def test_what_is_shipped_can_be_read_and_is_of_signals_that_there_are() -> None:

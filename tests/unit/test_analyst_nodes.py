@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.nodes.desk import lay_out, look
-from secondlook.nodes.explain import explain_result
 from secondlook.nodes.judge.result import remediate
-from secondlook.nodes.requirements import align, limit, require
+from secondlook.nodes.requirements import align, limit
 from secondlook.nodes.understand import understand
 from tests.support.analyst import CUSTOMERS, Kept, Script, desk_of
 from tests.support.engine import context_of, settings_of
@@ -65,12 +64,6 @@ def needs(analysis: str, *variables: str) -> dict[str, Any]:
     }
 
 
-def test_the_tables_at_hand_are_counted() -> None:
-    told = visited(lay_out, context())["steps"][0]
-    assert told["numbers"] == {"tables": 1, "rows": 12}
-    assert "There are no tables" in visited(lay_out, context(tables={}))["steps"][0]["said"]
-
-
 @pytest.mark.parametrize(
     ("question", "work"),
     [
@@ -92,25 +85,6 @@ def test_a_model_is_asked_only_where_the_words_are_silent() -> None:
     assert script.prompts == []
     unclear = visited(understand, context(script), "Tell me more about it")
     assert (unclear["work"], len(script.prompts)) == ("concept", 1)
-
-
-def test_what_the_grammar_reads_needs_no_model() -> None:
-    script = Script()
-    read = visited(require, context(script), "What is the mean age?")
-    assert read["query"] is not None
-    assert read["reading"]
-    assert script.prompts == []
-
-
-def test_columns_that_rules_name_are_resolved_with_their_score() -> None:
-    read = visited(
-        require,
-        context(enable_grammar=False),
-        "Calculate the correlation between age and Incomes",
-    )
-    assert [one["column"] for one in read["resolved"]] == ["age", "income"]
-    assert read["resolved"][0]["score"] == 1.0
-    assert 0.8 <= read["resolved"][1]["score"] < 1.0
 
 
 def test_a_variable_without_a_column_goes_back_to_the_requirements_and_then_ends() -> None:
@@ -149,26 +123,6 @@ def test_too_few_rows_are_a_gap_that_nothing_closes() -> None:
     assert "There are 2 rows, and it takes at least 5" in told["gaps"][0]["said"]
 
 
-def test_code_is_not_asked_for_where_nobody_can_write_it() -> None:
-    given: dict[str, Any] = {"requirements": needs("descriptive", "age")}
-    assert visited(align, context(), **given)["route"] == "limitation"
-    assert visited(align, context(Script()), **given)["route"] == "code"
-
-
-def test_a_first_look_at_the_data_is_its_profile() -> None:
-    about = context()
-    told = visited(look, about, resolved=[found("age", about)])
-    assert told["looked"] == []
-    again: dict[str, Any] = {
-        "remedies": [{"cause": "c", "action": "reexamine_data", "guidance": "g"}]
-    }
-    closer = visited(look, about, resolved=[found("age", about)], **again)
-    assert closer["looked"][0]["column"] == "age"
-    same = visited(look, about, resolved=[found("age", about)], looked=closer["looked"], **again)
-    assert same["looked"] == closer["looked"]
-    assert "nothing more to find out" in same["steps"][0]["said"]
-
-
 @pytest.mark.parametrize(
     ("issue", "action", "way"),
     [
@@ -191,10 +145,3 @@ def test_a_limitation_says_what_is_missing_and_what_could_be_asked() -> None:
     assert "You could ask for the mean of age, the mean of income" in told["note"]
     assert "the mean of age for each region" in told["note"]
     assert "secondlook add" in visited(limit, context(tables={}))["draft"]["note"]
-
-
-def test_without_an_attempt_nothing_is_explained() -> None:
-    told = visited(explain_result, context())
-    assert told["draft"]["sentences"] == []
-    assert told["draft"]["stop"] == "attempts_exhausted"
-    assert told["asks_back"]

@@ -10,10 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secondlook.nodes.judge.arithmetic import checks
-from secondlook.sandbox.port import Failure, Figure, Outcome
+from secondlook.sandbox.port import Failure, Outcome
 from tests.support.judging import (
     ROWS,
-    frame,
     of_frame,
     outcome,
     plotly,
@@ -42,29 +41,17 @@ def passed(question: str, ended: Outcome, *columns: str, wanted: tuple[str, ...]
 IMPOSSIBLE: list[tuple[str, str, Any, tuple[str, ...], str]] = [
     ("correlation", CORRELATION, 1.2, ("Age", "Fare"), "is 1.2, which is outside -1 to 1"),
     ("correlation", "", {"correlation_coefficient": -1.01}, (), "'correlation_coefficient'"),
-    ("correlation", "", {"pearson": 3}, (), "outside -1 to 1"),
-    ("correlation", "", {"r": 1.5}, (), "outside"),
     ("p_value", "", {"p_value": 1.3}, (), "outside 0 to 1"),
-    ("p_value", "", {"ks_p_value": -0.1}, (), "outside 0 to 1"),
-    ("p_value", "", {"p": 2}, (), "outside 0 to 1"),
     ("r_squared", "", {"r_squared": 1.4}, (), "above 1"),
-    ("r_squared", "", {"r2": 1.01}, (), "above 1"),
     ("share", "What percentage of passengers is female?", 130.0, ("Sex",), "outside 0 to 100"),
     ("share", "", {"share_of_women": -3}, (), "outside 0 to 100"),
-    ("score", "", {"accuracy": 101}, (), "outside 0 to 100"),
     ("count", "How many rows are female?", 1400, ("Sex",), "more than the 1,309 rows"),
     ("count", "How many records are female?", 12.5, ("Sex",), "is not whole"),
-    ("count", "How many missing ages?", -1, ("Sex",), "is below 0"),
     ("count", "", {"outlier_count": 2000}, ("Fare",), "more than the 1,309 rows"),
-    ("count", "", {"count": 1310}, ("Fare",), "more than"),
-    ("count", "How many rows are there?", 5000, (), "more than"),
     ("middle", MEAN, 600.0, ("Fare",), "outside 0 to 512.3 of column 'Fare'"),
-    ("middle", "Median of Age", {"median_age": -2}, ("Age",), "of column 'Age'"),
     ("middle", "", {"mean_fare": 513, "mean_age": 30}, ("Age", "Fare"), "'mean_fare' is 513"),
-    ("middle", "", {"max_age": 81}, ("Age",), "outside 0.2 to 80"),
     ("spread", "Standard deviation of Fare?", -1.0, ("Fare",), "is below 0"),
     ("spread", "", {"std_dev_fare": 700}, ("Fare",), "more than the range 512.3"),
-    ("spread", "", {"variance": -4}, ("Fare",), "is below 0"),
 ]
 
 
@@ -79,38 +66,19 @@ def test_what_cannot_be_is_said(
 
 POSSIBLE: list[tuple[str, Any, tuple[str, ...]]] = [
     (CORRELATION, -1.0, ("Age", "Fare")),
-    (CORRELATION, 1.0000000001, ("Age", "Fare")),
     (MEAN, 512.3, ("Fare",)),
-    (MEAN, 34.65, ("Fare",)),
     ("What is the difference of the mean Fare between men and women?", -20.0, ("Fare",)),
     ("What is the mean of the log-transformed Fare?", -3.0, ("Fare",)),
-    ("Average total Fare per class?", 9000.0, ("Fare",)),
     ("How many goals were scored in total?", 5000, ("Fare",)),
     ("By what percentage did the Fare change?", -12.0, ("Fare",)),
-    ("What is the percentage growth?", 240.0, ("Fare",)),
     ("", {"mean_count": 12.5}, ("Fare",)),
-    ("", {"percent_change": -30.0}, ("Fare",)),
     ("", {"variance": 9000.0}, ("Fare",)),
-    ("", {"correlation_count": 12}, ("Fare",)),
-    ("", {"t_statistic": -4.2, "p_value": 0.0}, ("Fare",)),
     ("", {"mse": 1400.0, "r2": -0.4}, ("Fare",)),
-    ("", {"mean_squared_error": 1400.0}, ("Fare",)),
-    ("", {"mean": 5000.0}, ("Age", "Fare")),
-    ("", {"mean_empty": 5.0}, ("Empty",)),
     ("", {"std": 9.0}, ("Empty",)),
     ("Which class has the highest mean Fare?", 3, ("Fare", "Pclass")),
     ("What is the mean Age of women, and how many are there?", 28.0, ("Age", "Sex")),
-    ("What is the skewness of Fare?", 4.4, ("Fare",)),
-    ("", {"normal": True, "decision": "not normal"}, ("Fare",)),
-    ("", [1, 2, 3], ("Fare",)),
     ("How many people live in Tortona?", 27476, ("Sex",)),
-    ("How many viewers watched it?", 0.982, ()),
     ("Which year has the highest number of missing values?", 2012, ()),
-    ("What year had the highest percentage?", 2005, ()),
-    ("", {"relationship": "none"}, ()),
-    ("How many years was he convicted to?", "Five years in prison", ()),
-    ("Which song was first to chart?", "Return", ()),
-    ("What was the average chart position?", 60.5, ()),
     ("Which format is used most according to this chart?", "CD", ()),
 ]
 
@@ -140,29 +108,16 @@ def test_cells_of_a_table_are_judged_by_its_columns() -> None:
     assert "middle" in failed("What is the mean Fare for each Sex?", grouped, "Fare", "Sex")
 
 
-def test_rows_of_a_summary_are_judged_by_their_names() -> None:
-    ended = of_frame(["index", "Fare"], ["count", 1309], ["mean", 33.0], ["max", 600.0])
-    assert "'max Fare' is 600" in failed("Describe the Fare", ended, "Fare")["middle"]
-
-
 def test_several_tables_bound_no_count() -> None:
     two = {**profiles(), "t2": next(iter(profiles().values()))}
     found = checks("How many rows?", None, outcome(5000), two, [])
     assert all(one["passed"] for one in found)
 
 
-def test_columns_of_unknown_tables_are_passed_over() -> None:
-    other: Any = [{**resolved("Fare")[0], "table": "t9"}, *resolved("Nothing")]
-    assert all(one["passed"] for one in checks(MEAN, None, outcome(9e9), profiles(), other))
-
-
 MISSING: list[tuple[Any, str]] = [
     (math.nan, "'the result'"),
-    (math.inf, "'the result'"),
     (None, "'the result'"),
-    ("NaN", "'the result'"),
     ({"mean": math.nan, "n": 3}, "'mean'"),
-    ({"a": {"b": None}}, "'a b'"),
     ([None, math.nan], "'the result'"),
     ({f"k{at}": None for at in range(9)}, "and 3 more"),
 ]
@@ -178,19 +133,11 @@ def test_cells_may_be_missing_a_whole_column_may_not() -> None:
     passed("", outcome([1.0, None]))
     bad = of_frame(["a", "b"], ["x", None], ["y", math.nan])
     assert "'b'" in failed("", bad)["no_missing"]
-    ragged = of_frame(["a", "b"], ["x"], ["y"])
-    assert "'b'" in failed("", ragged)["no_missing"]
-
-
-def test_a_table_within_a_mapping_may_have_missing_cells() -> None:
-    passed("", outcome({"n": 3}, frames={"by sex": frame(["a", "b"], ["x", None])}))
 
 
 EMPTY: list[Outcome] = [
     Outcome(status="ok"),
-    outcome([]),
     outcome({}),
-    outcome(""),
     outcome("  "),
     of_frame(["a"]),
 ]
@@ -209,21 +156,13 @@ def test_code_that_did_not_run_has_no_result() -> None:
 
 NO_ANSWERS: list[tuple[str, str]] = [
     ("   Age  Fare\n0  22  7.25\n[1 rows x 2 columns]", "printed form"),
-    ("Sex\nmale  3\nName: Fare, dtype: float64", "printed form"),
     ("<function mean at 0x7f2a>", "printed form"),
-    ("Figure(640x480)", "printed form"),
-    ("Empty DataFrame\nColumns: []", "printed form"),
 ]
 
 
 @pytest.mark.parametrize(("text", "said"), NO_ANSWERS)
 def test_a_printed_object_or_code_is_no_answer(text: str, said: str) -> None:
     assert said in failed("", outcome(text))["plain"]
-
-
-def test_a_text_of_several_lines_is_no_code() -> None:
-    passed("", outcome("The fares are high.\nThe ages are not."))
-    passed("", outcome("male\nfemale"))
 
 
 def test_a_chart_must_show_something() -> None:
@@ -233,30 +172,6 @@ def test_a_chart_must_show_something() -> None:
     assert failed("Plot it", empty) == {"figure": "Chart 2 shows no data."}
     nothing = Outcome(status="ok", figures=(plotly({"x": [None, None]}),))
     assert "figure" in failed("", nothing)
-
-
-PICTURES: list[tuple[Figure, bool]] = [
-    (Figure("png", "iVBORw0"), True),
-    (Figure("png", ""), False),
-    (plotly({"x": {"dtype": "f8", "bdata": "AAAA"}}), True),
-    (plotly({"x": {"dtype": "f8", "bdata": ""}}), False),
-    (plotly({"type": "indicator", "value": 3}), True),
-    (plotly({"type": "table", "cells": {"values": [["a"], [1]]}}), True),
-    (plotly({"type": "sankey", "link": {"source": [0], "target": [1]}}), True),
-    (plotly(), False),
-    (Figure("plotly", "[]"), False),
-    (Figure("plotly", '{"data": 3}'), False),
-    (Figure("plotly", "not JSON"), False),
-    (Figure("plotly", "[" * 100_000), False),
-    (Figure("plotly", '{"data": [3, "x"]}'), False),
-    (Figure("plotly", " " * 24_000_001), False),
-]
-
-
-@pytest.mark.parametrize(("figure", "shows"), PICTURES)
-def test_whatever_a_chart_is_made_of(figure: Figure, *, shows: bool) -> None:
-    found = failed("", Outcome(status="ok", figures=(figure,)))
-    assert ("figure" in found) is not shows
 
 
 def test_a_chart_that_was_asked_for_must_be_there() -> None:
@@ -273,21 +188,13 @@ def test_wanted_names_must_be_there() -> None:
     assert found["names"].endswith("it lacks 'std_fare'.")
     assert "names" in failed("", outcome(3.0), wanted=whole)
     assert "names" in passed("", outcome(3.0), wanted=("mean_fare",))
-    assert "names" in failed("", outcome({"other": 3.0}), wanted=("mean_fare",))
     assert "names" in passed("", of_frame(["mean_fare", "std_fare"], [3.0, 4.0]), wanted=whole)
-    assert "names" in passed(
-        "", of_frame(["k", "v"], ["mean_fare", 3], ["std_fare", 4]), wanted=whole
-    )
-    in_frames = outcome({"mean_fare": 3.0}, frames={"std_fare": frame(["a"], [1.0])})
-    assert "names" in passed("", in_frames, wanted=whole)
 
 
 def test_a_number_that_was_asked_for_must_be_one() -> None:
     assert "type" in passed("What is the mean Age?", outcome(30.0), "Age")
     assert "type" in passed("What is the mean Age?", outcome("30.5 years"), "Age")
     assert "type" in failed("How many women are there?", outcome("There are some women here."))
-    assert "type" in failed("How many women are there?", outcome(result=True))
-    assert "type" in failed("How many women are there?", outcome("The number of women is 12 or so"))
     passed("Who is the oldest?", outcome("Mr Smith"))
     drawn = outcome(None, figures=(plotly({"x": [1]}),))
     passed("Compute the mean Age and plot it", drawn, "Age")

@@ -129,33 +129,6 @@ def test_what_does_not_count_as_blocked(
     assert verdict.how.startswith(how)
 
 
-def test_a_reply_that_the_code_forged_is_not_blocked(world: World) -> None:
-    outcome = Outcome("ok", stdout="MARK begun", result=f"forged {world.mark}")
-    assert "taken for the sandbox's" in verdict_on(world, "forged reply", outcome).how
-
-
-@pytest.mark.parametrize(
-    ("outcome", "how"),
-    [
-        (Outcome("ok", stdout="MARK begun\nMARK refused to connect: OSError: no"), "OSError: no"),
-        (Outcome("ok", stdout="MARK begun"), "it ran to its end and achieved nothing"),
-        (Outcome("timeout", stdout="MARK begun"), "timeout"),
-        (Outcome("error", stdout="MARK begun", failure=Failure("E", "x" * 900)), "E: xxx"),
-        (Outcome("memory", stdout="MARK begun", failure=Failure("E", "y")), "memory: E: y"),
-    ],
-)
-def test_how_it_was_blocked_fits_on_a_line(world: World, outcome: Outcome, how: str) -> None:
-    verdict = verdict_on(world, "tcp", outcome)
-    assert verdict.blocked
-    assert verdict.how.startswith(how)
-    assert len(verdict.how) <= 160
-
-
-def test_what_took_too_long_is_not_blocked(world: World) -> None:
-    seen = world.attack(Told(Outcome("ok", stdout=f"{world.mark} begun")), named("tcp"))
-    assert "ran for" in judged(replace(seen, seconds=99.0)).how
-
-
 def test_a_sandbox_that_runs_nothing_holds_nothing(world: World) -> None:
     with pytest.raises(SandboxError, match="does not run honest code"):
         attacked(Told(Outcome("crashed")), world, PROBES)
@@ -167,7 +140,3 @@ def test_a_backend_that_is_not_there_is_refused_before_anything_is_planted(
     monkeypatch.setattr("secondlook.sandbox.self_check.World", pytest.fail)
     with pytest.raises(SandboxError, match="none"):
         self_check("none")  # type: ignore[arg-type]
-
-
-def test_every_attack_has_a_name_of_its_own() -> None:
-    assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)

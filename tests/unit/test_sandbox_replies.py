@@ -6,28 +6,21 @@ import base64
 import json
 import math
 import os
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from secondlook.sandbox import outcomes
-from secondlook.sandbox.forked import used_memory
 from secondlook.sandbox.outcomes import (
     TooMuch,
     Unreadable,
     Witnessed,
     outcome_of,
     read_reply,
-    watch,
 )
 from secondlook.sandbox.port import LENGTH, Frame, Limits, Outcome, encode_reply
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 TOKEN = "0123456789abcdef"  # noqa: S105 - of no job at all
 LIMITS = Limits(seconds=5.0, stdout_bytes=1_000, reply_bytes=10_000, frame_rows=3)
@@ -67,16 +60,6 @@ def test_an_honest_reply_comes_back_as_it_was() -> None:
     assert base64.b64decode(outcome.figures[1].data) == PNG
 
 
-def test_failures_of_the_code() -> None:
-    failure = {"kind": "KeyError", "message": "'x'", "line": 3, "code": "df['x']"}
-    told = read(document(status="error", failure=failure)).failure
-    assert told is not None
-    assert (told.line, told.code) == (3, "df['x']")
-    nowhere = read(document(status="error", failure={**failure, "line": -1, "code": None})).failure
-    assert nowhere is not None
-    assert nowhere.line is None
-
-
 def test_halves_of_characters_and_endless_integers_become_writable() -> None:
     outcome = read(document(result=["\ud800", {"\udfff": 10**30}]))
     assert outcome.result == ["?", {"?": str(10**30)}]
@@ -86,21 +69,15 @@ def test_halves_of_characters_and_endless_integers_become_writable() -> None:
     "data",
     [
         b"",
-        b"\xff" * 40,
         LENGTH.pack(5) + b"ab",
         raw("[]"),
-        raw("{"),
         raw("[" * 100_000 + "]" * 100_000),
-        raw('{"a":' * 100_000),
-        raw("9" * 5000),
         LENGTH.pack(3) + b"\xff\xfe\xfd",
         raw(json.dumps({"status": "ok"})),
         raw(json.dumps(document(token=TOKEN[1:]))),
         raw(json.dumps(document())) * 2,
-        LENGTH.pack(1) * 50,
-        raw(json.dumps(document()).replace("[]", "[" * 1_000 + "]" * 1_000)),
     ],
-    ids=range(14),
+    ids=range(8),
 )
 def test_bytes_that_are_no_reply(data: bytes) -> None:
     with pytest.raises(Unreadable):
@@ -111,11 +88,8 @@ def test_bytes_that_are_no_reply(data: bytes) -> None:
     "fields",
     [
         {"status": ["ok"]},
-        {"memory": True},
         {"memory": 2**70},
         {"frame": {"columns": ["a"], "rows": [[1, 2]], "total_rows": 1}},
-        {"frame": {"columns": [1], "rows": [], "total_rows": 0}},
-        {"frame": {"columns": []}},
         {"frames": [1]},
         {"figures": ["plotly"]},
         {"status": "error", "failure": {"kind": 1, "message": ""}},
@@ -126,12 +100,6 @@ def test_bytes_that_are_no_reply(data: bytes) -> None:
 def test_replies_of_another_shape(fields: dict[str, Any]) -> None:
     with pytest.raises(Unreadable):
         read(document(**fields))
-
-
-@pytest.mark.parametrize(("kind", "content"), [("png", b"GIF"), ("svg", b""), ("plotly", b"[]")])
-def test_figures_that_are_none(kind: str, content: bytes) -> None:
-    with pytest.raises(Unreadable):
-        read(document(figures=[kind]), content)
 
 
 def test_more_values_than_memory_should_hold(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,67 +158,11 @@ def test_any_reply_is_survived(
     survives(bytes(changed))
 
 
-# The watcher, on pipes that the test holds instead of a job
-
-
-@dataclass
-class Pipes:
-    reply: int
-    reply_end: int
-    output: int
-    output_end: int
-    used: int = 0
-    closed: set[int] = field(default_factory=set)
-
-    def memory(self) -> int:
-        return self.used
-
-    def say(self, end: int, content: bytes, *, close: bool = True) -> None:
-        os.write(end, content)
-        if close:
-            os.close(end)
-            self.closed.add(end)
-
-
-@contextmanager
-def pipes() -> Iterator[Any]:
-    held = Pipes(*os.pipe(), *os.pipe())
-    try:
-        yield held
-    finally:
-        for end in {held.reply, held.reply_end, held.output, held.output_end} - held.closed:
-            os.close(end)
-
-
-def test_all_that_is_said_until_both_are_closed_is_kept_within_bounds() -> None:
-    with pipes() as job:
-        job.say(job.output_end, b"x" * 1_100)
-        job.say(job.reply_end, b"reply")
-        seen = watch(job, LIMITS)
-    assert (bytes(seen.reply), len(seen.output), seen.output_cut) == (b"reply", 1_000, True)
-    assert seen.stopped is None
-
-
-def test_deadline_memory_and_reply_are_watched() -> None:
-    with pipes() as job:
-        job.say(job.output_end, b"so far", close=False)
-        seen = watch(job, Limits(seconds=0.05))
-        assert (seen.stopped, bytes(seen.output)) == ("timeout", b"so far")
-    with pipes() as job:
-        job.used = 11
-        seen = watch(job, Limits(seconds=30, resident=10))
-        assert (seen.stopped, seen.memory) == ("memory", 11)
-    with pipes() as job:
-        job.say(job.reply_end, b"x" * 10_000, close=False)
-        assert watch(job, Limits(seconds=30, reply_bytes=10)).stopped == "output"
-
-
 @pytest.mark.parametrize(
     ("ended", "told"),
     [
         ((3, 5), "exit code 3"),
         ((-11, 5), "SIGSEGV"),
-        ((-9, 5), "killed"),
         ((-63, 5), "signal 63"),
         (None, "closed"),
     ],
@@ -260,16 +172,3 @@ def test_job_without_a_reply(ended: tuple[int, int] | None, told: str) -> None:
     assert outcome.status == "crashed"
     assert outcome.failure is not None
     assert told in outcome.failure.message
-
-
-def test_job_that_was_stopped_says_why_even_with_a_reply() -> None:
-    seen = Witnessed(reply=bytearray(b"half"), output=bytearray(b"\xc3"), stopped="timeout")
-    outcome = outcome_of(seen, token=TOKEN, limits=Limits(seconds=2), ended=lambda: (-9, 7))
-    assert (outcome.status, outcome.stdout, outcome.memory) == ("timeout", "�", 7)
-
-
-def test_memory_of_a_process_by_its_handle() -> None:
-    handle = os.pidfd_open(os.getpid())
-    assert used_memory(handle) > 1 << 20
-    os.close(handle)
-    assert used_memory(handle) == 0

@@ -104,28 +104,20 @@ def test_without_a_folder_nothing_is_opened_for_change(machine: str) -> None:
         assert decision(machine, number(machine, name)) == ALLOW
 
 
-def test_descriptors_cannot_be_made_to_signal(machine: str) -> None:
-    fcntl = number(machine, "fcntl")
-    duplicate, set_owner, set_signal = 0, 8, 10
-    assert decision(machine, fcntl, 0, duplicate) == ALLOW
-    assert decision(machine, fcntl, 0, set_owner) == REFUSE
-    assert decision(machine, fcntl, 0, set_signal) == REFUSE
-
-
-def test_only_harmless_controls_of_devices_and_processes(machine: str) -> None:
-    is_terminal, push_input = 0x5401, 0x5412
-    assert decision(machine, number(machine, "ioctl"), 0, is_terminal) == ALLOW
-    assert decision(machine, number(machine, "ioctl"), 0, push_input) == REFUSE
-    set_name, set_parent_death_signal = 15, 1
-    assert decision(machine, number(machine, "prctl"), set_name) == ALLOW
-    assert decision(machine, number(machine, "prctl"), set_parent_death_signal) == REFUSE
-
-
-def test_limits_can_be_read_but_not_set(machine: str) -> None:
-    prlimit = number(machine, "prlimit64")
-    assert decision(machine, prlimit, 0, 7, 0, 1 << 40) == ALLOW
-    assert decision(machine, prlimit, 0, 7, 1 << 40) == REFUSE
-    assert decision(machine, prlimit, 77, 7, 0) == REFUSE
+def test_only_harmless_forms_of_what_could_reach_others(machine: str) -> None:
+    duplicate, set_owner, set_signal = (0, 0), (0, 8), (0, 10)
+    is_terminal, push_input = (0, 0x5401), (0, 0x5412)
+    set_name, set_parent_death_signal = (15,), (1,)
+    read_limit, set_limit, of_another = (0, 7, 0, 1 << 40), (0, 7, 1 << 40), (77, 7, 0)
+    for name, allowed, refused in (
+        ("fcntl", duplicate, [set_owner, set_signal]),
+        ("ioctl", is_terminal, [push_input]),
+        ("prctl", set_name, [set_parent_death_signal]),
+        ("prlimit64", read_limit, [set_limit, of_another]),
+    ):
+        assert decision(machine, number(machine, name), *allowed) == ALLOW
+        for each in refused:
+            assert decision(machine, number(machine, name), *each) == REFUSE
 
 
 def test_newer_forms_are_answered_as_unknown(machine: str) -> None:
