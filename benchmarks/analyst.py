@@ -37,12 +37,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks import wikitables
 from benchmarks.common import CACHE, data_folder, parser, save, share
 from secondlook.engine.secondlook import Secondlook
 from secondlook.evaluation import datasets
 from secondlook.evaluation.cache import Memory, RememberingModels
 from secondlook.evaluation.library import GivenTables, cache_folder, given, open_indexed
-from secondlook.evaluation.metrics import is_right, parts_right
+from secondlook.evaluation.metrics import is_answered
 from secondlook.evaluation.statistics import Pool, mcnemar, pooled
 from secondlook.evaluation.summary import auroc, ece
 from secondlook.nodes.judge import result as confidence
@@ -129,7 +130,7 @@ async def asked(
 
 
 def told(case: Case, answer: Answer) -> Row:
-    parts, analysis = list(parts_right(case, answer).values()), answer.analysis
+    parts, analysis = list(wikitables.parts_right(case, answer).values()), answer.analysis
     row: Row = {
         "id": case.id,
         "level": case.type or "any",
@@ -147,7 +148,7 @@ def told(case: Case, answer: Answer) -> Row:
         attempts=len(analysis.attempts),
         remedies=len(analysis.remedies),
     )
-    usable = analysis.kind in {"computed", "generated"} and is_right(case, answer) is not None
+    usable = analysis.kind in {"computed", "generated"} and is_answered(answer)
     return row | {
         "computed": analysis.kind == "computed",
         "attempts": [one.status == "ok" for one in analysis.attempts],
@@ -176,7 +177,8 @@ def figures(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def measure(options: argparse.Namespace) -> None:
-    data = datasets.load(data_folder() / options.what)
+    loading = wikitables.load if options.what == "wikitables" else datasets.load
+    data = loading(data_folder() / options.what)
     cases: Sequence[Case] = data.cases
     if options.what == "wikitables":
         cases = cases[options.first : options.first + (options.n or 200)]
@@ -220,7 +222,7 @@ def _evenly(cases: Sequence[Case], n: int) -> list[Case]:
 
 
 def calibrate(options: argparse.Namespace) -> None:
-    data = datasets.load(data_folder() / "wikitables")
+    data = wikitables.load(data_folder() / "wikitables")
     fit, check = list(data.cases[slice(*FIT)]), list(data.cases[slice(*CHECK)])
     for some in (fit, check):
         random.Random(4).shuffle(some)

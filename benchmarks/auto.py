@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from benchmarks import wikitables
 from benchmarks.common import (
     ROOT,
     SEED,
@@ -40,7 +41,7 @@ from secondlook.engine.secondlook import Secondlook
 from secondlook.evaluation.datasets import load
 from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.library import EvaluatedLibrary, GivenTables, given
-from secondlook.evaluation.metrics import answer_metrics, parts_right
+from secondlook.evaluation.metrics import answer_metrics
 from secondlook.evaluation.records import Case
 from secondlook.library.library import samples_folder
 from secondlook.settings import load as load_settings
@@ -115,7 +116,7 @@ def _routed(answer: Answer) -> str:
 
 def _score(asked: Asked, answer: Answer) -> float:
     if asked.kind == "tables" and asked.case.answers:
-        return float(all(parts_right(asked.case, answer).values()))
+        return float(all(wikitables.parts_right(asked.case, answer).values()))
     if asked.case.answers or not asked.case.answerable:
         return answer_metrics(asked.case, answer).get("f1_overall", 0.0)
     return float(answer.status == "answered")
@@ -131,13 +132,14 @@ def _filled(library: EvaluatedLibrary, name: str, most: int, folder: Path) -> li
         ]
     if name in {"wikitables", "dabench"}:
         _add_passages(library, "squad2-dev", folder, most=50)
-        data = load(data_folder() / name)
+        loading = wikitables.load if name == "wikitables" else load
+        data = loading(data_folder() / name)
         tables = GivenTables(data.read_table, folder / "tables", library.worker)
         cases = sample(data.cases, limit=most, seed=SEED)
         return [Asked(case, "tables", tables.desk(case.table)) for case in cases if case.table]
     cases = _add_passages(library, name, folder, most=most).cases
     # Tables of other people beside the documents, always the same.
-    data = load(data_folder() / "wikitables")
+    data = wikitables.load(data_folder() / "wikitables")
     tables = GivenTables(data.read_table, folder / "tables", library.worker)
     names = sorted({case.table for case in data.cases if case.table})[: 50 * _DISTRACTORS : 50]
     desk = tables.desk(names[0])

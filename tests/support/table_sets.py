@@ -1,4 +1,4 @@
-"""Small sets of questions over tables, in the forms that DABench and WikiTableQuestions have."""
+"""Small sets of questions over tables, in the form that DABench has."""
 
 from __future__ import annotations
 
@@ -28,20 +28,6 @@ _DABENCH: list[dict[str, Any]] = [
         "answers": [["poem", "none"]],
     },
 ]
-_WIKITABLES: list[dict[str, Any]] = [
-    {
-        "id": "nt-1",
-        "question": "how many ports are there?",
-        "table": "csv/1-csv/7.csv",
-        "answers": ["2"],
-    },
-    {
-        "id": "nt-2",
-        "question": "which port is owned by the state?",
-        "table": "csv/1-csv/7.csv",
-        "answers": ["Rome"],
-    },
-]
 
 
 def dabench_set(folder: Path, *first: dict[str, Any]) -> Path:
@@ -49,15 +35,6 @@ def dabench_set(folder: Path, *first: dict[str, Any]) -> Path:
     (folder / "tables").mkdir(parents=True)
     (folder / "tables" / "ports.csv").write_text(_PORTS, encoding="utf-8", newline="")
     _write(folder / "questions.jsonl", [*first, *_DABENCH])
-    return folder
-
-
-def wikitables_set(folder: Path) -> Path:
-    folder.mkdir(parents=True)
-    header, rows = ["port", "owner, since"], [["Oslo", "city"], ["Rome", "state"]]
-    table = {"table": "csv/1-csv/7.csv", "header": header, "rows": rows}
-    _write(folder / "tables.jsonl", [table])
-    _write(folder / "questions.jsonl", _WIKITABLES)
     return folder
 
 

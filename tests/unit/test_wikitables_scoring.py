@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.evaluation.metrics import denotations_said as said
-from secondlook.evaluation.metrics import right
+from benchmarks.wikitables import denotations_said as said
+from benchmarks.wikitables import right, same
 
 
 @pytest.mark.parametrize(
@@ -30,3 +30,22 @@ def test_right_and_wrong(answers: list[str], expected: list[str], *, is_right: b
 def test_values_as_the_set_writes_them() -> None:
     values = (True, False, 2.0, 0.1 + 0.2, "x", 7)
     assert [said(one) for one in values] == ["yes", "no", "2", "0.3", "x", "7"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("South Korea", "south korea"),
+        ("São Paulo", "Sao Paulo"),
+        ("Rome[1]", "Rome"),
+        ("Rome (Italy)", "Rome"),
+        ('"Help!"', "help!"),
+        ("1,000", "1000.0"),
+        ("2010-06-01", "June 1, 2010"),
+        ("1 June 2010", "Jun 1, 2010"),
+        ("\u2212 3", "- 3"),
+    ],
+)
+def test_denotations_are_the_same_however_written(one: str, other: str) -> None:
+    assert same(one, other)
+    assert same(other, one)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import platformdirs
 from filelock import FileLock
-from pydantic import ValidationError
 
 from secondlook.errors import LibraryDamaged, LibraryError, LibraryFormat, UsageError
 from secondlook.evaluation.cache import RememberingEmbedder, RememberingReader
@@ -22,8 +21,7 @@ from secondlook.library.library import Library
 from secondlook.library.survey import MEMBER_SEPARATOR
 from secondlook.settings.sections import APP_NAME
 from secondlook.tables.desk import Desk
-from secondlook.tables.read import READER_VERSION, read_tables
-from secondlook.tables.table import Table
+from secondlook.tables.read import read_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -159,14 +157,8 @@ def _fill(
     return report
 
 
-# The table of each question: read and profiled once for its contents, used by every
-# configuration. A question sees its own table alone.
-
-if TYPE_CHECKING:
-    Entry = tuple[Table, Path]
-
-_NAMES = "tables.json"
-_SUFFIX = ".parquet"
+# The table of each question: read and profiled once, used by every configuration. A question sees
+# its own table alone.
 
 GIVEN: ContextVar[Desk | None] = ContextVar("given", default=None)
 """The tables of the question that is being answered; the nodes of its run inherit it."""
@@ -196,48 +188,23 @@ class GivenTables:
         """With this table alone, read now if it never was."""
         with self._lock:
             if name not in self._desks:
-                self._desks[name] = self._opened(self.read_table(name))
+                self._desks[name] = self._read(self.read_table(name))
             return self._desks[name]
 
-    def _opened(self, table: TableFile) -> Desk:
+    def _read(self, table: TableFile) -> Desk:
         digest = hashlib.sha256(table.file.encode() + b"\0" + table.content).hexdigest()
         place = self.folder / digest[:32]
         try:
             place.mkdir(parents=True, exist_ok=True)
             with FileLock(place.with_suffix(".lock")):
-                entries = _held(place) or self._read(table, place)
+                (place / table.file).write_bytes(table.content)
+                read = read_tables(place / table.file, place, worker=self.worker())
         except OSError as error:
             raise LibraryError(
                 f"the table {table.file!r} cannot be kept under {str(place)!r}: {error}",
                 hint="make room there, or name another folder in SECONDLOOK_CACHE",
             ) from error
-        desk = Desk(entries, folder=place, worker=self.worker())
-        for one, _ in entries:
-            desk.profile(one.id)  # no configuration pays for what the first one would
+        desk = Desk([(one.table, one.file) for one in read], folder=place, worker=self.worker())
+        for one in read:
+            desk.profile(one.table.id)  # no configuration pays for what the first one would
         return desk
-
-    def _read(self, table: TableFile, place: Path) -> list[Entry]:
-        source = place / table.file
-        source.write_bytes(table.content)
-        read = read_tables(source, place, worker=self.worker())
-        said = {
-            "reader": READER_VERSION,
-            "tables": [one.table.model_dump(mode="json") for one in read],
-        }
-        partial = place / f".{_NAMES}.partial-{os.getpid()}"
-        partial.write_text(json.dumps(said), encoding="utf-8")
-        partial.replace(place / _NAMES)
-        return [(one.table, one.file) for one in read]
-
-
-def _held(place: Path) -> list[Entry]:
-    """As this version's reader read them; empty where it has not."""
-    try:
-        said = json.loads((place / _NAMES).read_text(encoding="utf-8"))
-        if said["reader"] != READER_VERSION:
-            return []
-        tables = [Table.model_validate(item) for item in said["tables"]]
-    except (OSError, ValueError, LookupError, TypeError, ValidationError):
-        return []
-    found = [(table, place / f"{table.id}{_SUFFIX}") for table in tables]
-    return found if all(file.is_file() for _, file in found) else []

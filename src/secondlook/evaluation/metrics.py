@@ -4,13 +4,10 @@ two together."""
 from __future__ import annotations
 
 import ast
-import html
 import re
 import string
-import unicodedata
 from collections import Counter
 from dataclasses import dataclass
-from functools import lru_cache
 from itertools import pairwise
 from math import log2
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -442,27 +439,14 @@ def _letter(choices: Mapping[str, str], written: str) -> str | None:
 # How near an answer over tables comes to the values that are right: figures of one question.
 # docs/metrics.md defines each. What was withheld, and what failed, is wrong.
 
-DENOTATION = "answer"
-"""What the one part of a question is called that does not name its values."""
 _NEAR = 1e-6
 
 
 def parts_right(case: Case, answer: Answer) -> dict[str, bool]:
     """Of each value that the question wants, whether it is right."""
-    if not is_answered(answer):
-        return dict.fromkeys(parts_of(case), False)
-    values = answer.values
-    if case.values:  # of a name that comes twice the later one counts
-        wanted = dict(case.values).items()
-        return {name: name in values and value_right(to, values[name]) for name, to in wanted}
-    # Every cell of an answer, by whatever names it came, as the set writes answers.
-    said = [denotations_said(cell) for value in values.values() for cell in cells(value)]
-    return {DENOTATION: right(said, case.answers)}
-
-
-def parts_of(case: Case) -> tuple[str, ...]:
-    """The names of the values that the question wants; one where it names none."""
-    return tuple(dict(case.values)) or (DENOTATION,)
+    values = answer.values if is_answered(answer) else {}
+    wanted = dict(case.values).items()  # of a name that comes twice the later one counts
+    return {name: name in values and value_right(to, values[name]) for name, to in wanted}
 
 
 def value_metrics(parts: dict[str, bool]) -> dict[str, float]:
@@ -512,101 +496,6 @@ def _as_text(value: object) -> str:
     if isinstance(value, list | tuple):
         return ", ".join(map(_as_text, value))
     return str(value).strip()
-
-
-# Whether an answer is right, as the evaluator of WikiTableQuestions (Pasupat and Liang, 2015)
-# has it: both sides are sets; texts are compared in lower case without accents, notes and
-# brackets at the end; numbers as numbers; dates as dates.
-
-_QUOTES = str.maketrans(
-    {
-        **dict.fromkeys((0x2018, 0x2019, 0xB4, 0x60), "'"),
-        **dict.fromkeys((0x201C, 0x201D), '"'),
-        **dict.fromkeys((0x2010, 0x2011, 0x2012, 0x2013, 0x2014, 0x2212), "-"),
-    }
-)
-_ENDINGS = (
-    re.compile(r"((?<!^)\[[^\]]*\]|\[\d+\]|[\u2022\u2666\u2020\u2021*#+])*$"),
-    re.compile(r"(?<!^)( \([^)]*\))*$"),
-)
-_QUOTED = re.compile(r'^"([^"]*)"$')
-_NAMES = "january february march april may june july august september october november december"
-_MONTHS = {written: at for at, name in enumerate(_NAMES.split(), 1) for written in (name, name[:3])}
-_DATES = (
-    re.compile(r"^(?P<y>\d{4})-(?P<m>\d\d?)-(?P<d>\d\d?)(?: 00:00:00)?$"),
-    re.compile(r"^(?P<m>[a-z]+)\.? (?P<d>\d{1,2})(?:st|nd|rd|th)?(?:,? (?P<y>\d{4}))?$"),
-    re.compile(r"^(?P<d>\d{1,2})(?:st|nd|rd|th)? (?P<m>[a-z]+)\.?(?:,? (?P<y>\d{4}))?$"),
-)
-
-
-@lru_cache(maxsize=100_000)
-def normal(text: str) -> str:
-    decomposed = unicodedata.normalize("NFKD", html.unescape(text).translate(_QUOTES))
-    text = " ".join("".join(c for c in decomposed if not unicodedata.combining(c)).split())
-    before = None
-    while text != before:
-        before = text
-        for ending in _ENDINGS:
-            text = ending.sub("", text.strip())
-        text = _QUOTED.sub(r"\1", text.strip())
-    return text.removesuffix(".").lower().strip()
-
-
-@lru_cache(maxsize=100_000)
-def as_number(text: str) -> float | None:
-    return _number(normal(text).replace(",", ""))
-
-
-@lru_cache(maxsize=100_000)
-def as_date(text: str) -> tuple[int, int, int] | None:
-    """Year, month and day; the year 0 where it is not said."""
-    for form in _DATES:
-        if found := form.match(normal(text)):
-            written = found["m"]
-            month = int(written) if written.isdecimal() else _MONTHS.get(written)
-            if month is not None:
-                return int(found["y"] or 0), month, int(found["d"])
-    return None
-
-
-def same(one: str, other: str) -> bool:
-    if normal(one) == normal(other):
-        return True
-    numbers = as_number(one), as_number(other)
-    if numbers[0] is not None and numbers[1] is not None:
-        return abs(numbers[0] - numbers[1]) < _NEAR
-    date = as_date(one)
-    return date is not None and date == as_date(other)
-
-
-def right(answers: Sequence[str], expected: Sequence[str]) -> bool:
-    if len(answers) > 4 * len(expected) + 4:
-        return False
-    found, wanted = list[str](), list[str]()
-    for texts, kept in ((answers, found), (expected, wanted)):
-        for text in texts:
-            if not any(same(text, other) for other in kept):
-                kept.append(text)
-    return len(found) == len(wanted) and all(
-        any(same(one, other) for other in found) for one in wanted
-    )
-
-
-def cells(value: object) -> list[object]:
-    """What a value holds. A mapping stands for its names, unless those only count rows."""
-    if isinstance(value, list | tuple):
-        return [cell for one in value for cell in cells(one)]
-    if isinstance(value, dict):
-        counts_rows = all(str(name).isdecimal() for name in value)
-        return [cell for one in value.values() for cell in cells(one)] if counts_rows else [*value]
-    return [] if value is None else [value]
-
-
-def denotations_said(value: object) -> str:
-    """A value as an answer of the set is written."""
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 # Where the gold documents stand in a ranked list, by the definitions of trec_eval.

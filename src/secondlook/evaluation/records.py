@@ -45,9 +45,9 @@ class Case:
     choice: str | None = None
     """The right letter."""
     table: str | None = None
-    """Of a question over a table: its name in the set. All of `answers` are right together then."""
+    """Of a question over a table: its name in the set."""
     values: tuple[tuple[str, str], ...] = ()
-    """The right values by name, where such a question names the values that it wants."""
+    """The right values of such a question by name."""
 
     @property
     def scored(self) -> bool:

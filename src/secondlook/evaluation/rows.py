@@ -11,7 +11,6 @@ from secondlook.evaluation.metrics import (
     is_guess,
     is_right,
     letter_of,
-    parts_of,
     parts_right,
     recall,
     retrieval_metrics,
@@ -129,7 +128,7 @@ class RowMaker:
             metrics["recall_shown"] = 0.0
         if case.choices:
             metrics["accuracy"] = 0.0
-        parts = dict.fromkeys(parts_of(case), False)
+        parts = {name: False for name, _ in case.values}
         return Row(
             **self._known(case, repeat),
             status="failed",

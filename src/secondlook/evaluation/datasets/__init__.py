@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from secondlook.errors import UsageError
 from secondlook.evaluation.datasets.evalset import EvalSet, objects, unreadable
 from secondlook.evaluation.datasets.own import QUESTIONS, read_own
-from secondlook.evaluation.datasets.public import read_dabench, read_lines, read_wikitables
+from secondlook.evaluation.datasets.public import read_dabench, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,7 +23,7 @@ FORMS = """an evaluation set is one of these (docs/data.md says more):
 - your own documents in a folder, and in it questions.csv with the columns question and answer
 - a folder with corpus.jsonl (id, title, text) and queries.jsonl (id, question, answers, gold)
 - the same without corpus.jsonl, where every question has choices
-- questions over tables: questions.jsonl, and beside it a folder `tables` or tables.jsonl"""
+- questions over tables: questions.jsonl, and beside it a folder `tables`"""
 _FIRST_PROBLEMS = 3
 
 
@@ -59,17 +59,15 @@ def _read(place: Path, leave_out: Sequence[Path]) -> EvalSet:
         return files.get(name) or files.get(f"{name}.gz")
 
     corpus, queries = one("corpus.jsonl"), one("queries.jsonl")
-    tables, lines = files.get("tables"), one("tables.jsonl")
+    tables, questions = files.get("tables"), one("questions.jsonl")
     if corpus and queries:
         return read_lines(place, corpus=corpus, queries=queries)
     if sheet := files.get(QUESTIONS):
         return read_own(place, questions=sheet, leave_out=leave_out)
     if queries and next((row for _, row in objects(queries, [])), {}).get("choices"):
         return read_lines(place, corpus=None, queries=queries)
-    if (questions := one("questions.jsonl")) and tables is not None and tables.is_dir():
+    if questions and tables is not None and tables.is_dir():
         return read_dabench(place, questions=questions, tables=tables)
-    if questions and lines:
-        return read_wikitables(place, questions=questions, tables=lines)
     raise UsageError(f"there is no evaluation set at {str(place)!r}", hint=FORMS)
 
 
@@ -78,4 +76,4 @@ def has_tables(path: Path) -> bool:
     if not path.is_dir():
         return False
     names = {entry.name.casefold().removesuffix(".gz") for entry in path.iterdir()}
-    return "questions.jsonl" in names and bool(names & {"tables", "tables.jsonl"})
+    return names >= {"questions.jsonl", "tables"}

@@ -3,10 +3,7 @@ tables."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-import re
 from typing import TYPE_CHECKING, Any
 
 from secondlook.evaluation.datasets.evalset import (
@@ -22,7 +19,6 @@ from secondlook.evaluation.datasets.evalset import (
     TableFile,
     as_texts,
     fingerprint,
-    objects,
     opened,
     read_cases,
     read_passages,
@@ -31,7 +27,6 @@ from secondlook.evaluation.datasets.evalset import (
 from secondlook.evaluation.records import Case, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 # Our own form, to which public sets are converted: `corpus.jsonl` and `queries.jsonl`.
@@ -105,19 +100,6 @@ def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
 # Questions over tables: a table each, and nothing to search.
 
 
-class _TableQuestion(_Labels):
-    id: Id
-    question: Filled
-    table: Id
-    answers: Answers = []  # noqa: RUF012
-
-
-class _TableRow(RowForm):
-    table: Id
-    header: list[Any]
-    rows: list[list[Any]] = []  # noqa: RUF012
-
-
 class _Task(RowForm):
     id: Id
     question: Filled
@@ -126,63 +108,6 @@ class _Task(RowForm):
     format: str = ""
     level: Label = None
     answers: list[tuple[str, Any]]
-
-
-def _table_set(
-    folder: Path,
-    cases: tuple[Case, ...],
-    problems: list[Problem],
-    digests: Mapping[str, str],
-    read_table: Callable[[str], TableFile],
-) -> EvalSet:
-    """`digests` are of the tables' contents, by name."""
-    digest = hashlib.sha256()
-    for name, content in sorted(digests.items()):
-        fingerprint(digest, name, content)
-    return EvalSet(
-        name=folder.name,
-        path=folder,
-        form="tables",
-        cases=cases,
-        problems=tuple(problems),
-        fingerprint=digest.hexdigest(),
-        has_corpus=False,
-        tables=len(digests),
-        notes=("every question is about one table, and is given that one alone",),
-        read_table=read_table,
-    )
-
-
-def read_wikitables(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
-    """WikiTableQuestions (Pasupat and Liang, ACL 2015): `questions.jsonl` names for each question
-    its table and the answers, which are right together; `tables.jsonl` holds header and rows."""
-    problems: list[Problem] = []
-    held: dict[str, bytes] = {}
-    for line, row in objects(tables, problems):
-        try:
-            one = read_row(_TableRow, row)
-        except Malformed as error:
-            problems.append(Problem(tables.name, line, error.message))
-            continue
-        text = io.StringIO(newline="")
-        csv.writer(text).writerows([one.header, *one.rows])
-        held[one.table] = text.getvalue().encode()
-
-    def case_of(row: dict[str, Any], _: Gathering, __: int) -> Case:
-        one = read_row(_TableQuestion, row)
-        if one.table not in held:
-            raise Malformed(f"its table {one.table!r} is not among the tables")
-        answers = tuple(one.answers)
-        return Case(one.id, one.question, answers, type=one.first, table=one.table)
-
-    def read_table(name: str) -> TableFile:
-        """`csv/203-csv/384.csv` as `csv_203_csv_384.csv`."""
-        plain = re.sub(r"\W+", "_", name.removesuffix(".csv")).strip("_")
-        return TableFile(f"{plain}.csv", held[name])
-
-    digests = {name: hashlib.sha256(content).hexdigest() for name, content in held.items()}
-    cases = read_cases(questions, problems, case_of)
-    return _table_set(folder, cases, problems, digests, read_table)
 
 
 def read_dabench(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
@@ -218,6 +143,19 @@ def read_dabench(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
         )
 
     cases = read_cases(questions, problems, case_of)
-    asked = {case.table for case in cases if case.table}
-    digests = {name: hashlib.sha256(read_table(name).content).hexdigest() for name in asked}
-    return _table_set(folder, cases, problems, digests, read_table)
+    digest = hashlib.sha256()
+    asked = sorted({case.table for case in cases if case.table})
+    for name in asked:
+        fingerprint(digest, name, hashlib.sha256(read_table(name).content).hexdigest())
+    return EvalSet(
+        name=folder.name,
+        path=folder,
+        form="tables",
+        cases=cases,
+        problems=tuple(problems),
+        fingerprint=digest.hexdigest(),
+        has_corpus=False,
+        tables=len(asked),
+        notes=("every question is about one table, and is given that one alone",),
+        read_table=read_table,
+    )

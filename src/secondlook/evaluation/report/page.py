@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 # Nothing of the page may load or run anything, whatever a question or an answer holds.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _MOST_FAILED = 500
-_SHORT = 18
 _LONGEST = 400
 """Characters of a cell: results.csv and results.json hold the whole text."""
 
@@ -133,17 +132,15 @@ def _table(item: Table) -> str:
     if not item.rows:
         return ""
 
-    def kind(at: int, cell: str = "") -> str:
-        if not item.is_text(at):
-            return ' class="n"'
-        return ' class="w"' if cell and len(cell) <= _SHORT else ""
+    def kind(at: int) -> str:
+        return "" if item.is_text(at) else ' class="n"'
 
     head = "".join(
         f'<th scope="col"{kind(at)}>{_text(name)}</th>' for at, name in enumerate(item.columns)
     )
     rows = []
     for first, *rest in item.rows:
-        cells = (f"<td{kind(at, cell)}>{_text(cell)}</td>" for at, cell in enumerate(rest, 1))
+        cells = (f"<td{kind(at)}>{_text(cell)}</td>" for at, cell in enumerate(rest, 1))
         rows.append(f'<tr><th scope="row">{_text(first)}</th>{"".join(cells)}</tr>')
     title = _text(item.title)
     note = f'\n<p class="note">{_text(item.note)}</p>' if item.note else ""
@@ -174,44 +171,22 @@ def _figure(plot: Plot) -> str:
     )
 
 
-# Light and dark, on a phone, on paper. No font or image comes from outside.
+# Light and dark. No font or image comes from outside.
 _CSS = """
-:root { color-scheme: light dark; --ink: #1b1f24; --dim: #59636e; --page: #fff; --line: #d9dee4;
-  --band: #f5f7f9; --link: #0b5cad; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e4e8ec; --dim: #a3adb8; --page: #14181d;
-  --line: #333b44; --band: #1c2229; --link: #7db7f0; } }
-* { box-sizing: border-box; }
-body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 76rem; background: var(--page);
-  color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
-h1 { font-size: 1.6rem; margin: 0 0 .25rem; overflow-wrap: anywhere; }
-h2 { font-size: 1.25rem; margin: 2.75rem 0 .75rem; padding-top: .75rem;
-  border-top: 1px solid var(--line); }
-h3 { font-size: 1rem; margin: 1.5rem 0 .5rem; }
-a { color: var(--link); }
-nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 1rem 0; font-size: .9rem; }
-p, li, code { max-width: 50rem; overflow-wrap: anywhere; }
-.note, figcaption, header p { color: var(--dim); font-size: .875rem; margin: .4rem 0 0; }
-.frame { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
+:root { color-scheme: light dark; --line: #8886; }
+body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 76rem;
+  font: 16px/1.5 system-ui, sans-serif; overflow-wrap: anywhere; }
+h2 { margin-top: 2.75rem; padding-top: .75rem; border-top: 1px solid var(--line); }
+nav { display: flex; flex-wrap: wrap; gap: .25rem 1rem; margin: 1rem 0; }
+.note, figcaption, header p { opacity: .75; font-size: .875rem; }
+.frame, .card { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }
 table { border-collapse: collapse; width: 100%; font-size: .85rem;
   font-variant-numeric: tabular-nums; }
 th, td { padding: .3rem .6rem; text-align: left; vertical-align: top;
-  border-bottom: 1px solid var(--line); overflow-wrap: break-word; }
-thead th { background: var(--band); vertical-align: bottom; }
-tbody th { font-weight: 500; min-width: 7rem; }
-th:first-child { position: sticky; left: 0; background: var(--page); }
+  border-bottom: 1px solid var(--line); }
 td:not(.n) { min-width: 6rem; max-width: 26rem; }
 .n { text-align: right; white-space: nowrap; }
-.w { white-space: nowrap; }
-figure { margin: 1.25rem 0; }
-.card { background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: .75rem;
-  overflow-x: auto; max-width: 54rem; }
-.card svg { display: block; width: 100%; height: auto; min-width: 32rem; }
-summary { cursor: pointer; font-weight: 600; }
-@media print {
-  nav { display: none; }
-  .frame, .card { overflow: visible; border: 0; padding: 0; }
-  table { font-size: 7.5pt; }
-  .n, .w { white-space: normal; }
-  figure, tr { break-inside: avoid; }
-}
+.card { background: #fff; padding: .75rem; max-width: 54rem; }
+.card svg { display: block; width: 100%; height: auto; }
+@media print { nav { display: none; } .frame { overflow: visible; } }
 """
