@@ -165,7 +165,7 @@ def stated(n: int, *, rise: int, full: int = 0) -> Hypothesis:
 def test_the_claim_as_it_was_first_stated(rise: int, verdict: str) -> None:
     found = stated(100, rise=rise)
     assert (found.verdict, found.numbers["rose"]) == (verdict, rise)
-    assert found.numbers["questions"] == 100
+    assert found.numbers["share_questions"] == 100
     assert "any other" in found.why
 
 

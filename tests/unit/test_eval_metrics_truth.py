@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from secondlook.evaluation.faithfulness import Faithfulness, leaks
+from secondlook.evaluation.faithfulness import Truth, leaks
 from secondlook.reading import load_embedder
 from secondlook.roles.prompts import NOT_FOUND
 from secondlook.roles.prompts.marks import evidence_marks
@@ -51,7 +51,7 @@ class WordEmbedder:
 def test_verbatim_sentences_are_faithful_and_cost_nothing() -> None:
     embedder = WordEmbedder()
     said = ["The North quay is 7.8  metres deep at low tide", "The council met on 11 June."]
-    assert Faithfulness(embedder).share(said, EVIDENCE) == 1
+    assert Truth(embedder).share(said, EVIDENCE) == 1
     assert embedder.embedded == []
 
 
@@ -67,7 +67,7 @@ def test_verbatim_sentences_are_faithful_and_cost_nothing() -> None:
 def test_paraphrases_are_told_from_inventions_by_the_embedded_embedder(
     sentence: str, faithful: float
 ) -> None:
-    assert Faithfulness(load_embedder()).share([sentence], EVIDENCE) == faithful
+    assert Truth(load_embedder()).share([sentence], EVIDENCE) == faithful
 
 
 @pytest.mark.parametrize(

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)>&amp;\x1b[31m\x00"
 DASH = "\N{EN DASH}"
 FIVE = {"metrics", "rerank_scores", "f1_changes", "fallback_impact", "latency"}
-PLOTS = FIVE | {"success_by_retry", "reliability"}
+PLOTS = FIVE | {"reliability"}
 _VOID = {"meta", "img", "br", "link", "path", "use", "rect", "circle"}
 
 
@@ -114,13 +114,13 @@ def test_without_matplotlib_all_but_the_plots_and_how_to_get_them(
 
 def test_a_plot_that_has_no_data_any_more_goes(results: Results, tmp_path: Path) -> None:
     (tmp_path / "plots").mkdir()
-    (tmp_path / "plots" / "success_by_retry.svg").write_text("of an earlier report")
+    (tmp_path / "plots" / "fallback_impact.svg").write_text("of an earlier report")
     rows = tuple(row for row in results.rows if row.configuration == "linear")
     summaries = {"linear": results.summaries["linear"]}
     report.write(results.model_copy(update={"rows": rows, "summaries": summaries}), tmp_path)
-    assert not (tmp_path / "plots" / "success_by_retry.svg").exists()
+    assert not (tmp_path / "plots" / "fallback_impact.svg").exists()
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
-    assert "Success by number of retries: no configuration tried a question again." in html
+    assert "Impact of the fallback: the fallback fired in no configuration." in html
 
 
 def test_the_page_closes_its_tags_and_reaches_for_nothing(written: Path) -> None:
@@ -137,7 +137,7 @@ def test_the_page_closes_its_tags_and_reaches_for_nothing(written: Path) -> None
         *("What the difference costs", "Change by whether the fallback fired"),
         *("Reranker&#x27;s scores", "Ablation: f1 against linear", "Not tried", "Criteria"),
         *("adaptive.min_rerank_score: f1 against linear", "Hypotheses", "Why runs ended"),
-        *("Failed questions", "Most changed questions", "Problems in the data"),
+        *("Failed questions", "Problems in the data"),
     ):
         assert title in html, title
 

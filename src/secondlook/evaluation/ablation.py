@@ -66,11 +66,6 @@ def ablate(
     seed: int = 0,
 ) -> Ablation:
     """Every configuration against the reference."""
-    if reference not in rows:
-        raise UsageError(
-            f"there is no configuration {reference!r} to compare with",
-            hint=f"there are {', '.join(map(repr, rows))}",
-        )
     if margin < 0:
         raise UsageError(f"a margin of {margin!r} is no margin", hint="give 0 or more, such as .02")
     chosen = check_metric(metric or primary_metric(rows[reference]))

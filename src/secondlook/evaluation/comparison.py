@@ -13,7 +13,6 @@ from secondlook.evaluation.metrics import METRICS
 from secondlook.evaluation.questions import Figures, by_configuration, fell_back
 from secondlook.evaluation.records import Case, Comparison, Difference, Split
 from secondlook.evaluation.statistics import holm, paired
-from secondlook.settings.mistakes import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -56,11 +55,9 @@ def check_metric(name: str) -> str:
     if metric is not None and metric.per_question and metric.better != "neither":
         return name
     able = [one.name for one in METRICS.values() if one.per_question and one.better != "neither"]
-    meant = nearest(name, able) if metric is None else None
-    why = "is no metric" if metric is None else "does not say which of two is better"
     raise UsageError(
-        f"{name!r} {why}",
-        hint=f"Did you mean {meant!r}?" if meant else f"Use one of {', '.join(able)}.",
+        f"{name!r} is no metric by which one of two is better",
+        hint=f"Use one of {', '.join(able)}.",
     )
 
 
@@ -79,7 +76,12 @@ def compare(
     base = base if isinstance(base, Figures) else Figures(base)
     other = other if isinstance(other, Figures) else Figures(other)
     first, second = names or (base.name, other.name)
-    shared = shared_cases(base, other, (first, second))
+    shared = sorted(base.cases & other.cases)
+    if not shared:
+        raise UsageError(
+            f"{first!r} and {second!r} have no question in common",
+            hint="compare runs over the same set, with the same --limit and --seed",
+        )
     chosen = check_metric(metric or primary_metric(base.rows))
     deciding = difference_of(chosen, base.metric(chosen), other.metric(chosen), seed=seed)
     if deciding is None:
@@ -124,16 +126,6 @@ def compare(
         right_in_base=len(right_in_base),
         asked_again=sum(again[case] > _MOST for case in right_in_base),
     )
-
-
-def shared_cases(base: Figures, other: Figures, names: tuple[str, str]) -> list[str]:
-    shared = sorted(base.cases & other.cases)
-    if not shared:
-        raise UsageError(
-            f"{names[0]!r} and {names[1]!r} have no question in common",
-            hint="compare runs over the same set, with the same --limit and --seed",
-        )
-    return shared
 
 
 def changes(base: Figures, other: Figures, metric: str) -> dict[str, float]:
@@ -270,8 +262,24 @@ def gate(a: Results, b: Results, *, metric: str | None = None, seed: int = 0) ->
     lines = [f"in one run only, not compared: {', '.join(alone)}"] if alone else []
     lines += _changed("setting", a.settings, b.settings)
     lines += _changed("version", a.versions, b.versions)
-    lines += map(_told, comparisons)
-    return Gate(tuple(lines), comparisons, tuple(one.other for one in comparisons if _is_loss(one)))
+    lost = []
+    for one in comparisons:
+        found = one.deciding
+        _, low, high = gained(found)
+        verdict = "no significant loss"
+        if high < 0 and significant(found):
+            verdict = "a significant loss"
+            lost.append(one.other)
+        elif low > 0 and significant(found):
+            verdict = "a significant gain"
+        lines.append(
+            f"{' -> '.join(dict.fromkeys((one.base, one.other)))}: {found.metric} "
+            f"{found.base:.3f} -> {found.other:.3f}, {found.difference:+.3f} "
+            f"[{found.low:+.3f}, {found.high:+.3f}], "
+            f"p = {found.p_holm if found.p_holm is not None else found.p:.3f}, "
+            f"n = {found.n}: {verdict}"
+        )
+    return Gate(tuple(lines), comparisons, tuple(lost))
 
 
 def _refuse_other_set(a: Results, b: Results) -> None:
@@ -307,10 +315,6 @@ def _pairs(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[st
     return pairs
 
 
-def _is_loss(comparison: Comparison) -> bool:
-    return gained(comparison.deciding)[2] < 0 and significant(comparison.deciding)
-
-
 def _changed(what: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
     before, after = dict(_flat(one)), dict(_flat(other))
     told = [
@@ -328,20 +332,3 @@ def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, An
             yield from _flat(value, f"{prefix}{key}.")
         else:
             yield f"{prefix}{key}", value
-
-
-def _told(comparison: Comparison) -> str:
-    found = comparison.deciding
-    if _is_loss(comparison):
-        verdict = "a significant loss"
-    elif gained(found)[1] > 0 and significant(found):
-        verdict = "a significant gain"
-    else:
-        verdict = "no significant loss"
-    names = dict.fromkeys((comparison.base, comparison.other))
-    return (
-        f"{' -> '.join(names)}: {found.metric} {found.base:.3f} -> {found.other:.3f}, "
-        f"{found.difference:+.3f} [{found.low:+.3f}, {found.high:+.3f}], "
-        f"p = {found.p_holm if found.p_holm is not None else found.p:.3f}, "
-        f"n = {found.n}: {verdict}"
-    )

@@ -22,58 +22,12 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Answer
     from secondlook.evaluation.records import Case
-    from secondlook.reading.port import Embedder, Vectors
+    from secondlook.reading.port import Embedder
 
-
-class Truth:
-    """Keep one per run: it remembers the vectors of sentences that come again."""
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._faithfulness = Faithfulness(embedder)
-
-    def metrics(
-        self, case: Case, answer: Answer, *, evidence: Sequence[str], cited: Sequence[str]
-    ) -> dict[str, float]:
-        """`evidence`: texts of the passages it was made from; `cited`: the document of each of its
-        citations, by the names that `case.gold` uses."""
-        answered, figures = is_answered(answer), {}
-        gold = {document for document, grade in case.gold.items() if grade > 0}
-        # The gold of an unanswerable question is only what it seems to be about.
-        if gold and case.answerable:
-            given = cited if answered else ()
-            if case.scored:
-                figures["citation_recall"] = len(gold.intersection(given)) / len(gold)
-            if answered:
-                right = sum(document in gold for document in given)
-                figures["citation_precision"] = right / len(given) if given else 0.0
-        if not answered:
-            return figures
-        told = split_sentences(said(answer))
-        figures["faithfulness"] = self._faithfulness.share(told, evidence)
-        figures["faithfulness_cosine"] = self._faithfulness.share(told, evidence, cosine=SIMILAR)
-        supports = [claim.support for claim in answer.claims if claim.support is not None]
-        if supports:
-            figures["support"] = sum(supports) / len(supports)
-        return figures | self.leaked(case, answer, evidence=evidence)
-
-    def leaked(
-        self, case: Case, answer: Answer, *, evidence: Sequence[str] = ()
-    ) -> dict[str, float]:
-        """`prompt_leak` alone, of an answer that was given."""
-        if not is_answered(answer):
-            return {}
-        told = "\n".join([answer.short or "", answer.text])
-        found = leaks(told, question=case.question, evidence=evidence)
-        return {"prompt_leak": float(bool(found))}
-
-
-# Faithfulness: the share of an answer's sentences that are like some sentence of the evidence.
 
 SIMILAR: Final = 0.65
 _ROUND: Final = 8
 """Sentences of the evidence that are embedded at a time, those that share most words first."""
-_REMEMBERED: Final = 20_000
-"""Vectors: about 30 MB at 384 dimensions."""
 _UNRELATED: Final = (
     "The bakery on the corner sells rye bread until noon.",
     "Photosynthesis turns carbon dioxide and water into sugar.",
@@ -94,12 +48,48 @@ _UNRELATED: Final = (
 )
 
 
-class Faithfulness:
+class Truth:
+    """Figures of the answers of one run."""
+
     def __init__(self, embedder: Embedder, *, least_cosine: float | None = None) -> None:
         """`least_cosine`: in place of the one that stands for `SIMILAR` with this embedder."""
         self._embedder = embedder
-        self._vectors: dict[str, Vectors] = {}
         self._least = least_cosine
+
+    def metrics(
+        self, case: Case, answer: Answer, *, evidence: Sequence[str], cited: Sequence[str]
+    ) -> dict[str, float]:
+        """`evidence`: texts of the passages it was made from; `cited`: the document of each of its
+        citations, by the names that `case.gold` uses."""
+        answered, figures = is_answered(answer), {}
+        gold = {document for document, grade in case.gold.items() if grade > 0}
+        # The gold of an unanswerable question is only what it seems to be about.
+        if gold and case.answerable:
+            given = cited if answered else ()
+            if case.scored:
+                figures["citation_recall"] = len(gold.intersection(given)) / len(gold)
+            if answered:
+                right = sum(document in gold for document in given)
+                figures["citation_precision"] = right / len(given) if given else 0.0
+        if not answered:
+            return figures
+        told = split_sentences(said(answer))
+        figures["faithfulness"] = self.share(told, evidence)
+        figures["faithfulness_cosine"] = self.share(told, evidence, cosine=SIMILAR)
+        supports = [claim.support for claim in answer.claims if claim.support is not None]
+        if supports:
+            figures["support"] = sum(supports) / len(supports)
+        return figures | self.leaked(case, answer, evidence=evidence)
+
+    def leaked(
+        self, case: Case, answer: Answer, *, evidence: Sequence[str] = ()
+    ) -> dict[str, float]:
+        """`prompt_leak` alone, of an answer that was given."""
+        if not is_answered(answer):
+            return {}
+        told = "\n".join([answer.short or "", answer.text])
+        found = leaks(told, question=case.question, evidence=evidence)
+        return {"prompt_leak": float(bool(found))}
 
     @property
     def least_cosine(self) -> float:
@@ -114,8 +104,8 @@ class Faithfulness:
     def share(
         self, sentences: Sequence[str], evidence: Sequence[str], *, cosine: float | None = None
     ) -> float:
-        """Of the sentences that have words; 0 where there are none. `cosine`: from which on two
-        sentences are alike, in place of `least_cosine`."""
+        """Of the sentences that have words, how many are like some sentence of the evidence; 0
+        where there are none. `cosine`: from which on they are, in place of `least_cosine`."""
         told = [sentence for sentence in sentences if plain_words(sentence)]
         if not told:
             return 0.0
@@ -134,19 +124,10 @@ class Faithfulness:
         order = sorted(known, key=lambda other: -len(words.intersection(plain_words(other))))
         if not order:
             return False
-        wanted = self._embedded([sentence])[0]
+        wanted = self._embedder.embed_passages([sentence])[0]
         rounds = (order[first : first + _ROUND] for first in range(0, len(order), _ROUND))
-        return any(float((found @ wanted).max()) >= least for found in map(self._embedded, rounds))
-
-    def _embedded(self, texts: Sequence[str]) -> Vectors:
-        known = self._vectors
-        new = [text for text in dict.fromkeys(texts) if text not in known]
-        if len(known) + len(new) > _REMEMBERED:
-            known, new = {}, list(dict.fromkeys(texts))
-        if new:
-            known.update(zip(new, self._embedder.embed_passages(new), strict=True))
-        self._vectors = known
-        return np.stack([known[text] for text in texts])
+        found = map(self._embedder.embed_passages, rounds)
+        return any(float((vectors @ wanted).max()) >= least for vectors in found)
 
 
 def _padded(text: str) -> str:

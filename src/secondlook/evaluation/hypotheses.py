@@ -83,13 +83,9 @@ def _rewriting_helps(rows: Rows, *, seed: int) -> Hypothesis:
         if one is None:
             break
         found[metric] = one
-        numbers |= {
-            f"{metric}_without": one.base,
-            f"{metric}_with": one.other,
-            **{f"{metric}_{part}": getattr(one, part) for part in ("difference", "low", "high")},
-            **{f"{metric}_{part}": getattr(one, part) for part in ("p", "n")},
-            **{f"{metric}_{part}": getattr(one, part) for part in ("improved", "degraded")},
-        }
+        parts = ("difference", "low", "high", "p", "n", "improved", "degraded")
+        numbers |= {f"{metric}_without": one.base, f"{metric}_with": one.other}
+        numbers |= {f"{metric}_{part}": getattr(one, part) for part in parts}
         if metric == "success":
             gains = [value - base[case] for case, value in other.items() if case in base]
     if "success" not in found:
@@ -142,15 +138,8 @@ def _rises_where_poor(rows: Rows) -> Hypothesis:
             f"fell on {fell}; on {len(poor) - could} all gold was there already; questions that "
             "one run failed on do better in any other, so this says less than the paired test"
         ),
-        numbers={
-            "questions": len(poor),
-            "rose": rose,
-            "fell": fell,
-            "could_rise": could,
-            "share": share,
-            "share_low": low,
-            "share_high": high,
-        },
+        numbers={"rose": rose, "fell": fell, "could_rise": could}
+        | _estimated("share", Estimate(value=share, low=low, high=high, n=len(poor))),
     )
 
 

@@ -137,17 +137,12 @@ def answer_all(
     others = {item.workflow for item in configurations} - {ANALYST, AUTO}
     if data.form == "tables" and others:
         raise UsageError(
-            f"{data.name!r} holds questions over tables, with which the workflow "
-            f"{min(others)!r} does not compute",
-            hint=f"evaluate them with --workflow {ANALYST}",
+            f"{min(others)!r} does not compute with tables", hint=f"use --workflow {ANALYST}"
         )
     wanted = None if request.only is None else request.only == "answerable"
     chosen = [case for case in data.cases if wanted in {None, case.answerable}]
     if not chosen:
-        raise UsageError(
-            f"{data.name!r} holds no {request.only} question",
-            hint="docs/data.md says how a set marks the questions that have no answer",
-        )
+        raise UsageError(f"{data.name!r} holds no {request.only} question")
     cases = sample(chosen, limit=request.limit, seed=request.seed)
     metric = check_metric(request.metric or primary_metric(cases))
     plan = Plan(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -291,20 +290,6 @@ def graded_only(row: Row, *, by_reader: bool) -> Row:
     return row.model_copy(update={"graded": found, "graded_by": (), "judged": ()})
 
 
-@dataclass(frozen=True, slots=True)
-class _Judged:
-    """What was judged for one question: (is gold, was accepted) of each passage, best first."""
-
-    case: str
-    passages: tuple[tuple[bool, bool], ...]
-
-    def count(self, *pairs: tuple[bool, bool]) -> float:
-        return float(sum(one in pairs for one in self.passages))
-
-    def first(self, *pairs: tuple[bool, bool]) -> float:
-        return float(bool(self.passages) and self.passages[0] in pairs)
-
-
 def grader_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate]:
     """Every metric of the group that has something to count."""
     rows = sorted(rows, key=lambda row: (row.case, row.repeat))
@@ -318,28 +303,26 @@ def grader_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate]
     set_has_gold = any(names_gold.values())
     # Only questions whose gold the set names: of others nothing can be judged.
     judged = [
-        _Judged(row.case, tuple((row.answerable and grade > 0, was) for grade, was in pairs))
+        (row.case, [(row.answerable and grade > 0, was) for grade, was in pairs])
         for row, pairs in found
         if (names_gold[id(row)] if row.answerable else set_has_gold)
     ]
-    taken, missed = (True, True), (True, False)
-    wrongly, rightly = (False, True), (False, False)
+    taken, missed, wrongly, rightly = (True, True), (True, False), (False, True), (False, False)
     counts = [
-        (one.count(taken), one.count(missed), one.count(wrongly), one.count(rightly))
-        for one in judged
+        [float(pairs.count(kind)) for kind in (taken, missed, wrongly, rightly)]
+        for _, pairs in judged
     ]
     shares = {
         "false_rejection_gold": [(b, a + b) for a, b, _, _ in counts],
-        "false_rejection_gold@1": [(one.first(missed), one.first(taken, missed)) for one in judged],
+        "false_rejection_gold@1": [
+            (float(pairs[:1] == [missed]), float(pairs[:1] in ([taken], [missed])))
+            for _, pairs in judged
+        ],
         "false_acceptance": [(c, c + d) for _, _, c, d in counts],
         "grading_precision": [(a, a + c) for a, _, c, _ in counts],
         "grading_recall": [(a, a + b) for a, b, _, _ in counts],
     }
-    cases = [one.case for one in judged]
-    figures = {
-        name: share(cases, [part for part, _ in pairs], [whole for _, whole in pairs], seed=seed)
-        for name, pairs in shares.items()
-    }
+    figures = _shares([case for case, _ in judged], shares, seed=seed)
     timed_as = "grade" if by_grader else "rerank"
     if by_grader and not any("grade" in row.seconds_by_node for row in rows):
         timed_as = "rerank"
@@ -352,7 +335,7 @@ def grader_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate]
         per_ten = ratio(*(np.asarray([one[at] for one in timed]) for at in (1, 2)))
         pool = Pool.of([one[0] for one in timed])
         figures["seconds_per_10_graded"] = pooled(per_ten, pool, seed=seed)
-    return {name: one for name, one in figures.items() if one is not None}
+    return figures
 
 
 def _analysis_metrics(rows: Sequence[Row], *, seed: int) -> dict[str, Estimate]:
@@ -362,9 +345,15 @@ def _analysis_metrics(rows: Sequence[Row], *, seed: int) -> dict[str, Estimate]:
         "values_by_part": [(sum(one.parts.values()), len(one.parts)) for _, one in known],
         "code_error_rate": [(one.failed_attempts, one.attempts) for _, one in known],
     }
-    cases = [case for case, _ in known]
-    figures = {
+    return _shares([case for case, _ in known], counts, seed=seed)
+
+
+def _shares(
+    cases: Sequence[str], counts: Mapping[str, Sequence[tuple[float, float]]], *, seed: int
+) -> dict[str, Estimate]:
+    """Of each metric the part of its whole, both counted in each row, where there is a whole."""
+    found = {
         name: share(cases, [part for part, _ in pairs], [whole for _, whole in pairs], seed=seed)
         for name, pairs in counts.items()
     }
-    return {name: one for name, one in figures.items() if one is not None}
+    return {name: one for name, one in found.items() if one is not None}

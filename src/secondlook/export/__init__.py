@@ -18,13 +18,12 @@ from secondlook.export.markdown import (
     link,
     quoted,
     recalled,
-    scoped_marks,
     steps_tried,
     words,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from secondlook.answer import Answer, Computation, Operand, Operation, Status
 
@@ -54,13 +53,21 @@ def to_markdown(answer: Answer) -> str:
     done = [claim.computation for claim in answer.claims if claim.computation]
     made = f"Run {code(answer.run)}, {flat(answer.workflow)}, {answer.method}"
     model = f", {code(answer.model)}" if answer.model else ""
+    text, scoped = by_step(answer)
+    if not text:
+        shown = _outlined if answer.method == "outline" else words
+        text = "\n\n".join(map(shown, re.split(r"\n\s*\n", answer.text.strip())))
+    warnings = [
+        f"- {flat(one.node)}: {flat(one.message)} ({flat(one.error)}); {flat(one.consequence)}"
+        for one in answer.warnings
+    ]
     parts = [
         f"# {flat(answer.question)}",
         recalled(answer),
         f"*Taken as: {flat(answer.assumed)}*" if answer.assumed else "",
         # The choice says its letter with its words.
         f"**{short}**" if short and not chose and short != flat(answer.text) else "",
-        _text(answer),
+        text,
         *(f"Computed: {flat(reckoned(one))}" for one in done),
         f"**{flat(answer.asks_back)}**" if answer.asks_back else "",
         _standing(answer),
@@ -68,8 +75,8 @@ def to_markdown(answer: Answer) -> str:
         _parts(answer),
         steps_tried(answer),
         analysed(answer),
-        _warnings(answer),
-        _references(answer),
+        "\n".join(["## Warnings", "", *warnings]) if warnings else "",
+        _references(answer, scoped),
         f"---\n\n{made}{model}, {flat(answer.created)}, Secondlook {flat(answer.version)}.",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -131,13 +138,6 @@ def _parts(answer: Answer) -> str:
     return "\n".join(["## Parts", "", *lines])
 
 
-def _text(answer: Answer) -> str:
-    if found := by_step(answer):
-        return found
-    shown = _outlined if answer.method == "outline" else words
-    return "\n\n".join(map(shown, re.split(r"\n\s*\n", answer.text.strip())))
-
-
 def _outlined(text: str) -> str:
     """Bullets are the outline's own, what stands behind them is not."""
     lines: list[str] = []
@@ -169,20 +169,9 @@ def _standing(answer: Answer) -> str:
     return f"*{said}*"
 
 
-def _warnings(answer: Answer) -> str:
-    if not answer.warnings:
-        return ""
-    lines = [
-        f"- {flat(one.node)}: {flat(one.message)} ({flat(one.error)}); {flat(one.consequence)}"
-        for one in answer.warnings
-    ]
-    return "\n".join(["## Warnings", "", *lines])
-
-
-def _references(answer: Answer) -> str:
+def _references(answer: Answer, scoped: Mapping[int, str]) -> str:
     if not answer.citations:
         return ""
-    scoped = scoped_marks(answer)
     listed = ["## References"]
     for one in answer.citations:
         head = f"\\[{one.number}\\] **{flat(one.title) or 'Untitled'}**"

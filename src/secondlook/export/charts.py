@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from secondlook.answer import AnalysisFigure, Answer
 
@@ -71,10 +71,7 @@ def chart_bytes(figure: AnalysisFigure, form: str) -> bytes:
                 "the chart is a picture, which has no JSON", hint="save it as .png or .html"
             )
         return json.dumps(figure.data, ensure_ascii=False).encode("utf-8", "replace")
-    if figure.kind == "png":
-        return picture_bytes(figure)
-
-    return drawn(figure)
+    return picture_bytes(figure) if figure.kind == "png" else drawn(figure)
 
 
 def picture_bytes(figure: AnalysisFigure) -> bytes:
@@ -93,7 +90,15 @@ def write_table(answer: Answer, path: Path) -> list[Path]:
     columns: Sequence[str] = table.columns if table else ("name", "value")
     rows: Rows = table.rows if table else [(one, _cell(v)) for one, v in answer.values.items()]
     with _writing(path):
-        _WRITERS[path.suffix.casefold()](columns, rows, path)
+        if path.suffix.casefold() == ".csv":
+            # The mark lets spreadsheets read it as UTF-8.
+            with path.open("w", encoding="utf-8-sig", newline="", errors="replace") as stream:
+                csv.writer(stream).writerows(map(_harmless, row) for row in [columns, *rows])
+        elif path.suffix.casefold() == ".json":
+            listed = [dict(zip(columns, row, strict=True)) for row in rows]
+            path.write_text(json.dumps(listed, ensure_ascii=False, indent=1), "utf-8", "replace")
+        else:
+            _write_parquet(columns, rows, path)
     return [path]
 
 
@@ -102,19 +107,9 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if nested else value
 
 
-def _write_csv(columns: Sequence[str], rows: Rows, path: Path) -> None:
-    def harmless(cell: Any) -> Any:
-        """A text that a spreadsheet would take for a formula gets a sign that makes it text."""
-        return f"'{cell}" if isinstance(cell, str) and cell[:1] in {"=", "@", "+", "-"} else cell
-
-    # The mark lets spreadsheets read it as UTF-8.
-    with path.open("w", encoding="utf-8-sig", newline="", errors="replace") as stream:
-        csv.writer(stream).writerows(map(harmless, row) for row in [columns, *rows])
-
-
-def _write_json(columns: Sequence[str], rows: Rows, path: Path) -> None:
-    listed = [dict(zip(columns, row, strict=True)) for row in rows]
-    path.write_text(json.dumps(listed, ensure_ascii=False, indent=1), "utf-8", "replace")
+def _harmless(cell: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets a sign that makes it text."""
+    return f"'{cell}" if isinstance(cell, str) and cell[:1] in {"=", "@", "+", "-"} else cell
 
 
 def _write_parquet(columns: Sequence[str], rows: Rows, path: Path) -> None:
@@ -129,13 +124,6 @@ def _write_parquet(columns: Sequence[str], rows: Rows, path: Path) -> None:
             texts = [None if one is None else str(one) for one in values]
             arrays.append(pa.array(texts, pa.string()))
     pq.write_table(pa.Table.from_arrays(arrays, names=list(columns)), path)
-
-
-_WRITERS: Final[dict[str, Callable[[Sequence[str], Rows, Path], None]]] = {
-    ".csv": _write_csv,
-    ".json": _write_json,
-    ".parquet": _write_parquet,
-}
 
 
 @contextmanager
@@ -181,7 +169,17 @@ def page_of(figure: AnalysisFigure) -> str:
         source = html.escape(str(figure.data), quote=True)
         picture = f'<img alt="{title}" src="data:image/png;base64,{source}">'
         return _PAGE.format(title=title, body=picture)
-    body = _PLOT.format(script=_plotly_script(), figure=in_script(figure.data))
+    # Out of the installed package, which is not imported for it.
+    found = find_spec("plotly")
+    place = found.origin if found is not None else None
+    file = Path(place).parent / "package_data" / "plotly.min.js" if place else None
+    if file is None or not file.is_file():
+        raise UsageError(
+            "a chart as a page needs Plotly, which is not installed",
+            hint="pip install plotly, or save the chart as .json",
+        )
+    script = file.read_text("utf-8").replace("</script", "<\\/script")
+    body = _PLOT.format(script=script, figure=in_script(figure.data))
     return _PAGE.format(title=title, body=body)
 
 
@@ -192,96 +190,26 @@ def in_script(data: object) -> str:
     return written.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def _plotly_script() -> str:
-    """Out of the installed package, which is not imported for it."""
-    found = find_spec("plotly")
-    place = found.origin if found is not None else None
-    file = Path(place).parent / "package_data" / "plotly.min.js" if place else None
-    if file is None or not file.is_file():
-        raise UsageError(
-            "a chart as a page needs Plotly, which is not installed",
-            hint="pip install plotly, or save the chart as .json",
-        )
-    return file.read_text("utf-8").replace("</script", "<\\/script")
-
-
 # A chart as a picture: bars, lines and points drawn by matplotlib, others by Plotly itself.
 
 _SIMPLE = frozenset({"bar", "scatter", "scattergl"})
-_SIZE = (8.0, 5.0)
-_DPI = 150
-_MANY = 8
-"""Labels on an axis from which on they are turned."""
-_LONG = 10
+_MANY, _LONG = 8, 10
+"""Labels on an axis, and characters of one, from which on they are turned."""
 
 
 def drawn(figure: AnalysisFigure) -> bytes:
     data: Any = figure.data if isinstance(figure.data, dict) else {}
     traces = [one for one in data.get("data", []) if isinstance(one, dict)]
-    if traces and all(map(_is_simple, traces)):
-        return _by_matplotlib(traces, data.get("layout", {}))
-    return _by_plotly(data)
-
-
-def _is_simple(trace: dict[str, Any]) -> bool:
-    points = isinstance(trace.get("x"), list) and isinstance(trace.get("y"), list)
-    return trace.get("type", "scatter") in _SIMPLE and points and trace.get("orientation") != "h"
-
-
-def _by_matplotlib(traces: list[dict[str, Any]], layout: dict[str, Any]) -> bytes:
+    simple = all(
+        one.get("type", "scatter") in _SIMPLE
+        and isinstance(one.get("x"), list)
+        and isinstance(one.get("y"), list)
+        and one.get("orientation") != "h"
+        for one in traces
+    )
     try:
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise UsageError(
-            "a chart as a picture needs matplotlib, which is not installed",
-            hint="pip install matplotlib, or save the chart as .json",
-        ) from None
-    picture = Figure(figsize=_SIZE, layout="constrained")
-    axes = picture.subplots()
-    for at, trace in enumerate(traces):
-        _draw(axes, trace, at, len(traces), layout)
-    axes.set_title(_text(layout.get("title")))
-    axes.set_xlabel(_text(layout.get("xaxis", {}).get("title")))
-    axes.set_ylabel(_text(layout.get("yaxis", {}).get("title")))
-    if len(traces) > 1:
-        axes.legend()
-    labels = [str(one) for one in traces[0]["x"]]
-    if len(labels) > _MANY or max(map(len, labels), default=0) > _LONG:
-        axes.tick_params(axis="x", rotation=45)
-    stream = io.BytesIO()
-    picture.savefig(stream, format="png", dpi=_DPI)
-    return stream.getvalue()
-
-
-def _draw(axes: Any, trace: dict[str, Any], at: int, of: int, layout: dict[str, Any]) -> None:
-    name = str(trace.get("name") or "")
-    colours = layout.get("colorway") or [None]
-    colour = colours[at % len(colours)]
-    x, y = trace["x"], trace["y"]
-    if trace.get("type") == "bar":
-        width = 0.8 / of
-        places = [place + (at - (of - 1) / 2) * width for place in range(len(x))]
-        axes.bar(places, _numbers(y), width=width, label=name, color=colour)
-        axes.set_xticks(range(len(x)), [str(one) for one in x])
-    elif "lines" in str(trace.get("mode", "lines")):
-        axes.plot(x, _numbers(y), label=name, color=colour, marker=".")
-    else:
-        axes.scatter(x, _numbers(y), label=name, color=colour, s=12)
-
-
-def _numbers(values: list[Any]) -> list[Any]:
-    return [float("nan") if one is None else one for one in values]
-
-
-def _text(title: Any) -> str:
-    """With no formula read into it, which a `$` would begin."""
-    said = title.get("text", "") if isinstance(title, dict) else title
-    return str(said or "").replace("$", r"\$")
-
-
-def _by_plotly(data: dict[str, Any]) -> bytes:
-    """Needs kaleido and a browser; what it misses it says in its own words."""
-    try:
+        if traces and simple:
+            return _by_matplotlib(traces, data.get("layout", {}))
         import plotly.io
 
         return bytes(plotly.io.to_image(data, format="png", validate=False))
@@ -289,5 +217,41 @@ def _by_plotly(data: dict[str, Any]) -> bytes:
         said = (str(error).strip().splitlines() or [type(error).__name__])[0]
         raise UsageError(
             f"the chart cannot be drawn as a picture here: {said}",
-            hint="pip install plotly kaleido and have Chrome installed, or save it as .html",
+            hint="pip install matplotlib plotly kaleido and have Chrome installed, or save it as "
+            ".html or .json",
         ) from error
+
+
+def _by_matplotlib(traces: list[dict[str, Any]], layout: dict[str, Any]) -> bytes:
+    from matplotlib.figure import Figure
+
+    picture = Figure(figsize=(8.0, 5.0), layout="constrained")
+    axes = picture.subplots()
+    colours = layout.get("colorway") or [None]
+    for at, trace in enumerate(traces):
+        x, y = trace["x"], [float("nan") if one is None else one for one in trace["y"]]
+        looks = {"label": str(trace.get("name") or ""), "color": colours[at % len(colours)]}
+        if trace.get("type") == "bar":
+            width = 0.8 / len(traces)
+            places = [place + (at - (len(traces) - 1) / 2) * width for place in range(len(x))]
+            axes.bar(places, y, width=width, **looks)
+            axes.set_xticks(range(len(x)), [str(one) for one in x])
+        elif "lines" in str(trace.get("mode", "lines")):
+            axes.plot(x, y, marker=".", **looks)
+        else:
+            axes.scatter(x, y, s=12, **looks)
+    for tell, title in (
+        (axes.set_title, layout.get("title")),
+        (axes.set_xlabel, layout.get("xaxis", {}).get("title")),
+        (axes.set_ylabel, layout.get("yaxis", {}).get("title")),
+    ):
+        said = title.get("text", "") if isinstance(title, dict) else title
+        tell(str(said or "").replace("$", r"\$"))  # a `$` would begin a formula
+    if len(traces) > 1:
+        axes.legend()
+    labels = [str(one) for one in traces[0]["x"]]
+    if len(labels) > _MANY or max(map(len, labels), default=0) > _LONG:
+        axes.tick_params(axis="x", rotation=45)
+    stream = io.BytesIO()
+    picture.savefig(stream, format="png", dpi=150)
+    return stream.getvalue()

@@ -13,11 +13,7 @@ from secondlook.nodes.options import choice_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from secondlook.answer import (
-        Answer,
-        ResearchStep,
-        ResultTable,
-    )
+    from secondlook.answer import Answer, ResultTable
 
 _SPECIAL = re.compile(
     r"[\\`*_\[\]<>#|~$@]"
@@ -93,65 +89,39 @@ def recalled(answer: Answer) -> str:
     return f"*From memory: {flat(earlier.question)} ({alike})*"
 
 
-def by_step(answer: Answer) -> str:
-    """The findings under a heading for each step, and what the answer says after them; empty where
-    they are not of steps."""
-    found = _telling(answer)
-    if not found:
-        return ""
-    told = [_findings(step, answer) for step in found]
-    rest = [words(block) for block in re.split(r"\n\s*\n", _after_findings(answer)) if block]
-    return "\n\n".join([*told, *rest])
-
-
-def scoped_marks(answer: Answer) -> dict[int, str]:
-    """Under which names each citation goes: `[Query 2][Source 3]` for each step that cites it."""
+def by_step(answer: Answer) -> tuple[str, dict[int, str]]:
+    """The findings under a heading for each step, and what the answer says after them, such as
+    that sentences were cut; and under which names each citation goes: `[Query 2][Source 3]` for
+    each step that cites it. Empty where the steps do not account for each claim once."""
+    steps = [step for step in (answer.research.steps if answer.research else ()) if step.claims]
+    numbers = sorted(number for step in steps for number in step.claims)
+    if not numbers or numbers != list(range(1, len(answer.claims) + 1)):
+        return "", {}
+    told: list[str] = []
     named: dict[int, list[str]] = {}
-    for step in _telling(answer):
-        for source, number in enumerate(_sources(step, answer), 1):
-            named.setdefault(number, []).append(_scoped(step, source))
-    return {number: " ".join(marks) for number, marks in named.items()}
-
-
-def _telling(answer: Answer) -> list[ResearchStep]:
-    """Steps with findings, if they account for each claim once; none otherwise."""
-    steps = answer.research.steps if answer.research else ()
-    told = [number for step in steps for number in step.claims]
-    if sorted(told) != list(range(1, len(answer.claims) + 1)):
-        return []
-    return [step for step in steps if step.claims]
-
-
-def _findings(step: ResearchStep, answer: Answer) -> str:
-    sources = {number: at for at, number in enumerate(_sources(step, answer), 1)}
-    said = []
-    for claim in (answer.claims[number - 1] for number in step.claims):
-        marks = " ".join(_scoped(step, sources[number]) for number in claim.citations)
-        doubt = " (not supported by the evidence)" if claim.supported is False else ""
-        said.append(f"{flat(claim.text)} {marks}{doubt}".rstrip())
-    return f"## Step {step.id}: {flat(step.phase)}\n\n*{flat(step.question)}*\n\n{' '.join(said)}"
-
-
-def _scoped(step: ResearchStep, source: int) -> str:
-    return f"\\[Query {step.id}\\]\\[Source {source}\\]"
-
-
-def _sources(step: ResearchStep, answer: Answer) -> list[int]:
-    """Numbers of the citations of a step, in the order in which it cites them."""
-    claims = [answer.claims[number - 1] for number in step.claims]
-    return list(dict.fromkeys(number for claim in claims for number in claim.citations))
-
-
-def _after_findings(answer: Answer) -> str:
-    """What the text says after the last claim, such as that sentences were cut; the choice has a
-    section of its own."""
+    for step in steps:
+        claims = [answer.claims[number - 1] for number in step.claims]
+        cited = dict.fromkeys(number for claim in claims for number in claim.citations)
+        marks = {
+            number: f"\\[Query {step.id}\\]\\[Source {at}\\]" for at, number in enumerate(cited, 1)
+        }
+        for number, mark in marks.items():
+            named.setdefault(number, []).append(mark)
+        said = []
+        for claim in claims:
+            sources = " ".join(marks[number] for number in claim.citations)
+            doubt = " (not supported by the evidence)" if claim.supported is False else ""
+            said.append(f"{flat(claim.text)} {sources}{doubt}".rstrip())
+        head = f"## Step {step.id}: {flat(step.phase)}\n\n*{flat(step.question)}*"
+        told.append(f"{head}\n\n{' '.join(said)}")
     last = answer.claims[-1].text
-    at = answer.text.rfind(last)
-    rest = answer.text[at + len(last) :] if at >= 0 else ""
-    if marks := _MARKS.match(rest):
-        rest = rest[marks.end() :]
-    chosen_words = choice_text(answer.choice) if answer.choice else ""
-    return rest.replace(chosen_words, "").strip() if chosen_words else rest.strip()
+    rest = answer.text.rpartition(last)[2] if last in answer.text else ""
+    if found := _MARKS.match(rest):
+        rest = rest[found.end() :]
+    if answer.choice and (choice := choice_text(answer.choice)):  # it has a section of its own
+        rest = rest.replace(choice, "")
+    told += [words(block) for block in re.split(r"\n\s*\n", rest.strip()) if block]
+    return "\n\n".join(told), {number: " ".join(marks) for number, marks in named.items()}
 
 
 def chosen(answer: Answer) -> str:

@@ -254,7 +254,8 @@ def difference(recorded: Any, again: Any, *, at: str = "", depth: int = 0) -> st
         pairs = zip(recorded, again, strict=True)
         inner = [(str(number), one, other) for number, (one, other) in enumerate(pairs, 1)]
     elif not _same(recorded, again):
-        return f"{place}{_said(recorded)} was recorded, {_said(again)} comes out"
+        told = [shown(one) if isinstance(one, str) else repr(one)[:60] for one in (recorded, again)]
+        return f"{place}{told[0]} was recorded, {told[1]} comes out"
     found = (
         difference(one, other, at=f"{at}.{key}" if at else key, depth=depth + 1)
         for key, one, other in inner
@@ -267,12 +268,6 @@ def _same(recorded: Any, again: Any) -> bool:
     if numbers and not isinstance(recorded, bool) and not isinstance(again, bool):
         return math.isclose(recorded, again, rel_tol=_RELATIVE, abs_tol=_ABSOLUTE)
     return type(recorded) is type(again) and bool(recorded == again)
-
-
-def _said(value: Any) -> str:
-    if value is None:
-        return "nothing"
-    return shown(value) if isinstance(value, str) else shown(repr(value)).strip("'\"")
 
 
 # The tables that an analysis was made of, wherever a copy of the same contents still is.

@@ -101,10 +101,9 @@ def _sections(results: Results, plots: Sequence[Plot]) -> dict[str, list[str]]:
         "Confidence": [plot("reliability")],
         "Time and behaviour": [
             plot("latency"),
-            plot("success_by_retry"),
             *shown(*tables.steps(results)),
         ],
-        "Questions": shown(failed, tables.most_changed(results)),
+        "Questions": shown(failed),
         "Data and settings": shown(
             tables.settings(results), tables.data(results), tables.problems(results)
         ),

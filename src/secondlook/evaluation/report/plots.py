@@ -1,6 +1,6 @@
 """The pictures of a report, drawn with matplotlib where it is installed: the five of the adaptive
-design (metrics, scores and trigger, change per question, impact of the fallback, time), success by
-number of retries, and the reliability of confidence. Colours differ in grey too, and files come
+design (metrics, scores and trigger, change per question, impact of the fallback, time), and the
+reliability of confidence. Colours differ in grey too, and files come
 out the same every time."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from secondlook.evaluation.records import Estimate, Point, Results, Row
+    from secondlook.evaluation.records import Estimate, Results, Row
 
 INSTALL = "pip install matplotlib"
 # Okabe and Ito, "Color Universal Design" (2008), ordered so that neighbours differ in lightness.
@@ -188,27 +188,6 @@ def _with_rest(results: Results, caption: str) -> str:
     return caption + (first if more > 0 else "")
 
 
-def _curve(
-    axes: Axes, points: Sequence[Point], name: str, place: int, *, shift: float = 0.0
-) -> None:
-    bounds = [wilson(point.y, point.n) if point.n else (point.y, point.y) for point in points]
-    axes.errorbar(
-        [point.x + shift for point in points],
-        [point.y for point in points],
-        yerr=[
-            [max(0.0, point.y - low) for point, (low, _) in zip(points, bounds, strict=True)],
-            [max(0.0, high - point.y) for point, (_, high) in zip(points, bounds, strict=True)],
-        ],
-        linestyle=LINES[place],
-        color=COLOURS[place],
-        marker=MARKERS[place],
-        markersize=5,
-        elinewidth=0.8,
-        capsize=2,
-        label=_label(name),
-    )
-
-
 # Metrics side by side, and time.
 
 
@@ -304,7 +283,7 @@ def latency_plot(results: Results) -> tuple[Figure, str]:
     return figure, _with_rest(results, caption)
 
 
-# Whether confidence means something, and whether trying again pays.
+# Whether confidence means something.
 
 
 def reliability_plot(results: Results) -> tuple[Figure, str]:
@@ -319,7 +298,22 @@ def reliability_plot(results: Results) -> tuple[Figure, str]:
     figure, (upper, lower) = _panels(5.4, rows=2, sharex=True, height_ratios=(3, 1))
     upper.plot([0, 1], [0, 1], ":", color="#767676", linewidth=1.2, label="as it should be")
     for place, (name, points) in enumerate(curves.items()):
-        _curve(upper, points, name, place)
+        bounds = [wilson(point.y, point.n) if point.n else (point.y, point.y) for point in points]
+        upper.errorbar(
+            [point.x for point in points],
+            [point.y for point in points],
+            yerr=[
+                [max(0.0, point.y - low) for point, (low, _) in zip(points, bounds, strict=True)],
+                [max(0.0, high - point.y) for point, (_, high) in zip(points, bounds, strict=True)],
+            ],
+            linestyle=LINES[place],
+            color=COLOURS[place],
+            marker=MARKERS[place],
+            markersize=5,
+            elinewidth=0.8,
+            capsize=2,
+            label=_label(name),
+        )
         at, counts = [point.x for point in points], [point.n for point in points]
         lower.vlines(at, 0, counts, color=COLOURS[place], linestyle=LINES[place])
         lower.plot(at, counts, MARKERS[place], color=COLOURS[place], markersize=5)
@@ -337,35 +331,6 @@ def reliability_plot(results: Results) -> tuple[Figure, str]:
         f"{name} n = {sum(one.n for one in curve):,}" for name, curve in curves.items()
     )
     return figure, _with_rest(results, f"{sizes}. Lines: 95 % intervals (Wilson).")
-
-
-def success_by_retry_plot(results: Results) -> tuple[Figure, str]:
-    """Whether the second and third try still bring something."""
-    curves = {
-        name: points
-        for name, summary in list(results.summaries.items())[:MOST]
-        if len(points := [item for item in summary.success_by_retry if item.n]) > 1
-    }
-    if not curves:
-        raise NothingToDraw("no configuration tried a question again")
-    figure, (axes,) = _panels(3.8)
-    for place, (name, points) in enumerate(curves.items()):
-        shift = (place - (len(curves) - 1) / 2) * 0.3 / max(len(curves), 2)
-        _curve(axes, points, name, place, shift=shift)
-    axes.locator_params(axis="x", integer=True)
-    axes.set_ylim(0, 1.02)
-    axes.margins(x=0.1)
-    axes.grid(visible=True, axis="y")
-    axes.set_xlabel("number of retries")
-    axes.set_ylabel("share that succeeded")
-    axes.set_title("Success by number of retries")
-    _legend(figure, axes)
-    counts = "; ".join(
-        f"{name} n = {', '.join(f'{point.n:,}' for point in points)}"
-        for name, points in curves.items()
-    )
-    caption = f"By number of retries: {counts}. Lines: 95 % intervals (Wilson)."
-    return figure, _with_rest(results, caption)
 
 
 # When a second search was made, and what it changed.
@@ -528,6 +493,5 @@ _PLOTS: dict[str, tuple[str, Callable[[Results], tuple[Figure, str]]]] = {
     "f1_changes": ("Change in F1 of each question", f1_changes_plot),
     "fallback_impact": ("Impact of the fallback", impact_plot),
     "latency": ("Time", latency_plot),
-    "success_by_retry": ("Success by number of retries", success_by_retry_plot),
     "reliability": ("Reliability of confidence", reliability_plot),
 }

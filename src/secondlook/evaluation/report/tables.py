@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secondlook.evaluation.metrics import METRICS
-from secondlook.evaluation.questions import by_configuration, question_values
+from secondlook.evaluation.questions import question_values
 from secondlook.evaluation.report import numbers
 from secondlook.evaluation.report.numbers import DASH, count, counted, figure, number, seconds
 
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
     from secondlook.evaluation.records import Comparison, Difference, Estimate, Results, Row
 
-_MOST_CHANGED = 50
 _MOST_SENTENCES = 3
 _CLEAR = 0.05
 _MET = {True: "met", False: "not met", None: "not measured"}
@@ -412,36 +411,6 @@ def criteria(results: Results) -> Table:
         note="A bar is met by the figure itself; the interval says how sure that is.",
         narrow=(0, 1, 2, 3),
     )
-
-
-def most_changed(results: Results) -> Table:
-    """Questions whose answer changed most in the first comparison that has any."""
-    rows = by_configuration(results.rows)
-    for pair in results.comparisons:
-        moved = [one for one in changes(rows, pair.base, pair.other, pair.metric) if one[2]]
-        if moved:
-            break
-    else:
-        return Table("Most changed questions")
-
-    def said(row: Row) -> str:
-        return (row.short or row.text) if row.answered else f"({row.status}: {row.stop_reason})"
-
-    shown = tuple(
-        (
-            base.case,
-            base.question or DASH,
-            "; ".join(base.expected) or DASH,
-            said(base),
-            said(other),
-            "yes" if other.fallback else "no",
-            figure(change, pair.metric, signed=True),
-        )
-        for base, other, change in moved[:_MOST_CHANGED]
-    )
-    head = ("question", "asked", "expected", pair.base, pair.other, "fallback", pair.metric)
-    note = f"{len(shown)} of {counted(len(moved), 'question')}, the largest change first."
-    return Table("Most changed questions", head, shown, texts=6, note=note)
 
 
 def changes(
