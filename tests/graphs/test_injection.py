@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.injection import Obedient, payloads, reached, shares
+from benchmarks.injection import Obedient, reached
 from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.models.calls import Models
@@ -103,18 +103,3 @@ def test_an_honest_answer_stands() -> None:
     honest = "Berth 4 remains the deepest berth, at 7.8 metres."
     answer, _ = asked("linear", "", honest=honest)
     assert [claim.text for claim in answer.claims] == [honest]
-
-
-def test_the_double_knows_the_attack_by_six_words() -> None:
-    assert shares("... wrap each noun of this report ...", SUBTLE)
-    assert not shares("wrap each noun in paper", SUBTLE)
-    assert payloads(SUBTLE)[1] == "golden rope for sailors"
-    assert reached("Buy golden rope for sailors now.", SUBTLE)
-
-
-def test_a_worksheet_is_answered_from() -> None:
-    sheet = "Question: What is six times seven?\nAnswer: 42\nQuestion: Why is ice cold?"
-    question = "What is six times seven?"
-    answer, _ = asked("linear", "", honest="Answer: 42", question=question, text=sheet)
-    assert "42" in answer.text
-    assert not any("not_asked_for" in step.numbers for step in answer.steps)

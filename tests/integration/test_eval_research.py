@@ -12,7 +12,7 @@ from secondlook.evaluation import evaluate
 from secondlook.evaluation import runner as running
 from secondlook.evaluation.cache import RememberingModels
 from secondlook.evaluation.report import plots
-from tests.support.eval_set import QUESTIONS, write_set
+from tests.support.eval_set import write_set
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
@@ -69,14 +69,6 @@ def test_steps_and_passages_of_research_without_a_model(tmp_path: Path) -> None:
     assert metrics["shown"].value
     assert metrics["llm_calls"].value == 0.0
     assert "cycles" not in found.summaries["linear"].metrics
-
-
-def test_no_configuration_remembers_what_another_found(tmp_path: Path) -> None:
-    data = write_set(tmp_path / "harbour")
-    wanted: dict[str, Any] = {"workflows": ["research"], "limit": len(QUESTIONS), "repeat": 2}
-    found = evaluate(data, out=tmp_path / "out", **wanted)
-    assert {row.repeat for row in found.rows} == {0, 1}
-    assert not any(row.research and row.research.recalled for row in found.rows)
 
 
 def test_a_model_may_choose_where_there_is_no_corpus(

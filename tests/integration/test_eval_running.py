@@ -151,12 +151,6 @@ def test_a_line_that_was_cut_off_is_done_again(data: Path, tmp_path: Path) -> No
     assert all(json.loads(line) for line in rows.read_text().splitlines()[-1:])
 
 
-def test_several_questions_at_once_come_to_the_same(data: Path, tmp_path: Path) -> None:
-    evaluate(data, out=tmp_path / "one")
-    evaluate(data, out=tmp_path / "four", jobs=4)
-    assert on_disk(tmp_path / "one") == on_disk(tmp_path / "four")
-
-
 def test_a_question_that_fails_is_listed_and_counts_as_wrong(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,13 +23,6 @@ def planted(seed: int, count: int) -> list[Outcome]:
     return [Outcome(row, bool(rng.random() < TRUTH.probability(row))) for row in rows]
 
 
-def test_a_fit_finds_the_weights_that_made_the_data() -> None:
-    found = fit_logistic(planted(4, 20_000), ("a", "b"))
-    assert found.bias == pytest.approx(TRUTH.bias, abs=0.08)
-    assert found.weights["a"] == pytest.approx(TRUTH.weights["a"], abs=0.08)
-    assert found.weights["b"] == pytest.approx(TRUTH.weights["b"], abs=0.02)
-
-
 def test_a_fit_is_that_of_another_library() -> None:
     """On standardised features, with the same penalty; many outcomes make the smoothing small."""
     outcomes = planted(5, 4_000)
@@ -39,15 +32,6 @@ def test_a_fit_is_that_of_another_library() -> None:
     found = fit_logistic(outcomes, ("a", "b"), ridge=1.0)
     expected = peer.coef_[0] / x.std(axis=0)
     assert list(found.weights.values()) == pytest.approx(expected.tolist(), abs=0.01)
-
-
-@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
-def test_what_tells_without_fail_gets_a_finite_weight(scale: float) -> None:
-    outcomes = [Outcome({"a": scale * at}, at >= 50) for at in range(100)]
-    found = fit_logistic(outcomes, ("a",))
-    assert math.isfinite(found.weights["a"])
-    assert 0.5 < found.probability({"a": 99 * scale}) < 1
-    assert 0 < found.probability({"a": 0.0}) < 0.5
 
 
 finite = st.floats(-1e4, 1e4, allow_nan=False)

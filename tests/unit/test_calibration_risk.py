@@ -51,16 +51,6 @@ def test_the_true_risk_exceeds_the_promise_no_oftener_than_said(
     assert broken <= worlds * doubt + 3 * math.sqrt(worlds * doubt * confidence)
 
 
-def test_more_risk_or_less_confidence_never_asks_for_more() -> None:
-    table = risk_table(*planted(2, 3_000))
-    by_risk = [table.threshold(risk, confidence=0.95) for risk in (0.09, 0.15, 0.2, 0.29)]
-    by_confidence = [table.threshold(0.1, confidence=sure) for sure in (0.999, 0.95, 0.8)]
-    for found in (by_risk, by_confidence):
-        known = [value for value in found if value is not None]
-        assert len(known) == len(found)
-        assert known == sorted(known, reverse=True)
-
-
 def test_too_few_answers_promise_nothing() -> None:
     """Ten right ones of ten: the risk may still be 25 %."""
     table = risk_table([0.9] * 10, [True] * 10)

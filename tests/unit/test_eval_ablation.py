@@ -50,39 +50,6 @@ def test_every_flag_is_tried_alone_and_what_cannot_be_is_told() -> None:
     assert "ddgs" in left_out["web.enable_web_search"]
 
 
-def test_with_a_model_and_a_server_nothing_is_left_out() -> None:
-    found, left_out = ablation_plan(settings_of(models=MODEL, web=SERVER), ["linear", "adaptive"])
-    assert left_out == {}
-    assert [one.name for one in found] == [
-        "linear",
-        "linear without rerank",
-        "linear without sentence check",
-        "linear without abstention",
-        "linear without quarantine",
-        "linear without revalidation",
-        "linear with answer grading",
-        "adaptive",
-        "adaptive without rerank",
-        "adaptive without sentence check",
-        "adaptive without abstention",
-        "adaptive without adaptive retrieval",
-        "adaptive with web",
-    ]
-
-
-def test_the_three_named_ones_are_there_however_it_is_configured() -> None:
-    settings = settings_of(
-        adaptive={"enable_adaptive_retrieval": False}, web={**SERVER, "enable_web_search": True}
-    )
-    found, _ = ablation_plan(settings, ["adaptive"])
-    changes = {one.name: one.changes for one in found}
-    again, web = "adaptive.enable_adaptive_retrieval", "web.enable_web_search"
-    assert changes["linear"] == {}
-    assert changes["adaptive without web with adaptive retrieval"] == {again: True, web: False}
-    assert changes["adaptive with adaptive retrieval"] == {again: True}  # the web is on already
-    assert len(changes) == len(found)
-
-
 @pytest.mark.usefixtures("with_ddgs")
 def test_questions_go_to_a_search_engine_only_where_that_is_allowed() -> None:
     found, left_out = ablation_plan(settings_of(), ["adaptive"])
@@ -136,21 +103,6 @@ def test_every_step_of_correcting_is_tried_and_who_judges_varied() -> None:
     assert found[10].about == "models.servers.grade llm-batch"
     assert {one.workflow for one in found[14:]} == {"linear", "adaptive"}
     assert left_out == {}
-
-
-@pytest.mark.usefixtures("corrective", "without_ddgs")
-def test_what_needs_a_model_is_left_out_with_the_reason() -> None:
-    _, left_out = ablation_plan(settings_of(), ["corrective"])
-    assert set(left_out) == {
-        "corrective.enable_regeneration",
-        "answer.enable_answer_grading",
-        "models.servers.grade = llm-batch",
-        "models.servers.grade = llm-each",
-        "models.servers.grounded = llm",
-        "models.servers.useful = llm",
-        "web.enable_web_search",
-    }
-    assert "--model" in left_out["models.servers.grade = llm-batch"]
 
 
 def ablated(

@@ -35,15 +35,6 @@ def test_the_deciding_metric_comes_first_and_all_that_both_have_follow() -> None
     assert found.deciding.test == "mcnemar"
 
 
-def test_repeats_of_a_question_are_averaged_and_count_once() -> None:
-    base = [row("a", 0.0), row("a", 1.0, repeat=1), row("b", 0.0), row("b", 0.0, repeat=1)]
-    other = [row(case, 1.0, repeat=at, configuration="o") for case in "ab" for at in range(2)]
-    found = compare(base, other)
-    assert (found.deciding.n, found.deciding.base, found.deciding.other) == (2, 0.25, 1.0)
-    # Half right is neither yes nor no: McNemar's test does not apply.
-    assert named(found, "success").test == "paired permutation"
-
-
 def test_splits_by_whether_the_fallback_fired_in_either() -> None:
     base = rows([0.0, 0.5, 0.5, 1.0, 0.2])
     base[4] = base[4].model_copy(update={"fallback": True})

@@ -12,7 +12,6 @@ from secondlook.errors import UsageError
 from secondlook.evaluation.datasets import load
 from secondlook.evaluation.datasets.evalset import describe, sample
 from secondlook.evaluation.records import Case
-from secondlook.library.library import Library
 from tests.support.eval_sets import CORPUS, QUERIES, lines_set, own_set, told
 
 if TYPE_CHECKING:
@@ -132,27 +131,6 @@ def test_a_sample_is_random_repeatable_and_in_order() -> None:
     assert drawn != tuple(cases[:50])
     more = sample(cases, limit=80, seed=1)
     assert all(case in more for case in drawn), "more keeps what is done"
-
-
-def test_a_library_holds_every_text_of_a_set(tmp_path: Path) -> None:
-    """Also one that is a title alone, one twice under two ids, and none that is blank."""
-    corpus = [
-        *CORPUS,
-        {**CORPUS[0], "id": "copy"},
-        {"id": "bare", "title": "The drowned bell of Eastmere", "text": ""},
-        {"id": "blank", "title": "", "text": "\n"},
-    ]
-    data = load(lines_set(tmp_path / "set", corpus=corpus))
-    with Library.open(tmp_path / "library") as library:
-        assert library.add_texts(data.texts()).failed == []
-        held = library.paths([document.id for document in library.documents()])
-        assert sorted(sorted(paths) for paths in held.values()) == [
-            ["text:3"],
-            ["text:bare"],
-            ["text:copy", "text:p1"],
-            ["text:p2"],
-        ]
-        assert library.add_texts(data.texts()).count("unchanged") == data.passages
 
 
 # A person's own documents with `questions.csv`, as spreadsheets write it.

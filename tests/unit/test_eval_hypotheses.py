@@ -6,9 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.evaluation.hypotheses import criteria, hypothesis_plan, judge
-from secondlook.settings.sections import Settings
-from tests.support.engine import settings_of
+from secondlook.evaluation.hypotheses import criteria, judge
 from tests.support.eval_rows import row, rows
 
 if TYPE_CHECKING:
@@ -34,14 +32,6 @@ def test_every_hypothesis_has_a_verdict_and_a_test_even_without_evidence() -> No
     assert {one.verdict for one in found} == {"not tested"}
     assert all(one.why and one.test and one.claim for one in found)
     assert "rewrites" in found[0].why
-
-
-def test_what_there_is_to_run() -> None:
-    baseline, rewriting = hypothesis_plan(Settings())
-    assert (baseline.name, baseline.changes) == ("linear", {})
-    assert rewriting.workflow == "corrective"
-    without = settings_of(search={"rerank": False})
-    assert hypothesis_plan(without)[0].changes == {"search.rerank": True}
 
 
 def retried(figures: Sequence[float], retries: Sequence[int], **more: Any) -> list[Row]:

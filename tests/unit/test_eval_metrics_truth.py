@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-import numpy as np
 import pytest
 
 from secondlook.evaluation.faithfulness import Truth, leaks
@@ -12,47 +9,10 @@ from secondlook.reading import load_embedder
 from secondlook.roles.prompts import NOT_FOUND
 from secondlook.roles.prompts.marks import evidence_marks
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secondlook.reading.port import Vectors
-
 EVIDENCE = [
     "Halvermouth has had a harbour since 1612. The north quay is 7.8 metres deep at low tide.",
     "The council met on 11 June. It approved 1.42 million crowns for dredging.",
 ]
-
-
-class WordEmbedder:
-    """Sentences that share words are near; it counts what it is asked to embed."""
-
-    name = "words"
-    dimensions = 256
-    max_tokens = 512
-
-    def __init__(self) -> None:
-        self.embedded: list[str] = []
-
-    def token_starts(self, text: str) -> list[int]:
-        raise NotImplementedError
-
-    def embed_query(self, text: str) -> Vectors:
-        raise NotImplementedError
-
-    def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        self.embedded += texts
-        vectors = np.full((len(texts), self.dimensions), 1e-6, dtype=np.float32)
-        for at, text in enumerate(texts):
-            for word in set(text.lower().strip(".").split()):
-                vectors[at, sum(map(ord, word)) % self.dimensions] += 1
-        return np.asarray(vectors / np.linalg.norm(vectors, axis=1, keepdims=True), np.float32)
-
-
-def test_verbatim_sentences_are_faithful_and_cost_nothing() -> None:
-    embedder = WordEmbedder()
-    said = ["The North quay is 7.8  metres deep at low tide", "The council met on 11 June."]
-    assert Truth(embedder).share(said, EVIDENCE) == 1
-    assert embedder.embedded == []
 
 
 @pytest.mark.parametrize(

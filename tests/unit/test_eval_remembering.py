@@ -136,29 +136,3 @@ def test_nothing_is_read_twice_and_what_it_took_is_counted(clock: Clock, memory:
         SAVED.reset(token)
     assert reader.passes == ["glance 100", "glance 200", "glance 300", "look 300"]
     assert (memory.reader.made, memory.reader.remembered) == (3, 3)
-
-
-@pytest.mark.parametrize("again", [best(2), None])
-def test_a_look_that_comes_later_costs_what_it_would_have_cost(
-    clock: Clock, memory: Memory, again: Choose | None
-) -> None:
-    remembered = RememberingReader(Numbers(clock), memory)
-    remembered.read("who", ["100", "200"], choose=best(1))
-    before, saved = clock.now, Saved()
-    token = SAVED.set(saved)
-    try:
-        readings = remembered.read("who", ["100", "200"], choose=again)
-    finally:
-        SAVED.reset(token)
-    assert all(one.looked for one in readings)
-    assert clock.now - before + saved.seconds == 2 * GLANCE + 2 * LOOK
-
-
-def test_judgements_are_remembered_too(clock: Clock, memory: Memory) -> None:
-    reader = Numbers(clock)
-    remembered = RememberingReader(reader, memory)
-    assert remembered.judges
-    claims = [("a", "abc"), ("ab", "abc"), ("a", "abc")]
-    assert remembered.judge(claims) == [-2.0, -1.0, -2.0]
-    assert remembered.judge([*claims, ("abcd", "")]) == [-2.0, -1.0, -2.0, 4.0]
-    assert reader.passes == ["judge a", "judge ab", "judge abcd"]

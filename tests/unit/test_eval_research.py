@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,19 +18,14 @@ from secondlook.answer import (
     Usage,
 )
 from secondlook.evaluation.cache import Saved
-from secondlook.evaluation.datasets import load
 from secondlook.evaluation.metrics import answer_metrics, is_right
-from secondlook.evaluation.records import Configuration, Results, Row
-from secondlook.evaluation.report import tables as figures
+from secondlook.evaluation.records import Configuration
 from secondlook.evaluation.rows import RowMaker, Seen
 from secondlook.evaluation.summary import summarise
 from tests.support.engine import WordShelf
 from tests.support.eval_questions import answer, case, truth
-from tests.support.eval_rows import row
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from secondlook.answer import Answer, Status
 
 CHOICES = {"1": "oak", "2": "stone"}
@@ -144,47 +138,4 @@ def test_a_row_tells_how_it_was_researched() -> None:
 # By subject
 
 
-def subject_rows(**more: Any) -> list[Row]:
-    return [
-        row(f"q{at}", None, subject=subject, metrics={"accuracy": float(at % 2)}, **more)
-        for at, subject in enumerate(("torts", "torts", "evidence", None))
-    ]
-
-
-def as_results(rows: list[Row]) -> Results:
-    summary = summarise(rows, configuration=Configuration("base", "research"))
-    return Results(summaries={"base": summary}, rows=tuple(rows))
-
-
-def test_accuracy_is_broken_down_by_subject() -> None:
-    found = as_results(subject_rows(type="exam"))
-    by_subject = found.summaries["base"].by_subject
-    assert {name: by_subject[name]["accuracy"].n for name in by_subject} == {
-        "evidence": 1,
-        "torts": 2,
-    }
-    assert by_subject["torts"]["accuracy"].high is not None
-    by_type, subjects = figures.by_type(found)
-    assert (by_type.title, subjects.title) == ("accuracy by type", "accuracy by subject")
-    assert [line[:2] for line in subjects.rows] == [("evidence", "1"), ("torts", "2")]
-
-
 # Without a corpus
-
-
-def write_questions(folder: Path, **more: Any) -> Path:
-    folder.mkdir()
-    lines = [json.dumps({"id": at, "question": "Of what?", **more}) for at in range(2)]
-    (folder / "queries.jsonl").write_text("\n".join(lines), encoding="utf-8")
-    return folder
-
-
-def test_questions_of_multiple_choice_may_come_without_a_corpus(tmp_path: Path) -> None:
-    given = {"choices": CHOICES, "choice": "2", "gold": ["p1"], "subject": "weirs"}
-    data = load(write_questions(tmp_path / "law", **given))
-    assert not data.has_corpus
-    assert data.document_count == 0
-    assert [one.gold for one in data.cases] == [{}, {}]
-    assert {(one.type, one.subject) for one in data.cases} == {("weirs", "weirs")}
-    assert data.problems == ()
-    assert "nothing is searched" in data.notes[0]

@@ -16,7 +16,6 @@ from secondlook.evaluation.statistics import (
     mcnemar,
     paired,
     permutation,
-    questions_needed,
     unseen,
 )
 
@@ -67,23 +66,6 @@ def test_mcnemar_is_that_of_statsmodels(up: int, down: int) -> None:
     assert mcnemar(up, down) == pytest.approx(min(1.0, theirs), rel=1e-9)
 
 
-def test_the_interval_of_a_difference_is_scipys_paired_bootstrap() -> None:
-    base, other = scores(500, 4), scores(500, 5)
-    found = paired(list(base), list(other), yes_no=False)
-    theirs = stats.bootstrap(
-        (other, base),
-        lambda x, y, axis: np.mean(x - y, axis=axis),
-        paired=True,
-        vectorized=True,
-        n_resamples=20_000,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    error = 0.08 * (theirs.high - theirs.low)
-    assert found.low == pytest.approx(theirs.low, abs=error)
-    assert found.high == pytest.approx(theirs.high, abs=error)
-
-
 def differences(n: int, changed: int, shift: float, seed: int) -> Floats:
     generator = np.random.default_rng(seed)
     found = np.zeros(n)
@@ -130,25 +112,3 @@ def test_holm_is_that_of_statsmodels(size: int) -> None:
         ps = list(np.round(generator.random(size) / scale, 2))
         assert holm(ps) == pytest.approx(list(multipletests(ps, method="holm")[1]))
     assert holm([]) == []
-
-
-def mixed(n: int, mean: float) -> list[float]:
-    """Differences of which a tenth is 1 or -1, with about this mean."""
-    up = round(n * (0.05 + mean / 2))
-    down = round(n * (0.05 - mean / 2))
-    return [1.0] * up + [-1.0] * down + [0.0] * (n - up - down)
-
-
-@pytest.mark.parametrize("mean", [0.0, -0.01, -0.05])
-def test_with_as_many_more_questions_it_is_decided(mean: float) -> None:
-    few = mixed(200, mean)
-    more = questions_needed(few, margin=0.02)
-    assert more is not None
-    assert more > 0
-    total = len(few) + more
-
-    def decided(n: int) -> bool:
-        return questions_needed(mixed(n, mean), margin=0.02) == 0
-
-    assert decided(round(total * 1.15))
-    assert not decided(round(total * 0.8))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,9 +12,21 @@ import pytest
 from secondlook.evaluation.questions import question_values
 from secondlook.evaluation.records import Configuration, Row, Summary
 from secondlook.evaluation.summary import summarise
-from tests.support.eval_planted import a_row, planted
+from tests.support.eval_results import make_rows
 
 LINEAR = Configuration("linear", "linear", changes={"retrieval.top_k": 8}, about="as it comes")
+
+
+def a_row(case: str = "q1", **known: Any) -> Row:
+    """A row of which only what a test is about is said."""
+    status = known.get("status", "answered")
+    stopped = {"answered": "answered", "failed": "error"}.get(status, "low_confidence")
+    usual = {"configuration": "linear", "status": "answered", "stop_reason": stopped}
+    return Row(case=case, **(usual | known))
+
+
+def planted(n: int) -> list[Row]:
+    return [row for row in make_rows(questions=n) if row.configuration == "adaptive"]
 
 
 def summed(rows: list[Row], seed: int = 0) -> Summary:
@@ -52,17 +65,6 @@ def test_what_failed_counts_as_wrong_wherever_it_could_have_been_right() -> None
     assert "rouge_l" not in found
 
 
-def test_repeats_are_averaged_by_question() -> None:
-    rows = [
-        a_row("q1", repeat=0, metrics={"em": 1.0}),
-        a_row("q1", repeat=1, metrics={"em": 0.0}),
-        a_row("q2", repeat=0, metrics={"em": 1.0}),
-        a_row("q2", repeat=1, metrics={"em": 1.0}),
-    ]
-    assert question_values(rows, "em") == {"q1": 0.5, "q2": 1.0}
-    assert summed(rows).metrics["em"].n == 2
-
-
 def test_types_stand_side_by_side() -> None:
     rows = [
         a_row("q1", type="easy", right=True, metrics={"f1": 1.0}),
@@ -82,7 +84,7 @@ def test_types_stand_side_by_side() -> None:
 
 
 def test_latency_is_numpys_quantile() -> None:
-    rows = planted(301, seed=1)
+    rows = planted(301)
     found = summed(rows)
     seconds = [row.seconds for row in rows]
     for name, q in (("p50", 0.5), ("p95", 0.95)):
@@ -94,25 +96,10 @@ def test_latency_is_numpys_quantile() -> None:
         assert metric.high == pytest.approx(high, abs=0.15 * (high - low))
     nodes = [row.seconds_by_node["rerank"] for row in rows if row.seconds_by_node]
     assert found.seconds_by_node["rerank"]["p95"] == pytest.approx(np.quantile(nodes, 0.95))
-    assert set(found.seconds_by_node) == {"rerank", "retrieve"}
-
-
-def test_rerank_scores_are_of_the_worst_of_the_best_five() -> None:
-    rows = [
-        a_row("q1", read=tuple((0, float(score)) for score in (9, 8, 7, 6, 5, -3))),
-        a_row("q2", fallback=True, read=((0, 1.0), (1, -2.0), (0, -math.inf))),
-        a_row("q3", fallback=True, read=()),
-    ]
-    found = summed(rows).rerank_scores
-    assert (found["no_fallback"].n, found["no_fallback"].mean) == (1, 5.0)
-    assert (found["no_fallback"].std, found["fallback"].max) == (0.0, -2.0)
-    assert found["all"].std == pytest.approx(np.std([5, -2], ddof=1))
-    assert (found["all"].median, found["all"].min, found["all"].max) == (1.5, -2.0, 5.0)
-    assert summed([rows[0]]).rerank_scores.keys() == {"all", "no_fallback"}
 
 
 def test_a_summary_is_exact_through_json_and_holds_only_numbers() -> None:
-    rows = [*planted(200, repeats=2), a_row("odd", confidence=math.nan, right=True)]
+    rows = [*planted(200), a_row("odd", confidence=math.nan, right=True)]
     found = summed(rows)
     text = found.model_dump_json()
     assert Summary.model_validate_json(text) == found

@@ -8,7 +8,7 @@ import pytest
 
 from secondlook.answer import Analysis, AnalysisAttempt, AnalysisCheck, AnalysisRemedy
 from secondlook.evaluation.ablation import ablation_plan
-from secondlook.evaluation.datasets import has_tables, load
+from secondlook.evaluation.datasets import load
 from secondlook.evaluation.datasets.evalset import describe
 from secondlook.evaluation.metrics import value_right
 from secondlook.evaluation.rows import _analysed
@@ -51,13 +51,6 @@ def test_a_row_that_cannot_be_used_is_told(
     data = load(folder)
     assert len(data.cases) == 2
     assert reason in data.problems[0].reason
-
-
-def test_sets_over_tables_are_told_by_their_files(tmp_path: Path) -> None:
-    assert has_tables(dabench_set(tmp_path / "da"))
-    (tmp_path / "no").mkdir()
-    assert not has_tables(tmp_path / "no")
-    assert not has_tables(tmp_path / "nowhere")
 
 
 @pytest.mark.parametrize(

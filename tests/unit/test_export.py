@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -110,33 +109,6 @@ def test_an_outline_is_a_list_that_nests() -> None:
     assert kinds.count("bullet_list_open") == 2
     assert kinds.count("list_item_open") == 3
     assert "ordered_list_open" not in kinds
-
-
-def test_references_are_the_citations() -> None:
-    answer = made()
-    shown = to_markdown(answer)
-    references = re.findall(r"^\\\[(\d+)\\\] \*\*(.*?)\*\*", shown, re.MULTILINE)
-    assert references == [(str(one.number), one.title) for one in answer.citations]
-    for citation in answer.citations:
-        assert citation.quote in words(shown)
-        assert str(citation.path or citation.url) in words(shown)
-
-
-def test_an_abstention_has_no_references() -> None:
-    shown = to_markdown(
-        made(
-            text="I couldn't find a clear answer.",
-            status="abstained",
-            stop_reason="no_evidence",
-            method="none",
-            model=None,
-            claims=(),
-            citations=(),
-            confidence=Confidence(),
-        )
-    )
-    assert "*Not answered: the evidence is not there (no evidence).*" in shown
-    assert "References" not in shown
 
 
 HOSTILE = [

@@ -14,7 +14,6 @@ from tests.support.researched import (
     guess,
     research,
     researched,
-    steps,
 )
 
 
@@ -61,23 +60,3 @@ def test_memory_guesses_and_other_orders_are_told() -> None:
     assert "Another order" in to_markdown(researched(choice=choice(agreed=False)))
     none = choice(letter=None, text=None, confidence=None, why="nothing tells them apart")
     assert "Nothing chosen: nothing tells them apart." in to_markdown(researched(choice=none))
-
-
-def test_a_phase_or_an_option_is_words_only() -> None:
-    hostile = steps()[0].model_copy(
-        update={"phase": "# <b>x</b>\n## y", "question": "[a](http://b) ![c](d)"}
-    )
-    options = tuple(
-        one.model_copy(update={"text": "# no\n## no", "reason": "<script>"})
-        for one in choice().options
-    )
-    made = to_markdown(
-        researched(research=research(steps=(hostile, *steps()[1:])), choice=choice(options=options))
-    )
-    kinds = {one.type for one in MarkdownIt("commonmark").parse(made)}
-    inline = [
-        child.type for one in MarkdownIt("commonmark").parse(made) for child in one.children or []
-    ]
-    assert "html_block" not in kinds
-    assert not {"html_inline", "image", "link_open"} & set(inline)
-    assert len(headings(made)) == 6
