@@ -303,10 +303,7 @@ def test_ranking_by_words_drifts_little_and_is_exact_after_compaction(
         # The slow server counts the words of each of its segments apart.
         assert mean_overlap(index, oracle, where) >= (0.7 if engine in SLOW else 0.9)
     index.compact()
-    for query in [
-        *queries(40 if SOAK else 10),
-        [f"w{number}" for number in range(0, 2000, 10)],
-    ]:
+    for query in [*queries(40 if SOAK else 10), [f"w{number}" for number in range(0, 2000, 10)]]:
         for where in (EVERYTHING, rare):
             assert_same_ranking(index.lexical(query, 10, where), oracle.lexical(query, where), 10)
 

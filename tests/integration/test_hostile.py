@@ -76,10 +76,7 @@ class Run:
 
 
 def add(folder: Path, library: Path, mark: str) -> dict[str, Any]:
-    settings = {
-        "SECONDLOOK_INGEST_WORKERS": "2",
-        "HOSTILE_MARK": mark,
-    }
+    settings = {"SECONDLOOK_INGEST_WORKERS": "2", "HOSTILE_MARK": mark}
     done = subprocess.run(
         unprivileged([sys.executable, "-c", ADD, folder, library]),
         env=environment(settings),

@@ -237,11 +237,7 @@ def test_ctrl_c_in_the_middle(tmp_path: Path) -> None:
         str(library),
     ]
     with subprocess.Popen(
-        command,
-        env=environment(),
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
+        command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as child:
         while not _documents_held(library):
             with contextlib.suppress(subprocess.TimeoutExpired):

@@ -148,11 +148,7 @@ def test_dry_run_shows_the_difference_and_does_nothing(library: Library, folder:
     before = contents(library)
     report = library.add([folder], dry_run=True, prune=True)
     assert report.dry_run
-    assert changes(report) == {
-        "harbour.md": "updated",
-        "new.md": "added",
-        "bakery.md": "removed",
-    }
+    assert changes(report) == {"harbour.md": "updated", "new.md": "added", "bakery.md": "removed"}
     assert contents(library) == before
 
 

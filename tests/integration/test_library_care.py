@@ -48,8 +48,7 @@ def test_restore_of_something_else_says_so(library: Library, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "wrong",
-    [{"library": {"language": "klingon"}}, {"chunking": {"tokens": 5000, "overlap": 2500}}],
+    "wrong", [{"library": {"language": "klingon"}}, {"chunking": {"tokens": 5000, "overlap": 2500}}]
 )
 def test_a_wrong_setting_leaves_no_broken_library(
     tmp_path: Path, folder: Path, wrong: dict[str, dict[str, object]]

@@ -164,10 +164,7 @@ def test_a_slow_page_is_left_behind_and_the_others_are_read(site: Searched) -> N
         return Fetcher(guard, Limits(1.0, limits.body_bytes))
 
     web = WebService(
-        site.web,
-        Bounds(5, Limits(20.0, 1 << 20)),
-        open_fetcher=impatient,
-        cutter=Cutter(),
+        site.web, Bounds(5, Limits(20.0, 1 << 20)), open_fetcher=impatient, cutter=Cutter()
     )
     pages = by_path(asyncio.run(found(web)))
     assert "did not answer within 1 s" in str(pages["/slow"][0].unread)

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.library.library import Library
-from secondlook.library.uploads import (
-    FOLDER,
-    Staging,
-    new_staging,
-    originals,
-    safe_name,
-    sweep,
-)
+from secondlook.library.uploads import FOLDER, Staging, new_staging, originals, safe_name, sweep
 from secondlook.settings.sections import Settings
 
 if TYPE_CHECKING:

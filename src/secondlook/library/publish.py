@@ -39,8 +39,6 @@ from secondlook.settings.mistakes import place_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from pyarrow.fs import S3FileSystem
-
     from secondlook.document import Extracted
     from secondlook.library.catalog import Catalog
     from secondlook.library.manifest import Manifest
@@ -281,7 +279,21 @@ class Bucket:
         prefix = (found["prefix"] or "").strip("/")
         self._root = f"{found['bucket']}/{prefix}".rstrip("/")
         self.address = f"s3://{self._root}"
-        self._files = _filesystem()
+        from pyarrow.fs import S3FileSystem
+
+        options: dict[str, Any] = {"region": _first(_REGIONS) or "us-east-1"}
+        if endpoint := _first(_ENDPOINTS):
+            parts = urlsplit(endpoint)
+            options |= {
+                "endpoint_override": parts.netloc or endpoint,
+                "scheme": parts.scheme or "https",
+            }
+        self._files = S3FileSystem(
+            connect_timeout=_CONNECTING,
+            request_timeout=_PATIENCE,
+            background_writes=False,
+            **options,
+        )
 
     def read(self, name: str) -> bytes | None:
         """None where nothing has that name."""
@@ -368,21 +380,6 @@ def storage_options() -> dict[str, str]:
         options["aws_endpoint"] = endpoint
         options["aws_allow_http"] = str(endpoint.startswith("http://")).lower()
     return options
-
-
-def _filesystem() -> S3FileSystem:
-    from pyarrow.fs import S3FileSystem
-
-    options: dict[str, Any] = {"region": _first(_REGIONS) or "us-east-1"}
-    if endpoint := _first(_ENDPOINTS):
-        parts = urlsplit(endpoint)
-        options |= {
-            "endpoint_override": parts.netloc or endpoint,
-            "scheme": parts.scheme or "https",
-        }
-    return S3FileSystem(
-        connect_timeout=_CONNECTING, request_timeout=_PATIENCE, background_writes=False, **options
-    )
 
 
 def _first(names: tuple[str, ...]) -> str | None:

@@ -158,10 +158,14 @@ def find(name: str, documents: Sequence[DocumentInfo]) -> DocumentInfo:
     wanted = name.strip()
     folded = wanted.casefold()
     absolute = os.path.abspath(os.path.expanduser(wanted))  # noqa: PTH100, PTH111
+    # Also of what lies in no file: its path is stdin:NAME or text:NAME.
     readings: list[Callable[[DocumentInfo], bool]] = [
         lambda d: d.id == folded,
         lambda d: wanted in d.paths or absolute in d.paths,
-        lambda d: any(_file_name(path) == folded for path in d.paths),
+        lambda d: any(
+            PurePath(path.removeprefix("stdin:").removeprefix("text:")).name.casefold() == folded
+            for path in d.paths
+        ),
         lambda d: d.title.casefold() == folded,
         lambda d: len(folded) >= _SHORTEST_PREFIX and d.id.startswith(folded),
         lambda d: bool(folded) and folded in d.title.casefold(),
@@ -181,8 +185,3 @@ def find(name: str, documents: Sequence[DocumentInfo]) -> DocumentInfo:
         hint="secondlook list shows what it holds; a document is named by id, path, "
         "file name or title",
     )
-
-
-def _file_name(path: str) -> str:
-    """Also of what lies in no file: its path is stdin:NAME or text:NAME."""
-    return PurePath(path.removeprefix("stdin:").removeprefix("text:")).name.casefold()

@@ -319,7 +319,33 @@ def rebuild(
             source.copy_to(folder / "catalog.db")
         stores = _open_stores(library, manifest, settings.library, create=True)
         with contextlib.closing(stores.catalog):
-            _fill(stores, manifest, embedder, progress)
+            rows = stores.catalog.documents()
+            passages = 0
+            batch: list[Prepared] = []
+            for done, row in enumerate(rows, 1):
+                made = prepare(
+                    stores.texts.read(row.text_key),
+                    sha256=row.sha256,
+                    size=row.bytes,
+                    parser=version_of_parser(row.parser),
+                    manifest=manifest,
+                    embedder=embedder,
+                )
+                kept = replace(made.row, title=row.title, labels=row.labels, added=row.added)
+                batch.append(replace(made, row=kept))
+                if sum(len(one.entries) for one in batch) < _PASSAGES_AT_ONCE and done < len(rows):
+                    continue
+                entries = [
+                    replace(entry, labels=tuple(one.row.labels))
+                    for one in batch
+                    for entry in one.entries
+                ]
+                texts = [text for one in batch for text in one.to_embed]
+                stores.index.add(entries, np.asarray(embedder.embed_passages(texts)))
+                stores.catalog.put_documents(one.row for one in batch)
+                passages += len(entries)
+                progress(Progress("indexing", done, len(rows), passages))
+                batch = []
             stores.index.compact()
         manifests.write(library, manifest)
     except BaseException:
@@ -329,33 +355,3 @@ def rebuild(
     # Who still reads the old one follows to the new one at the first error.
     _forget(old_index, old, settings.library)
     return manifest
-
-
-def _fill(
-    stores: Stores, manifest: Manifest, embedder: Embedder, progress: Callable[[Progress], None]
-) -> None:
-    rows = stores.catalog.documents()
-    passages = 0
-    batch: list[Prepared] = []
-    for done, row in enumerate(rows, 1):
-        made = prepare(
-            stores.texts.read(row.text_key),
-            sha256=row.sha256,
-            size=row.bytes,
-            parser=version_of_parser(row.parser),
-            manifest=manifest,
-            embedder=embedder,
-        )
-        kept = replace(made.row, title=row.title, labels=row.labels, added=row.added)
-        batch.append(replace(made, row=kept))
-        if sum(len(one.entries) for one in batch) < _PASSAGES_AT_ONCE and done < len(rows):
-            continue
-        entries = [
-            replace(entry, labels=tuple(one.row.labels)) for one in batch for entry in one.entries
-        ]
-        texts = [text for one in batch for text in one.to_embed]
-        stores.index.add(entries, np.asarray(embedder.embed_passages(texts)))
-        stores.catalog.put_documents(one.row for one in batch)
-        passages += len(entries)
-        progress(Progress("indexing", done, len(rows), passages))
-        batch = []

@@ -204,12 +204,7 @@ class _Cutter:
     """Decides where a passage ends. Every question looks at one budget's worth of text."""
 
     def __init__(
-        self,
-        document: Extracted,
-        outline: Outline,
-        marks: Offsets,
-        end: int,
-        options: ChunkOptions,
+        self, document: Extracted, outline: Outline, marks: Offsets, end: int, options: ChunkOptions
     ) -> None:
         self._text, self._outline = document.text, outline
         self._marks, self._end, self._options = marks, end, options

@@ -191,7 +191,19 @@ class MilvusIndex:
         with self._writing:
             head = self._ready()
             if purge or head.rows <= REWRITTEN_UP_TO:
-                self._rewrite(head)
+                # All rows that count in a new collection, then the head points
+                # there.
+                name, _, serial = head.collection.rpartition("_")
+                fresh = f"{name}_{int(serial) + 1}"
+                self._server.drop(fresh)
+                self._server.create_rows(fresh, self._dimensions)
+                for page in self._server.pages(head.collection, head.visible, rows.STORED_FIELDS):
+                    self._server.insert(fresh, page)
+                self._server.flush(fresh)
+                self._compacted(head, fresh)
+                for other in self._server.names(f"{self._name}_"):
+                    if other not in {fresh, self._name + _HEADS}:
+                        self._server.drop(other)
             else:
                 self._server.flush(head.collection)
                 self._server.compact(head.collection)
@@ -248,20 +260,6 @@ class MilvusIndex:
     def _compacted(self, head: Head, collection: str) -> None:
         counts = {"added": 0, "removed": 0, "commits": 0}
         self._write(replace(head, turn=head.turn + 1, gone=(), collection=collection, **counts))
-
-    def _rewrite(self, head: Head) -> None:
-        """All rows that count in a new collection, then the head points there."""
-        name, _, serial = head.collection.rpartition("_")
-        fresh = f"{name}_{int(serial) + 1}"
-        self._server.drop(fresh)
-        self._server.create_rows(fresh, self._dimensions)
-        for page in self._server.pages(head.collection, head.visible, rows.STORED_FIELDS):
-            self._server.insert(fresh, page)
-        self._server.flush(fresh)
-        self._compacted(head, fresh)
-        for other in self._server.names(f"{self._name}_"):
-            if other not in {fresh, self._name + _HEADS}:
-                self._server.drop(other)
 
     # Reading
 

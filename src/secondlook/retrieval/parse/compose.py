@@ -193,19 +193,15 @@ def finish(extracted: Extracted, name: str) -> Extracted:
     if not extracted.text.strip():
         raise NoText("it holds no text")
     author = one_line(extracted.author or "")[:LONGEST_AUTHOR]
+    # The file's own title, its first heading, or the name of the file.
+    own = sane_title(extracted.title) or _first_heading(extracted) or readable_stem(name)
     return replace(
         extracted,
-        title=title_of(extracted, name),
+        title=own[:LONGEST_TITLE],
         author=None if _NO_AUTHOR.fullmatch(author) else author,
         date=iso_date(extracted.date),
         language=None if extracted.kind == "code" else language_of(extracted.text),
     )
-
-
-def title_of(extracted: Extracted, name: str) -> str:
-    """The file's own title, its first heading, or the name of the file."""
-    own = sane_title(extracted.title) or _first_heading(extracted) or readable_stem(name)
-    return own[:LONGEST_TITLE]
 
 
 def sane_title(title: str | None) -> str | None:

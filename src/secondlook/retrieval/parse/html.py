@@ -83,7 +83,21 @@ class PageWriter:
         elif tag == "title":
             self._in_title = False
         else:
-            self._close(tag)
+            if tag in {"article", "main"}:
+                self._in_article = max(0, self._in_article - 1)
+            if tag in _CELLS and self._row is not None:
+                self._row.append(one_line("".join(self._words)))
+                self._words.clear()
+            elif tag == "tr":
+                self._end_row()
+            elif tag in _HEADINGS:
+                self._flush()
+                self._heading = 0
+            elif tag == "pre":
+                self._flush()
+                self._verbatim = max(0, self._verbatim - 1)
+            elif tag in _BLOCKS:
+                self._break(ends_lines=tag == "table")
 
     def data(self, words: str) -> None:
         if self._in_title:
@@ -131,23 +145,6 @@ class PageWriter:
         elif tag in _BLOCKS:
             self._break(ends_lines=tag == "table")
             self._item = "- " if tag == "li" else self._item
-
-    def _close(self, tag: str) -> None:
-        if tag in {"article", "main"}:
-            self._in_article = max(0, self._in_article - 1)
-        if tag in _CELLS and self._row is not None:
-            self._row.append(one_line("".join(self._words)))
-            self._words.clear()
-        elif tag == "tr":
-            self._end_row()
-        elif tag in _HEADINGS:
-            self._flush()
-            self._heading = 0
-        elif tag == "pre":
-            self._flush()
-            self._verbatim = max(0, self._verbatim - 1)
-        elif tag in _BLOCKS:
-            self._break(ends_lines=tag == "table")
 
     def _break(self, *, ends_lines: bool = False) -> None:
         """The end of a block; inside a table cell only a blank."""

@@ -443,7 +443,21 @@ class Reader:
                 f"OCR failed: {reason[-1] if reason else done.returncode}",
                 hint=f"is the language {self.language!r} installed? see: tesseract --list-langs",
             )
-        return _ocr_lines(done.stdout.decode("utf-8", "replace"))
+        # Words of tesseract's table, put back into lines with their boxes.
+        tsv = done.stdout.decode("utf-8", "replace")
+        grouped: dict[tuple[str, ...], list[tuple[str, float, float, float, float]]] = {}
+        for row in tsv.splitlines()[1:]:
+            cells = row.split("\t")
+            if len(cells) == _COLUMNS and cells[0] == _WORD_LEVEL and cells[11].strip():
+                left, top, width, height = (float(cell) for cell in cells[6:10])
+                word = (cells[11].strip(), left, left + width, top, top + height)
+                grouped.setdefault(tuple(cells[1:5]), []).append(word)
+        found = []
+        for words in grouped.values():
+            texts, lefts, rights, tops, bottoms = zip(*words, strict=True)
+            # Pictures count downward, pages upward.
+            found.append(Line(" ".join(texts), min(lefts), max(rights), -max(bottoms), -min(tops)))
+        return found
 
 
 def usable() -> bool:
@@ -496,20 +510,3 @@ def parse_image(source: Source) -> Extracted:
         raise NoText("OCR found no text in the image")
     composer.about.notes.append("read by OCR")
     return composer.finish("image")
-
-
-def _ocr_lines(tsv: str) -> list[Line]:
-    """Words of tesseract's table, put back into lines with their boxes."""
-    grouped: dict[tuple[str, ...], list[tuple[str, float, float, float, float]]] = {}
-    for row in tsv.splitlines()[1:]:
-        cells = row.split("\t")
-        if len(cells) == _COLUMNS and cells[0] == _WORD_LEVEL and cells[11].strip():
-            left, top, width, height = (float(cell) for cell in cells[6:10])
-            word = (cells[11].strip(), left, left + width, top, top + height)
-            grouped.setdefault(tuple(cells[1:5]), []).append(word)
-    found = []
-    for words in grouped.values():
-        texts, lefts, rights, tops, bottoms = zip(*words, strict=True)
-        # Pictures count downward, pages upward.
-        found.append(Line(" ".join(texts), min(lefts), max(rights), -max(bottoms), -min(tops)))
-    return found

@@ -58,7 +58,15 @@ class _Worker:
 
     def run(self, path: Path) -> list[Parsed]:
         try:
-            process = self._ensure_process()
+            is_gone = self.process is None or self.process.poll() is not None
+            if is_gone:
+                self.stop()
+            with self.lock:
+                self.verdict = ""
+                self.started = self.alive = time.monotonic() + (_START_SECONDS if is_gone else 0.0)
+            if self.process is None:
+                self.process = _start(self.limits)
+            process = self.process
             if process.stdin is None or process.stdout is None:
                 raise EOFError  # noqa: TRY301
             send(process.stdin, str(path))
@@ -77,17 +85,6 @@ class _Worker:
         finally:
             with self.lock:
                 self.alive = 0.0
-
-    def _ensure_process(self) -> subprocess.Popen[bytes]:
-        is_gone = self.process is None or self.process.poll() is not None
-        if is_gone:
-            self.stop()
-        with self.lock:
-            self.verdict = ""
-            self.started = self.alive = time.monotonic() + (_START_SECONDS if is_gone else 0.0)
-        if self.process is None:
-            self.process = _start(self.limits)
-        return self.process
 
     def _reason(self, error: Exception) -> ExtractionError:
         verdict, code = self.verdict, self.stop()
@@ -186,7 +183,12 @@ class ParserPool:
                     if (job := next(waiting, None)) is None:
                         is_exhausted = True
                     else:
-                        self._submit(_Job(*job, done))
+                        self._jobs.put(_Job(*job, done))
+                        if not self._threads:
+                            self._spawn_thread(self._watch)
+                        if len(self._workers) < self._size:
+                            self._workers.append(_Worker(self._limits))
+                            self._spawn_thread(self._work, self._workers[-1])
                         in_flight += 1
                 if not in_flight:
                     return
@@ -209,14 +211,6 @@ class ParserPool:
             for thread in self._threads:
                 thread.join(_WATCH_SECONDS / 5)
         self._threads.clear()
-
-    def _submit(self, job: _Job) -> None:
-        self._jobs.put(job)
-        if not self._threads:
-            self._spawn_thread(self._watch)
-        if len(self._workers) < self._size:
-            self._workers.append(_Worker(self._limits))
-            self._spawn_thread(self._work, self._workers[-1])
 
     def _spawn_thread(self, target: Any, *arguments: Any) -> None:
         thread = threading.Thread(target=target, args=arguments, daemon=True)

@@ -163,7 +163,12 @@ def parse_sqlite(source: Source) -> Extracted:
             for name in names:
                 source.budget.beat()
                 composer.heading(1, name)
-                _write_table(database, name, composer)
+                quoted = '"' + name.replace('"', '""') + '"'
+                (total,) = database.execute(f"SELECT count(*) FROM {quoted}").fetchone()  # noqa: S608 - quoted
+                found = database.execute(f"SELECT * FROM {quoted}")  # noqa: S608 - quoted
+                columns = [str(column[0]) for column in found.description]
+                rows = ([_cell(value) for value in row] for row in found)
+                write_named(columns, rows, composer, total=total)
     except sqlite3.Error as error:
         raise Damaged(f"it is not a readable SQLite database: {error}") from error
     return composer.finish("sqlite")
@@ -182,15 +187,6 @@ def _opened(source: Source) -> sqlite3.Connection:
         database.close()
         raise
     return database
-
-
-def _write_table(database: sqlite3.Connection, name: str, composer: Composer) -> None:
-    quoted = '"' + name.replace('"', '""') + '"'
-    (total,) = database.execute(f"SELECT count(*) FROM {quoted}").fetchone()  # noqa: S608 - quoted
-    found = database.execute(f"SELECT * FROM {quoted}")  # noqa: S608 - quoted
-    columns = [str(column[0]) for column in found.description]
-    rows = ([_cell(value) for value in row] for row in found)
-    write_named(columns, rows, composer, total=total)
 
 
 def _cell(value: object) -> str:

@@ -249,7 +249,25 @@ def open_source(path: Path, budget: Budget) -> Source:
         with open(path, "rb", opener=lambda name, _: os.open(name, flags)) as stream:
             status = os.fstat(stream.fileno())
             _require_regular(status.st_mode)
-            return _load(path, stream, status.st_size, budget)
+            most = budget.limits.most_bytes(path.suffix.lower())
+            if status.st_size > most:
+                raise LimitExceeded(
+                    f"it has {status.st_size:,} bytes, the limit is {most:,}",
+                    hint="split it, or raise the limit on the size of a file",
+                )
+            if status.st_size == 0:
+                raise NoText("the file is empty")
+            if status.st_size <= IN_MEMORY_BYTES:
+                return Source.of_bytes(stream.read(status.st_size), path.name, budget)
+            head = stream.read(HEAD_BYTES)
+            stream.seek(0)
+            digest = hashlib.sha256()
+            left = status.st_size  # a log that grows while it is read must come to an end
+            while left > 0 and (block := stream.read(min(left, _HASH_BLOCK))):
+                digest.update(block)
+                left -= len(block)
+                budget.beat()
+            return Source(path.name, status.st_size, digest.hexdigest(), head, budget, path=path)
     except FileNotFoundError as error:
         raise ExtractionError("it is no longer there") from error
     except PermissionError as error:
@@ -262,28 +280,6 @@ def _require_regular(mode: int) -> None:
     if not stat.S_ISREG(mode):
         what = "a folder" if stat.S_ISDIR(mode) else "a pipe, socket or device"
         raise Unsupported(f"it is {what}, not a file")
-
-
-def _load(path: Path, stream: BinaryIO, size: int, budget: Budget) -> Source:
-    most = budget.limits.most_bytes(path.suffix.lower())
-    if size > most:
-        raise LimitExceeded(
-            f"it has {size:,} bytes, the limit is {most:,}",
-            hint="split it, or raise the limit on the size of a file",
-        )
-    if size == 0:
-        raise NoText("the file is empty")
-    if size <= IN_MEMORY_BYTES:
-        return Source.of_bytes(stream.read(size), path.name, budget)
-    head = stream.read(HEAD_BYTES)
-    stream.seek(0)
-    digest = hashlib.sha256()
-    left = size  # a log that grows while it is read must come to an end
-    while left > 0 and (block := stream.read(min(left, _HASH_BLOCK))):
-        digest.update(block)
-        left -= len(block)
-        budget.beat()
-    return Source(path.name, size, digest.hexdigest(), head, budget, path=path)
 
 
 # Bytes to text, whatever the encoding; bytes that are no text are refused.

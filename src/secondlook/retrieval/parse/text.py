@@ -328,7 +328,20 @@ def parse_markdown(source: Source) -> Extracted:
     text, composer = start(source)
     text = tidy(text)
     if front := _FRONT_MATTER.match(text):
-        _describe(_front_matter(front.group(1)), composer)
+        # The three fields we show, without a YAML parser: plain values and simple lists.
+        block = front.group(1)
+        found: dict[str, str] = {}
+        current = ""
+        for line in block.split("\n"):
+            if match := _FRONT_FIELD.match(line):
+                current = match.group(1).lower().rstrip("s")
+                found[current] = match.group(2).strip().strip("\"'[]")
+            elif current and (item := _FRONT_ITEM.match(line)):
+                name = (item.group(1) or item.group(2)).strip().strip("\"'")
+                found[current] = f"{found[current]}, {name}".strip(", ")
+            elif line[:1].strip():
+                current = ""
+        _describe({key: value for key, value in found.items() if value}, composer)
         text = text[front.end() :].lstrip("\n")
     return _with_headings(text, _markdown_headings(text), composer, "markdown")
 
@@ -340,22 +353,6 @@ def _with_headings(
     for level, begin, end in headings:
         composer.mark_heading(level, begin, end)
     return composer.finish(kind)
-
-
-def _front_matter(block: str) -> dict[str, str]:
-    """The three fields we show, without a YAML parser: plain values and simple lists."""
-    found: dict[str, str] = {}
-    current = ""
-    for line in block.split("\n"):
-        if match := _FRONT_FIELD.match(line):
-            current = match.group(1).lower().rstrip("s")
-            found[current] = match.group(2).strip().strip("\"'[]")
-        elif current and (item := _FRONT_ITEM.match(line)):
-            name = (item.group(1) or item.group(2)).strip().strip("\"'")
-            found[current] = f"{found[current]}, {name}".strip(", ")
-        elif line[:1].strip():
-            current = ""
-    return {key: value for key, value in found.items() if value}
 
 
 def _markdown_headings(text: str) -> Iterator[Found]:

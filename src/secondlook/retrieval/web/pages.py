@@ -102,7 +102,12 @@ class PageReader:
         check_readable(fetched)
         body = fetched.body
         body = body if _is_pdf(body) else as_utf8(body, fetched.charset)
-        return _only_text(self._parse(body, _NAMES[fetched.content_type]))
+        parsed = self._parse(body, _NAMES[fetched.content_type])
+        for one in parsed:
+            if one.extracted is not None and one.extracted.kind in _KINDS:
+                return one.extracted
+        error = next((one.error for one in parsed if one.error), None)
+        raise WebSearchError(f"it holds no text to read: {error or 'of no known kind'}")
 
     def warm_up(self) -> None:
         """Starts the process beside the search: it takes about as long as a search does."""
@@ -136,14 +141,6 @@ class PageReader:
                     return [one for _, found in self._pool.parse([(0, path)]) for one in found]
             except (OSError, ValueError) as error:  # the pool was closed meanwhile
                 raise WebSearchError(f"the page could not be parsed: {error}") from error
-
-
-def _only_text(parsed: list[Parsed]) -> Extracted:
-    for one in parsed:
-        if one.extracted is not None and one.extracted.kind in _KINDS:
-            return one.extracted
-    error = next((one.error for one in parsed if one.error), None)
-    raise WebSearchError(f"it holds no text to read: {error or 'of no known kind'}")
 
 
 # Pages and snippets as passages, cut like the documents of a library.

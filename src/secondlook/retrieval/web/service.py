@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from secondlook.retrieval.chunk import ChunkOptions
-    from secondlook.retrieval.web.fetch import Fetched
     from secondlook.retrieval.web.port import SearchEngine, WebPassage
     from secondlook.settings.sections import WebSettings
 
@@ -127,21 +126,8 @@ class WebService:
     async def find(self, query: str) -> list[WebPassage]:
         self._reader.warm_up()
         results = _distinct(await self.search(query, results=self._bounds.results))
-        pages = await self._read_all(results)
-        passages = _once_each(pages)
-        if pages and not passages:
-            raise WebSearchError(
-                f"none of the {len(pages)} pages found could be read; the first: {pages[0].why}"
-            )
-        return await aside(
-            partial(best_first, passages, query, language=self._language, keep=_MOST_PASSAGES)
-        )
-
-    async def aclose(self) -> None:
-        await aside(self._reader.close)
-
-    async def _read_all(self, results: Sequence[WebResult]) -> list[_Page]:
-        """One entry per result, in order. What takes too long is left behind, as its snippet."""
+        # One entry per result, in order. What takes too long is left behind, as its
+        # snippet.
         turns = asyncio.Semaphore(_AT_ONCE)
         async with self._open_fetcher(self._bounds.limits) as fetcher:
             tasks = [
@@ -157,10 +143,21 @@ class WebService:
                 if tasks:
                     await asyncio.wait(tasks)
         late = "there was no time left to read it"
-        return [
+        pages = [
             _quoted(result, late) if task.cancelled() else task.result()
             for task, result in zip(tasks, results, strict=True)
         ]
+        passages = _once_each(pages)
+        if pages and not passages:
+            raise WebSearchError(
+                f"none of the {len(pages)} pages found could be read; the first: {pages[0].why}"
+            )
+        return await aside(
+            partial(best_first, passages, query, language=self._language, keep=_MOST_PASSAGES)
+        )
+
+    async def aclose(self) -> None:
+        await aside(self._reader.close)
 
     async def _read_or_quote(
         self, result: WebResult, fetcher: Fetcher, turns: asyncio.Semaphore
@@ -295,9 +292,6 @@ class SearxngEngine:
         async with self.open_fetcher(Limits(self.seconds, ANSWER_BYTES)) as fetcher:
             address = f"{self.url.rstrip('/')}/search?{urlencode({'q': query, 'format': 'json'})}"
             answer = await fetcher.get(address, accept="application/json", trust="server")
-        return _results(self._found(answer), url="url", snippet="content")[:results]
-
-    def _found(self, answer: Fetched) -> list[Any]:
         server = f"the SearXNG server at {self.url} answered"
         if answer.status != _OK:
             raise WebSearchError(
@@ -311,7 +305,7 @@ class SearxngEngine:
         found = said.get("results") if isinstance(said, dict) else None
         if not isinstance(found, list):
             raise WebSearchError(f"{server} with JSON without results", hint=hint)
-        return found
+        return _results(found, url="url", snippet="content")[:results]
 
 
 _ADVICE = {
