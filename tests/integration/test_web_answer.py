@@ -9,7 +9,7 @@ import pytest
 
 from secondlook.engine.secondlook import Secondlook
 from secondlook.library.library import Library
-from secondlook.retrieval.web import open_web
+from secondlook.retrieval.web.service import open_web
 from secondlook.settings.sections import Settings
 from tests.support.web_site import Site
 

@@ -14,11 +14,11 @@ from unittest import mock
 import pytest
 
 from secondlook.errors import WebSearchError
-from secondlook.retrieval.web import open_web, service
+from secondlook.retrieval.web import service
 from secondlook.retrieval.web.fetch import Fetcher, Guard, Limits
 from secondlook.retrieval.web.pages import Cutter, document_id
 from secondlook.retrieval.web.port import WebPassage, WebResult
-from secondlook.retrieval.web.service import Bounds, WebService
+from secondlook.retrieval.web.service import WebService, open_web
 from secondlook.settings.sections import WebSettings
 from tests.support.web_site import PUBLIC, Rerouted, Site, resolver
 
@@ -163,9 +163,7 @@ def test_a_slow_page_is_left_behind_and_the_others_are_read(site: Searched) -> N
     def impatient(limits: Limits) -> Fetcher:
         return Fetcher(guard, Limits(1.0, limits.body_bytes))
 
-    web = WebService(
-        site.web, Bounds(5, Limits(20.0, 1 << 20)), open_fetcher=impatient, cutter=Cutter()
-    )
+    web = WebService(site.web, open_fetcher=impatient, cutter=Cutter(), limits=LIMITS)
     pages = by_path(asyncio.run(found(web)))
     assert "did not answer within 1 s" in str(pages["/slow"][0].unread)
     assert "43 metres" in pages["/article"][0].text
@@ -259,8 +257,7 @@ def test_public_pages_are_read_with_private_ones_forbidden(site: Searched) -> No
         guard = Guard(resolve=resolver(good_test=[PUBLIC]))
         return Fetcher(guard, limits, transport=transports[-1])
 
-    bounds = Bounds(5, Limits(20.0, 1 << 20))
-    web = WebService(Engine(), bounds, open_fetcher=open_fetcher, cutter=Cutter())
+    web = WebService(Engine(), open_fetcher=open_fetcher, cutter=Cutter(), limits=LIMITS)
     passages = asyncio.run(found(web))
     assert {passage.url for passage in passages if not passage.is_snippet} == {
         "http://good.test/article"

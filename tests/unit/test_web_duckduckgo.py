@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import SettingsError, WebSearchError
-from secondlook.retrieval.web import open_web
 from secondlook.retrieval.web.port import WebResult
-from secondlook.retrieval.web.service import DuckDuckGoEngine
+from secondlook.retrieval.web.service import DuckDuckGoEngine, open_web
 from secondlook.settings.sections import WebSettings
 
 if TYPE_CHECKING:

@@ -286,7 +286,7 @@ class Secondlook:
     def _web_search(self) -> WebSearch | None:
         if self._web is None and self.settings.web.enable_web_search:
             from secondlook.retrieval.chunk import ChunkOptions
-            from secondlook.retrieval.web import open_web
+            from secondlook.retrieval.web.service import open_web
 
             settings = self.settings.chunking
             self._web = open_web(

@@ -25,7 +25,7 @@ from secondlook.evaluation.records import Point
 from secondlook.evaluation.runner import Progress
 from secondlook.evaluation.study import MEMORY_FILE
 from secondlook.library.library import Library, search_options
-from secondlook.library.publish import refuse_change_in
+from secondlook.library.publish import refuse_change
 from secondlook.library.stores import chosen_library
 from secondlook.nodes import ranking
 from secondlook.nodes.context import Context
@@ -465,7 +465,7 @@ class InUse:
 
 
 def _store(library: Path, fitted: Fitted, data: dict[str, Any]) -> Path:
-    refuse_change_in(library)
+    refuse_change(library)
     file = library / CALIBRATION_FILE
     before = fitted.before.as_data() if fitted.before else None
     try:
@@ -484,7 +484,7 @@ def _store(library: Path, fitted: Fitted, data: dict[str, Any]) -> Path:
 
 def remove(library: Path) -> bool:
     """Go back to the shipped calibration; whether there was another one."""
-    refuse_change_in(library)
+    refuse_change(library)
     file = library / CALIBRATION_FILE
     try:
         file.unlink()

@@ -14,7 +14,7 @@ import sqlite3
 import threading
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from secondlook.document import Extracted, Heading, Page
 from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryError, SecondlookError, UsageError
@@ -71,10 +71,6 @@ class DocumentRow:
     labels: list[str]
     added: str
 
-    @property
-    def text_key(self) -> TextKey:
-        return TextKey(self.sha256, self.parser)
-
 
 @dataclass(frozen=True, slots=True)
 class FileRow:
@@ -84,14 +80,15 @@ class FileRow:
     mtime_ns: int  # -1 when the time cannot be trusted to reveal the next change
     parser: str
     document: str | None = None
-    container: str | None = None
-    """Path of the archive or mail that holds it; None for a file of its own."""
+    container: str | None = None  # path of the archive or mail that holds it
     folders: list[str] = field(default_factory=list)
     metadata: dict[str, str] = field(default_factory=dict)
     error: str | None = None  # class of the error that made it fail
     reason: str | None = None
 
 
+Row = TypeVar("Row", DocumentRow, FileRow)
+_TABLES: dict[type, str] = {DocumentRow: "documents", FileRow: "files"}
 _JSON = {"notes", "labels", "folders", "metadata"}
 
 
@@ -158,47 +155,41 @@ class Catalog:
         return next(iter(self.documents_by_id([document])), None)
 
     def documents_by_id(self, ids: Collection[str]) -> list[DocumentRow]:
-        rows = self._select_in("SELECT * FROM documents WHERE id IN", ids)
-        return [DocumentRow(**_revived(row)) for row in rows]
+        return self._among(DocumentRow, "id", ids)
 
     def documents(self) -> list[DocumentRow]:
-        rows = self._select("SELECT * FROM documents ORDER BY added, id")
-        return [DocumentRow(**_revived(row)) for row in rows]
+        return self._rows(DocumentRow, "ORDER BY added, id")
 
     def files(self) -> list[FileRow]:
-        return self._files("ORDER BY path")
+        return self._rows(FileRow, "ORDER BY path")
 
     def failed_files(self) -> list[FileRow]:
-        return self._files("WHERE reason IS NOT NULL ORDER BY path")
+        return self._rows(FileRow, "WHERE reason IS NOT NULL ORDER BY path")
 
     def file(self, path: str) -> FileRow | None:
-        return next(iter(self._files("WHERE path = ?", path)), None)
+        return next(iter(self._rows(FileRow, "WHERE path = ?", path)), None)
 
     def files_of(self, documents: Collection[str]) -> list[FileRow]:
-        rows = self._select_in("SELECT * FROM files WHERE document IN", documents)
-        return [FileRow(**_revived(row)) for row in rows]
+        return self._among(FileRow, "document", documents)
 
     def members_of(self, container: str) -> list[FileRow]:
-        return self._files("WHERE container = ?", container)
+        return self._rows(FileRow, "WHERE container = ?", container)
 
     def ids(self) -> set[str]:
-        return {row["id"] for row in self._select("SELECT id FROM documents")}
-
-    def text_keys(self) -> set[TextKey]:
-        rows = self._select("SELECT sha256, parser FROM documents")
-        return {TextKey(row["sha256"], row["parser"]) for row in rows}
+        return {row.id for row in self.documents()}
 
     def journal(self) -> dict[str, Any]:
-        rows = self._select("SELECT id, change FROM journal ORDER BY id")
+        with self._lock, self._explained():
+            rows = self._db.execute("SELECT id, change FROM journal ORDER BY id").fetchall()
         return {row["id"]: json.loads(row["change"]) for row in rows}
 
     # Writing
 
     def put_documents(self, rows: Iterable[DocumentRow]) -> None:
-        self._put("documents", DocumentRow, rows)
+        self._put(rows, DocumentRow)
 
     def put_files(self, rows: Iterable[FileRow]) -> None:
-        self._put("files", FileRow, rows)
+        self._put(rows, FileRow)
 
     def drop_documents(self, ids: Iterable[str]) -> None:
         self._many("DELETE FROM documents WHERE id = ?", ((item,) for item in ids))
@@ -219,7 +210,6 @@ class Catalog:
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def copy_to(self, file: Path) -> None:
-        """A consistent copy, whatever is being written meanwhile."""
         target = sqlite3.connect(file)
         try:
             with self._lock, self._explained():
@@ -227,31 +217,39 @@ class Catalog:
         finally:
             target.close()
 
-    def _put(self, table: str, row_type: type[Any], rows: Iterable[Any]) -> None:
-        columns = tuple(row_type.__dataclass_fields__)
+    def _put(self, rows: Iterable[DocumentRow] | Iterable[FileRow], kind: type[Any]) -> None:
+        columns = tuple(kind.__dataclass_fields__)
         marks = ", ".join("?" for _ in columns)
-        statement = f"INSERT OR REPLACE INTO {table} ({', '.join(columns)}) VALUES ({marks})"  # noqa: S608
-        self._many(
-            statement, ([_stored(name, getattr(row, name)) for name in columns] for row in rows)
-        )
-
-    def _files(self, rest: str, *values: str) -> list[FileRow]:
-        rows = self._select(f"SELECT * FROM files {rest}", *values)  # noqa: S608 - ours
-        return [FileRow(**_revived(row)) for row in rows]
+        into = f"{_TABLES[kind]} ({', '.join(columns)})"
+        statement = f"INSERT OR REPLACE INTO {into} VALUES ({marks})"  # noqa: S608 - ours
+        self._many(statement, ([_stored(n, getattr(row, n)) for n in columns] for row in rows))
 
     def _many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         with self._lock, self._explained():
             self._db.executemany(statement, ([_stored("", value) for value in row] for row in rows))
 
-    def _select(self, statement: str, *values: Any) -> list[sqlite3.Row]:
-        with self._lock, self._explained():
-            return self._db.execute(statement, [_stored("", value) for value in values]).fetchall()
-
-    def _select_in(self, statement: str, values: Collection[str]) -> Iterator[sqlite3.Row]:
-        listed = list(values)
+    def _among(self, kind: type[Row], column: str, values: Collection[str]) -> list[Row]:
+        listed, rows = list(values), list[Row]()
         for start in range(0, len(listed), _VARIABLES):
             part = listed[start : start + _VARIABLES]
-            yield from self._select(f"{statement} ({', '.join('?' for _ in part)})", *part)
+            marks = ", ".join("?" for _ in part)
+            rows += self._rows(kind, f"WHERE {column} IN ({marks})", *part)
+        return rows
+
+    def _rows(self, kind: type[Row], rest: str, *values: str) -> list[Row]:
+        statement = f"SELECT * FROM {_TABLES[kind]} {rest}"  # noqa: S608 - ours
+        with self._lock, self._explained():
+            found = self._db.execute(statement, [_stored("", value) for value in values]).fetchall()
+        rows = []
+        for row in found:
+            said = {}
+            for name in row.keys():  # noqa: SIM118
+                value = row[name]
+                if isinstance(value, bytes):
+                    value = value.decode("utf-8", "surrogatepass")
+                said[name] = json.loads(value) if name in _JSON else value
+            rows.append(kind(**said))
+        return rows
 
 
 def _stored(column: str, value: Any) -> Any:
@@ -264,16 +262,6 @@ def _stored(column: str, value: Any) -> Any:
         except UnicodeEncodeError:
             return value.encode("utf-8", "surrogatepass")
     return value
-
-
-def _revived(row: sqlite3.Row) -> dict[str, Any]:
-    found: dict[str, Any] = {}
-    for name in row.keys():  # noqa: SIM118
-        value = row[name]
-        if isinstance(value, bytes):
-            value = value.decode("utf-8", "surrogatepass")
-        found[name] = json.loads(value) if name in _JSON else value
-    return found
 
 
 def write_whole(target: Path, data: bytes) -> None:
@@ -300,20 +288,19 @@ def not_writable(what: str, place: Path, error: OSError) -> LibraryError:
 # The extracted text of every document with its maps, so that each quote can be checked later.
 
 
-@dataclass(frozen=True, slots=True)
-class TextKey:
-    sha256: str
-    parser: str
-
-
 class TextStore:
+    """The text of a document lies under its hash and the version of the parser that made it."""
+
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def write(self, key: TextKey, extracted: Extracted) -> None:
+    def file(self, sha256: str, parser: str) -> Path:
+        return self._folder / sha256[:2] / f"{sha256}.{parser}.json.zst"
+
+    def write(self, row: DocumentRow, extracted: Extracted) -> None:
         import zstandard
 
-        target = self._file(key)
+        target = self.file(row.sha256, row.parser)
         if target.exists():
             return
         data = json.dumps(asdict(extracted), ensure_ascii=False).encode()
@@ -322,33 +309,26 @@ class TextStore:
         except OSError as error:
             raise not_writable("text", target, error) from error
 
-    def read(self, key: TextKey) -> Extracted:
+    def read(self, row: DocumentRow) -> Extracted:
         import zstandard
 
-        file = self._file(key)
         try:
-            raw = json.loads(zstandard.decompress(file.read_bytes()))
+            data = self.file(row.sha256, row.parser).read_bytes()
+            raw = json.loads(zstandard.decompress(data))
             raw["pages"] = tuple(Page(**page) for page in raw["pages"])
             raw["headings"] = tuple(Heading(**heading) for heading in raw["headings"])
             return Extracted(**{**raw, "notes": tuple(raw["notes"])})
         except (OSError, ValueError, LookupError, TypeError, zstandard.ZstdError) as error:
             raise LibraryDamaged(
-                f"the stored text of document {key.sha256[:16]!r} cannot be read: {error}",
+                f"the stored text of document {row.id!r} cannot be read: {error}",
                 hint="secondlook add --force PATH extracts it again",
             ) from error
 
-    def delete(self, key: TextKey) -> None:
-        self._file(key).unlink(missing_ok=True)
-
-    def sweep(self, keep: Collection[TextKey]) -> None:
-        """Delete what no document refers to: leftovers of interrupted work."""
-        wanted = {self._file(key) for key in keep}
+    def sweep(self, keep: Iterable[DocumentRow]) -> None:
+        wanted = {self.file(row.sha256, row.parser) for row in keep}
         for file in self._folder.glob("*/*"):
             if file not in wanted:
                 file.unlink(missing_ok=True)
-
-    def _file(self, key: TextKey) -> Path:
-        return self._folder / key.sha256[:2] / f"{key.sha256}.{key.parser}.json.zst"
 
 
 # What a search can be narrowed by: facts of the document, its folders, and the user's own keys.
@@ -368,17 +348,12 @@ def label(key: object, value: object) -> str:
 
 
 def document_labels(extracted: Extracted) -> list[str]:
-    facts = {
-        "kind": extracted.kind,
-        "language": extracted.language,
-        "author": extracted.author,
-        "year": extracted.date[:4] if extracted.date else None,
-    }
+    facts = {"kind": extracted.kind, "language": extracted.language, "author": extracted.author}
+    facts["year"] = (extracted.date or "")[:4]
     return [label(key, value) for key, value in facts.items() if value]
 
 
 def all_labels(facts: Iterable[str], files: Iterable[FileRow]) -> list[str]:
-    """The document's own labels and those of every file that holds it."""
     found = {item for item in facts if item.partition("=")[0] in RESERVED - {FOLDER}}
     for file in files:
         found.update(label(FOLDER, folder) for folder in file.folders)
@@ -388,12 +363,10 @@ def all_labels(facts: Iterable[str], files: Iterable[FileRow]) -> list[str]:
 
 def check_metadata(metadata: Mapping[str, str]) -> None:
     for key in metadata:
-        if not key.strip() or "=" in key or key.startswith("@"):
+        is_reserved = key.strip().casefold() in RESERVED
+        if not key.strip() or "=" in key or key.startswith("@") or is_reserved:
             raise UsageError(
-                f"{key!r} cannot be a metadata key", hint="write --meta project=harbour"
-            )
-        if key.strip().casefold() in RESERVED:
-            raise UsageError(
-                f"the metadata key {key!r} is filled from the file itself",
-                hint=f"choose another key than {', '.join(sorted(RESERVED))}",
+                f"{key!r} cannot be a metadata key",
+                hint="write --meta project=harbour; these are filled from the file itself: "
+                f"{', '.join(sorted(RESERVED))}",
             )

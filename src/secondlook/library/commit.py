@@ -22,7 +22,6 @@ from secondlook.library.catalog import (
     Catalog,
     DocumentRow,
     FileRow,
-    TextKey,
     TextStore,
     all_labels,
     document_labels,
@@ -84,15 +83,16 @@ def commit(stores: Stores, change: Change) -> None:
     dropped = _documents_dropped(catalog, change, touched)
     for document in documents:
         if document.extracted is not None:
-            stores.texts.write(document.row.text_key, document.extracted)
+            stores.texts.write(document.row, document.extracted)
     replaced = catalog.documents_by_id([*dropped, *(document.row.id for document in documents)])
-    kept = {document.row.text_key for document in documents}
+    kept = {(document.row.sha256, document.row.parser) for document in documents}
+    old = [row for row in replaced if (row.sha256, row.parser) not in kept]
     written: dict[str, Any] = {
         "documents": [asdict(document.row) for document in documents],
         "files": [asdict(file) for file in change.files],
         "gone_files": change.gone_files,
         "dropped": dropped,
-        "old_texts": [asdict(row.text_key) for row in replaced if row.text_key not in kept],
+        "old_texts": [{"sha256": row.sha256, "parser": row.parser} for row in old],
     }
     catalog.write_journal(intent, written)
     if documents:
@@ -120,7 +120,7 @@ def recover(stores: Stores) -> None:
             continue
         _finish(stores, intent, written)
     if journal:
-        stores.texts.sweep(stores.catalog.text_keys())
+        stores.texts.sweep(stores.catalog.documents())
         stores.tables.sweep(stores.catalog.ids())
 
 
@@ -137,7 +137,6 @@ def _labelled(
 
 
 def _documents_dropped(catalog: Catalog, change: Change, touched: set[str]) -> list[str]:
-    """Documents whose last file this change takes away."""
     before = {row.document for path in touched if (row := catalog.file(path)) and row.document}
     held = {file.document for file in change.files}
     elsewhere = {file.document for file in catalog.files_of(before) if file.path not in touched}
@@ -160,7 +159,7 @@ def _finish(stores: Stores, intent: str, written: dict[str, Any]) -> None:
         catalog.put_documents(DocumentRow(**row) for row in written["documents"])
         catalog.put_files(FileRow(**row) for row in written["files"])
     for key in written["old_texts"]:
-        stores.texts.delete(TextKey(**key))
+        stores.texts.file(**key).unlink(missing_ok=True)
     for document in written["dropped"]:
         stores.tables.delete(document)
     catalog.clear_journal(intent)
@@ -174,7 +173,6 @@ _WHERE_IN_THE_ENGINE = re.compile(r",? ?/[^\s,]*\.rs:\d+.*", re.DOTALL)
 
 
 def open_lance(place: str, dimensions: int, remedy: str, **options: Any) -> Index:
-    """A Lance index whose errors are explained, also those of later calls."""
     from secondlook.retrieval.index.lance import LanceIndex
 
     try:
@@ -191,13 +189,7 @@ class _Guarded:
     place: str
 
     def __getattr__(self, name: str) -> Any:
-        call = getattr(self.inner, name)
-
-        def guarded(*args: Any, **options: Any) -> Any:
-            with explained(self.place):
-                return call(*args, **options)
-
-        return guarded
+        return explained(self.place)(getattr(self.inner, name))
 
 
 @contextmanager
@@ -217,15 +209,12 @@ def explained(place: str) -> Iterator[None]:
 
 # From extracted text to entries: chunk, analyse, and say what is to be embedded.
 
-ID_LENGTH = 16
 _CARD = "-card"
 """Ends the version under which a card is stored: the same parser made a text of the table once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A document with its entries, and the text to embed for each of them."""
-
     row: DocumentRow
     extracted: Extracted
     entries: list[Entry]
@@ -233,23 +222,17 @@ class Prepared:
 
 
 def document_id(sha256: str) -> str:
-    return sha256[:ID_LENGTH]
+    return sha256[:16]
 
 
 def version_of_parser(version: str) -> str:
-    """The parser that made what is stored under this version."""
     return version.removesuffix(_CARD)
 
 
 def prepare(
-    extracted: Extracted,
-    *,
-    sha256: str,
-    size: int,
-    parser: str,
-    manifest: Manifest,
+    extracted: Extracted, *, sha256: str, size: int, parser: str, manifest: Manifest,
     embedder: Embedder,
-) -> Prepared:
+) -> Prepared:  # fmt: skip
     title, author = (storable(said or "") for said in (extracted.title, extracted.author))
     extracted = replace(
         extracted,
@@ -265,35 +248,17 @@ def prepare(
         text = extracted.text[span.start : span.end]
         whole = with_context(title, span.heading, text)
         to_embed.append(whole)
-        entries.append(
-            Entry(
-                id=f"{document}.{ordinal}",
-                document=document,
-                text=text,
-                terms=terms(whole, manifest.language),
-                start=span.start,
-                end=span.end,
-                page=span.page,
-                heading=span.heading,
-            )
-        )
+        words = terms(whole, manifest.language)
+        place = (span.start, span.end, span.page, span.heading)
+        entries.append(Entry(f"{document}.{ordinal}", document, text, words, *place))
     row = DocumentRow(
-        id=document,
-        sha256=sha256,
-        bytes=size,
+        id=document, sha256=sha256, bytes=size,
         parser=f"{parser}{_CARD}" if extracted.card else parser,
-        title=title,
-        author=extracted.author,
-        date=extracted.date,
-        language=extracted.language,
-        kind=extracted.kind,
-        pages=len(extracted.pages),
-        passages=len(entries),
-        characters=len(extracted.text),
-        notes=list(extracted.notes),
-        labels=document_labels(extracted),
-        added=now(),
-    )
+        title=title, author=extracted.author, date=extracted.date, language=extracted.language,
+        kind=extracted.kind, pages=len(extracted.pages), passages=len(entries),
+        characters=len(extracted.text), notes=list(extracted.notes),
+        labels=document_labels(extracted), added=now(),
+    )  # fmt: skip
     return Prepared(row, extracted, entries, to_embed)
 
 
@@ -304,7 +269,6 @@ _ATTACHED_FILES = 2000
 
 
 def held_document(stores: Stores, row: DocumentRow) -> NewDocument:
-    """A document as the index holds it, to be stored again under other labels."""
     entries = stores.index.fetch([f"{row.id}.{ordinal}" for ordinal in range(row.passages)])
     vectors = stores.index.vectors([entry.id for entry in entries])
     return NewDocument(row, None, entries, np.stack([vectors[entry.id] for entry in entries]))

@@ -7,6 +7,7 @@ reported only once the commit that holds it is done.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import tempfile
@@ -16,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 
@@ -54,11 +55,8 @@ if TYPE_CHECKING:
     from secondlook.tables.worker import Worker
 
 _EMBED_AT_ONCE = 128
-_QUEUED_DOCUMENTS = 64
 _TICK_SECONDS = 0.1
-_COMMIT_PASSAGES, _COMMIT_SECONDS = 500, 5.0
-"""How much is gathered before a commit."""
-_COMMITS_BETWEEN_COMPACTIONS = 100
+_COMMIT_PASSAGES, _COMMIT_SECONDS = 500, 5.0  # how much is gathered before a commit
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +65,7 @@ class ReadFile:
 
     files: list[FileRow]
     parsed: list[Parsed]
-    place: Path | None = None
-    """Where it can be read again, for its tables; None where it lies in no file."""
+    place: Path | None = None  # where it can be read again, for its tables
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,11 +83,8 @@ class Intake:
     def plan(self, request: Request) -> AddReport:
         """What `add` would do: files to read count as added or updated before they are read."""
         found = self._survey(request)
-        reading = [
-            FileChange(file.path, "updated" if file.document else "added")
-            for files in found.to_read.values()
-            for file in files
-        ]
+        files = [file for files in found.to_read.values() for file in files]
+        reading = [FileChange(one.path, "updated" if one.document else "added") for one in files]
         return AddReport([*found.changes, *reading], self._seconds(), dry_run=True)
 
     def add(self, request: Request) -> AddReport:
@@ -141,32 +135,25 @@ class Intake:
 
     def _unchanged(self, row: FileRow) -> FileChange | None:
         known = self.stores.catalog.file(row.path)
-        if known is None or known.document is None:
-            return None
-        before = (known.sha256, known.metadata, known.parser)
-        same = before == (row.sha256, row.metadata, row.parser)
-        return FileChange(known.path, "unchanged", known.document) if same else None
+        said = (row.sha256, row.metadata, row.parser)
+        if known and known.document and (known.sha256, known.metadata, known.parser) == said:
+            return FileChange(known.path, "unchanged", known.document)
+        return None
 
     def _survey(self, request: Request) -> Survey:
         def looked(count: int, path: str) -> None:
             self.progress(Progress("looking", files_total=count, current=path))
 
         # Documents that may hold tables and were stored before this version of the reader.
-        known = self.stores.tables.known(READER_VERSION)
-        rows = self.stores.catalog.documents()
-        stale = frozenset(
-            row.id for row in rows if row.kind in _TABLE_KINDS and row.id not in known
-        )
-        return survey(self.stores.catalog, replace(request, stale=stale), looked=looked)
+        known, rows = self.stores.tables.known(READER_VERSION), self.stores.catalog.documents()
+        stale = {row.id for row in rows if row.kind in _TABLE_KINDS and row.id not in known}
+        request = replace(request, stale=frozenset(stale))
+        return survey(self.stores.catalog, request, looked=looked)
 
     def _take_in(
-        self,
-        sources: Iterator[ReadFile],
-        changes: list[FileChange],
-        *,
-        total: int,
+        self, sources: Iterator[ReadFile], changes: list[FileChange], *, total: int,
         force: bool = False,
-    ) -> AddReport:
+    ) -> AddReport:  # fmt: skip
         report = AddReport()
         if total:
             tables = Tabulator(self.stores.tables, force=force)
@@ -206,14 +193,11 @@ class Intake:
 
 
 def _loose_row(path: str, digest: str, size: int, metadata: Mapping[str, str]) -> FileRow:
-    """The row of something that lies in no file."""
     return FileRow(path, digest, size, -1, PARSER_VERSION, metadata=dict(metadata))
 
 
 @dataclass(slots=True)
 class _Item:
-    """What goes from the cutting to the embedding thread: documents and rows of files."""
-
     prepared: list[Prepared] = field(default_factory=list)
     attached: list[DocumentRow] = field(default_factory=list)
     files: list[FileRow] = field(default_factory=list)
@@ -232,7 +216,7 @@ class Ingest:
     ) -> None:
         self._stores, self._manifest, self._embedder = stores, manifest, embedder
         self._tables = tables
-        self._queue: queue.Queue[_Item | None] = queue.Queue(_QUEUED_DOCUMENTS)
+        self._queue: queue.Queue[_Item | None] = queue.Queue(64)
         self._stop = threading.Event()
         self._batch = Change()
         self._batch_changes: list[FileChange] = []
@@ -245,13 +229,9 @@ class Ingest:
         self.changes: list[FileChange] = []
 
     def run(
-        self,
-        sources: Iterator[ReadFile],
-        *,
-        total: int,
-        progress: Callable[[Progress], None],
+        self, sources: Iterator[ReadFile], *, total: int, progress: Callable[[Progress], None],
         done: Callable[[FileChange], None],
-    ) -> bool:
+    ) -> bool:  # fmt: skip
         """Take in everything that `sources` yields. False when stopped by Ctrl-C.
 
         `done` is called with each file once it is stored, `progress` ten times a second.
@@ -269,13 +249,10 @@ class Ingest:
         return completed
 
     def _watch(
-        self,
-        work: list[Future[None]],
-        progress: Callable[[Progress], None],
+        self, work: list[Future[None]], progress: Callable[[Progress], None],
         done: Callable[[FileChange], None],
-    ) -> bool:
-        completed = True
-        reported = 0
+    ) -> bool:  # fmt: skip
+        completed, reported = True, 0
         while True:
             try:
                 finished, running = wait(work, timeout=_TICK_SECONDS)
@@ -316,22 +293,22 @@ class Ingest:
             self._send(None)
 
     def _send(self, item: _Item | None) -> None:
+        # Once it is stopped nobody takes anything any more, not even the end mark.
         while True:
-            try:
-                self._queue.put(item, timeout=_TICK_SECONDS)
-            except queue.Full:
-                # Nobody takes anything any more, not even the end mark.
-                if self._stop.is_set():
-                    return
-            else:
-                return
+            with contextlib.suppress(queue.Full):
+                return self._queue.put(item, timeout=_TICK_SECONDS)
+            if self._stop.is_set():
+                return None
 
     def _cut(self, source: ReadFile) -> _Item:
         item = _Item(read=len(source.files))
         for parsed in source.parsed:
             document, problem = self._document(item, parsed)
             if document and source.place and holds_tables(source.place, parsed):
-                self._tabulate(document, source.files[0].path, source.place)
+                path = source.files[0].path
+                self._table = (path, 0.0)
+                self._tables.take_in(document.id, source.place, on_progress=self._table_read)
+                self._table = None
             for number, file in enumerate(source.files):
                 self._place(item, file, parsed, document, problem, copy=number > 0)
         for file in source.files:
@@ -344,13 +321,9 @@ class Ingest:
                 item.files.append(replace(file, document=None))
         return item
 
-    def _tabulate(self, document: DocumentRow, path: str, place: Path) -> None:
-        def on_progress(share: float) -> None:
-            self._table = (path, share)
-
-        on_progress(0.0)
-        self._tables.take_in(document.id, place, on_progress=on_progress)
-        self._table = None
+    def _table_read(self, share: float) -> None:
+        if self._table is not None:
+            self._table = (self._table[0], share)
 
     def _document(
         self, item: _Item, parsed: Parsed
@@ -366,44 +339,33 @@ class Ingest:
                 item.attached.append(held)
                 return held, None
         prepared = prepare(
-            parsed.extracted,
-            sha256=parsed.sha256,
-            size=parsed.bytes,
-            parser=PARSER_VERSION,
-            manifest=self._manifest,
-            embedder=self._embedder,
-        )
+            parsed.extracted, sha256=parsed.sha256, size=parsed.bytes, parser=PARSER_VERSION,
+            manifest=self._manifest, embedder=self._embedder,
+        )  # fmt: skip
         if not prepared.entries:
             return None, NoText("it holds no text")
         item.prepared.append(prepared)
         return prepared.row, None
 
     def _place(
-        self,
-        item: _Item,
-        file: FileRow,
-        parsed: Parsed,
-        document: DocumentRow | None,
-        problem: ExtractionError | None,
-        *,
-        copy: bool,
-    ) -> None:
+        self, item: _Item, file: FileRow, parsed: Parsed, document: DocumentRow | None,
+        problem: ExtractionError | None, *, copy: bool,
+    ) -> None:  # fmt: skip
         path = f"{file.path}{MEMBER_SEPARATOR}{parsed.member}" if parsed.member else file.path
         known = self._stores.catalog.file(path)
         hint = f" ({problem.hint})" if problem and problem.hint else ""
         reason = f"{problem.message}{hint}" if problem else None
-        item.files.append(
-            replace(
-                file,
-                path=path,
-                container=file.path if parsed.member else None,
-                sha256=parsed.sha256 or file.sha256,
-                bytes=parsed.bytes if parsed.member else file.bytes,
-                document=document.id if document else None,
-                error=type(problem).__name__ if problem else None,
-                reason=reason,
-            )
+        row = replace(
+            file,
+            path=path,
+            container=file.path if parsed.member else None,
+            sha256=parsed.sha256 or file.sha256,
+            bytes=parsed.bytes if parsed.member else file.bytes,
+            document=document.id if document else None,
+            error=type(problem).__name__ if problem else None,
+            reason=reason,
         )
+        item.files.append(row)
         was_held = known is not None and known.document is not None
         if document is None:
             change = FileChange(path, "failed", reason=reason or "")
@@ -411,8 +373,8 @@ class Ingest:
             same = f"same content as {document.title!r}"
             change = FileChange(path, "duplicate", document.id, 0, same)
         else:
-            change = FileChange(path, "added", document.id, document.passages)
-            change = replace(change, change="updated") if was_held else change
+            what: Literal["updated", "added"] = "updated" if was_held else "added"
+            change = FileChange(path, what, document.id, document.passages)
         item.changes.append(change)
 
     # The embedding and committing thread
@@ -461,18 +423,15 @@ class Ingest:
         return gathered
 
     def _stage(self, gathered: list[_Item], vectors: Vectors) -> None:
-        batch = self._batch
+        batch, start = self._batch, 0
         staged = {document.row.id for document in batch.documents}
-        start = 0
         for item in gathered:
             for one in item.prepared:
-                end = start + len(one.entries)
+                part = vectors[start : start + len(one.entries)]
+                start += len(one.entries)
                 if one.row.id not in staged:
                     staged.add(one.row.id)
-                    batch.documents.append(
-                        NewDocument(one.row, one.extracted, one.entries, vectors[start:end])
-                    )
-                start = end
+                    batch.documents.append(NewDocument(one.row, one.extracted, one.entries, part))
             for row in item.attached:
                 if row.id not in staged:
                     staged.add(row.id)
@@ -494,7 +453,7 @@ class Ingest:
         if self._batch.files or self._batch.gone_files:
             commit(self._stores, self._batch)
             self._commits += 1
-            if self._commits % _COMMITS_BETWEEN_COMPACTIONS == 0:
+            if self._commits % 100 == 0:
                 # Thousands of small fragments would slow every search until the end of a long add.
                 self._stores.index.compact()
         self.changes.extend(self._batch_changes)
@@ -522,8 +481,6 @@ _TABLE_KINDS: Final = frozenset({"csv", "sheet", "parquet", "sqlite", "jsonl"})
 
 
 class Tabulator:
-    """Reads tables while documents are taken in. Its process ends with `close`."""
-
     def __init__(self, store: TableStore, *, force: bool = False) -> None:
         self._store = store
         self._force = force
@@ -543,7 +500,7 @@ class Tabulator:
         from secondlook.tables.read import read_tables
 
         folder = self._store.folder
-        if self._store.has(document, READER_VERSION) and not self._force:
+        if not self._force and self._store.known(READER_VERSION, document):
             return
         try:
             worker = self._started()
@@ -560,13 +517,12 @@ class Tabulator:
             if self._closed:
                 raise
             self._store.write(document, READER_VERSION, (), problem=error.message)
-            return
         except OSError as error:
             raise not_writable("table", folder, error) from error
-        self._store.write(document, READER_VERSION, [one.table for one in found])
+        else:
+            self._store.write(document, READER_VERSION, [one.table for one in found])
 
     def close(self) -> None:
-        """End the work, also what is under way. Any thread may call it."""
         with self._lock:
             self._closed = True
             worker = self._worker

@@ -24,6 +24,7 @@ from secondlook.library.commit import Change, Stores, commit, recover
 from secondlook.library.manifest import active_holder, writing
 from secondlook.library.report import DocumentInfo, FailedFile, FileChange, Progress, Status
 from secondlook.library.uploads import delete_originals
+from secondlook.passage import Hit, Passage
 from secondlook.retrieval.index.lance import disk_bytes
 from secondlook.retrieval.index.port import EVERYTHING, Filter
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
     from secondlook.library.ingest import Intake
     from secondlook.library.manifest import Manifest
     from secondlook.library.report import AddReport, Text
-    from secondlook.passage import Hit, Passage
     from secondlook.reading.port import Choose, Embedder, Reader, Reading
     from secondlook.retrieval.index.port import Index
     from secondlook.retrieval.search import Ranked, Searcher, SearchOptions
@@ -49,6 +49,7 @@ if TYPE_CHECKING:
     Listener = Callable[[Progress], None]
 
 T = TypeVar("T")
+_SCORES = tuple(name for name in Hit.__dataclass_fields__ if name != "passage")
 _MOST_FILTERS = 100
 """Each is a condition of its own to the index, which would end the process over very many."""
 
@@ -60,10 +61,8 @@ class Library:
     """
 
     def __init__(self, path: Path, settings: Settings, manifest: Manifest, stores: Stores) -> None:
-        self.path = path
-        self.settings = settings
-        self._manifest = manifest
-        self._stores = stores
+        self.path, self.settings = path, settings
+        self._manifest, self._stores = manifest, stores
         self.manifest_time = opening.manifest_time(path)
         self._switching = threading.Lock()
         self._retired: list[Stores] = []
@@ -115,15 +114,12 @@ class Library:
 
     @property
     def language(self) -> str:
-        """Language whose word forms the search by words goes by."""
         return self._manifest.language
 
     @property
     def place(self) -> str:
-        """Its folder, or the address where it was published."""
-        if published.is_published(self._manifest):
-            return published.address_of(self._manifest)
-        return str(self.path)
+        is_copy = published.names_bucket(self._manifest.index)
+        return published.address_of(self._manifest) if is_copy else str(self.path)
 
     # Documents in
 
@@ -205,7 +201,6 @@ class Library:
         return True
 
     def compact(self, *, purge: bool = False) -> None:
-        """Make searching fast and ranking exact again after many changes."""
         with self._writing():
             if purge:
                 self._purge()
@@ -248,24 +243,19 @@ class Library:
             return work()
 
     def searcher(self) -> Searcher:
-        """Index, embedder and reader together, for those who rank by their own rules."""
         from secondlook.retrieval.search import Searcher
 
-        return Searcher(
-            index=self._stores.index,
-            embedder=self.embedder(),
-            reader=self.reader,
-            language=self._manifest.language,
-            titles=self._titles,
-        )
+        def titles(documents: Collection[str]) -> dict[str, str]:
+            return {row.id: row.title for row in self._stores.catalog.documents_by_id(documents)}
+
+        index, language = self._stores.index, self._manifest.language
+        return Searcher(index, self.embedder(), self.reader, language, titles)
 
     @property
     def index(self) -> Index:
-        """The passages themselves; no model is loaded for it."""
         return self._stores.index
 
     def shelf(self) -> Shelf:
-        """What the workflows need of this library: find, read, fetch, each by itself."""
         return Shelf(self)
 
     def scope(
@@ -289,12 +279,12 @@ class Library:
 
     def embedder(self) -> Embedder:
         """The embedder that made this library's vectors; refuses any other."""
-        embedder = opening.load_embedder_for(self.settings, self._manifest.embedder_spec)
-        if embedder.name != self._manifest.embedder:
+        made = self._manifest
+        embedder = opening.load_embedder_for(self.settings, made.embedder_spec)
+        if embedder.name != made.embedder:
             raise LibraryFormat(
-                f"the library at {str(self.path)!r} was made with the embedder "
-                f"{self._manifest.embedder!r}, and {embedder.name!r} is what is installed now: "
-                "their vectors do not mix",
+                f"the library at {str(self.path)!r} was made with the embedder {made.embedder!r}, "
+                f"and {embedder.name!r} is what is installed now: their vectors do not mix",
                 hint="secondlook rebuild makes it anew from its stored texts",
             )
         return embedder
@@ -303,18 +293,26 @@ class Library:
         return opening.load_reader_for(self.settings)
 
     def as_retriever(self, **search: object) -> BaseRetriever:
-        """A LangChain retriever over this library; the options are those of `search`."""
         from secondlook.library.retriever import make_retriever
 
         return make_retriever(self, **search)
 
     def hits(self, ranked: Sequence[Ranked]) -> list[Hit]:
-        """Ranked entries as passages of documents."""
         rows = self._stores.catalog.documents_by_id({item.entry.document for item in ranked})
         by_id = {row.id: row for row in rows}
-        # A document between its index commit and its catalog row is not quite there yet.
-        known = (item for item in ranked if item.entry.document in by_id)
-        return [report.hit(item, by_id[item.entry.document]) for item in known]
+        found = []
+        for item in ranked:
+            entry = item.entry
+            # A document between its index commit and its catalog row is not quite there yet.
+            if row := by_id.get(entry.document):
+                passage = Passage(
+                    id=entry.id, document=row.id, sha256=row.sha256, title=row.title,
+                    text=entry.text, start=entry.start, end=entry.end, page=entry.page,
+                    heading=entry.heading,
+                )  # fmt: skip
+                scores = {name: getattr(item, name) for name in _SCORES}
+                found.append(Hit(passage=passage, **scores))
+        return found
 
     # Tables
 
@@ -328,11 +326,17 @@ class Library:
         """The tables in scope. Their names are identifiers, each different in all the library."""
         self.refresh()
         chosen = where or self.scope(filters=filters, documents=documents)
-        return tuple(opening.tables_within(self._stores, chosen))
+        held = opening.tables_by_document(self._stores)
+        labels = {row.id: set(row.labels) for row in self._stores.catalog.documents_by_id(held)}
+        return tuple(
+            table
+            for document, tables in held.items()
+            if document in labels and chosen.labels <= labels[document]
+            if chosen.documents is None or document in chosen.documents
+            for table in tables
+        )
 
     def desk(self, **scope: Any) -> Desk:
-        """What can be asked of the tables in scope, named as for `tables`: profiles, joins,
-        computations."""
         from secondlook.tables.desk import Desk
 
         store = self._stores.tables
@@ -340,12 +344,9 @@ class Library:
         return Desk(entries, folder=store.folder, worker=self.worker())
 
     def unusable_tables(self) -> list[FailedFile]:
-        """What looks like a table and is held as a document only, with the reason."""
         return [FailedFile(*item) for item in opening.unusable(self._stores)]
 
     def worker(self) -> Worker:
-        """The process that computes with this library's tables. It starts with its first task and
-        ends with the library."""
         from secondlook.tables.worker import Worker
 
         with self._switching:
@@ -357,18 +358,18 @@ class Library:
     def documents(self, *, filters: Mapping[str, object] | None = None) -> list[DocumentInfo]:
         self.refresh()
         wanted = {label(key, value) for key, value in (filters or {}).items()}
-        rows = [row for row in self._stores.catalog.documents() if wanted <= set(row.labels)]
         files: dict[str | None, list[FileRow]] = {}
         for file in self._stores.catalog.files():
             files.setdefault(file.document, []).append(file)
         tables = opening.tables_by_document(self._stores)
         found = [
-            report.document_info(row, files.get(row.id, []), tables.get(row.id, ())) for row in rows
+            report.document_info(row, files.get(row.id, []), tables.get(row.id, ()))
+            for row in self._stores.catalog.documents()
+            if wanted <= set(row.labels)
         ]
         return sorted(found, key=lambda item: (item.paths, item.id))
 
     def paths(self, documents: Collection[str]) -> dict[str, tuple[str, ...]]:
-        """Where each of these documents was found."""
         found: dict[str, tuple[str, ...]] = {}
         for file in self._stores.catalog.files_of(documents):
             held = file.document or ""
@@ -376,42 +377,30 @@ class Library:
         return found
 
     def document(self, name: str) -> DocumentInfo:
-        """The document meant by an id, the start of one, a path, a file name or a title."""
         return report.find(name, self.documents())
 
     def text(self, document_id: str) -> Extracted:
-        """The text of a document as it was extracted, with its pages and headings."""
         self.refresh()
         row = self._stores.catalog.document(document_id)
         if row is None:
-            raise UsageError(
-                f"the library holds no document {document_id!r}",
-                hint="secondlook list shows what it holds",
-            )
-        return self._stores.texts.read(row.text_key)
+            said = f"the library holds no document {document_id!r}"
+            raise UsageError(said, hint="secondlook list shows what it holds")
+        return self._stores.texts.read(row)
 
     def failed_files(self) -> list[FailedFile]:
-        """What could not be read, with the reason, until it is removed or can be."""
         failed = self._stores.catalog.failed_files()
         return [FailedFile(file.path, file.reason or "") for file in failed]
 
     def status(self) -> Status:
         self.refresh()
-        stats = self._stores.index.stats()
+        stats, made = self._stores.index.stats(), self._manifest
         return Status(
-            path=self.place,
-            documents=len(self._stores.catalog.ids()),
-            passages=stats.passages,
-            tables=len(self.tables()),
-            failed=tuple(self.failed_files()),
-            bytes=disk_bytes(self.path),
-            embedder=self._manifest.embedder,
-            language=self._manifest.language,
-            format=self._manifest.format,
-            compact_due=stats.compact_due,
-            why_compact=stats.why_compact,
+            path=self.place, documents=len(self._stores.catalog.ids()), passages=stats.passages,
+            tables=len(self.tables()), failed=tuple(self.failed_files()),
+            bytes=disk_bytes(self.path), embedder=made.embedder, language=made.language,
+            format=made.format, compact_due=stats.compact_due, why_compact=stats.why_compact,
             writer=active_holder(self.path),
-        )
+        )  # fmt: skip
 
     # The whole
 
@@ -421,7 +410,6 @@ class Library:
             return published.publish(self.path, self._stores.catalog, address)
 
     def backup(self, target: str | Path) -> Path:
-        """Write the whole library into one file."""
         file = Path(target).expanduser().absolute()
         with self._writing():
             backup.write_backup(self.path, self._stores.catalog, file)
@@ -457,7 +445,7 @@ class Library:
         """Make catalog, passages and vectors anew from the stored texts, as now configured."""
         chosen, folder = opening.chosen_library(path, settings)
         manifests.read_raw(folder)
-        published.refuse_change_in(folder)
+        published.refuse_change(folder)
         embedder = opening.load_embedder_for(chosen, chosen.embedding.model)
         with writing(folder, wait=opening.WAIT_FOR_WRITER):
             opening.rebuild(folder, chosen, embedder, progress=progress or _ignore)
@@ -466,7 +454,7 @@ class Library:
     def refresh(self) -> bool:
         """Follow a rebuild or restore that another process did; whether there was one."""
         with self._switching:
-            if published.is_published(self._manifest):
+            if published.names_bucket(self._manifest.index):
                 published.follow(published.Bucket(self.place), self.path)
             modified = opening.manifest_time(self.path)
             if modified == self.manifest_time:
@@ -485,7 +473,7 @@ class Library:
             if progress:
                 progress(Progress("waiting", current=who))
 
-        published.refuse_change(self._manifest)
+        published.refuse_change(self.place)
         with writing(self.path, wait=opening.WAIT_FOR_WRITER, waiting=waiting):
             self.refresh()
             manifests.drop_other_generations(self.path, self._manifest.generation)
@@ -498,14 +486,9 @@ class Library:
         # Parsing and ingesting are a good part of all imports, and a search needs none of them.
         from secondlook.library.ingest import Intake
 
-        return Intake(
-            self._stores,
-            self._manifest,
-            self.settings.ingest,
-            self.embedder,
-            progress or _ignore,
-            done or _ignore,
-        )
+        tell, stored = progress or _ignore, done or _ignore
+        ingest = self.settings.ingest
+        return Intake(self._stores, self._manifest, ingest, self.embedder, tell, stored)
 
     def _ids(self, names: Iterable[str]) -> frozenset[str]:
         listed: list[DocumentInfo] = []
@@ -530,17 +513,14 @@ class Library:
         return [*exact, *members, *inside] or catalog.files_of([report.find(name, listed).id])
 
     def _purge(self) -> None:
+        catalog = self._stores.catalog
         self._stores.index.compact(purge=True)
-        self._stores.texts.sweep(self._stores.catalog.text_keys())
-        self._stores.tables.sweep(self._stores.catalog.ids())
-        self._stores.catalog.scrub()
-
-    def _titles(self, documents: Collection[str]) -> dict[str, str]:
-        return {row.id: row.title for row in self._stores.catalog.documents_by_id(documents)}
+        self._stores.texts.sweep(catalog.documents())
+        self._stores.tables.sweep(catalog.ids())
+        catalog.scrub()
 
 
 def samples_folder() -> Path:
-    """The sample documents that are shipped with the package."""
     return Path(__file__).parent.parent / "samples"
 
 
@@ -565,7 +545,6 @@ _REMEMBERED = 512  # passages kept at hand: the steps of a run read the same few
 
 
 def search_options(chosen: SearchSettings, **given: float | None) -> SearchOptions:
-    """The settings, but for the options that are given and not None."""
     from secondlook.retrieval.search import SearchOptions
 
     names = [name for name in SearchOptions.__dataclass_fields__ if hasattr(chosen, name)]
@@ -581,6 +560,7 @@ class Shelf:
         self._library = library
         self._remembered: dict[str, Passage] = {}
         self._of = library.manifest_time
+        self.paths = library.paths
 
     @property
     def reader_name(self) -> str:
@@ -608,7 +588,6 @@ class Shelf:
         return read_in_context(self._library.reader(), query, given, choose=choose)
 
     def read_text(self, query: str, text: str) -> Reading:
-        """One look at a text that is in no document, such as a model's answer."""
         return self._library.reader().read(query, [text])[0]
 
     def similarity(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -635,18 +614,11 @@ class Shelf:
             held.update((hit.passage.id, hit.passage) for hit in hits)
         return held
 
-    def paths(self, documents: Collection[str]) -> dict[str, tuple[str, ...]]:
-        return self._library.paths(documents)
-
     def page(self, document: str, at: int) -> int | None:
-        """The page on which this character of the document stands; None where it has no pages."""
-        for page in reversed(self._library.text(document).pages):
-            if page.start <= at:
-                return page.number
-        return None
+        pages = reversed(self._library.text(document).pages)
+        return next((page.number for page in pages if page.start <= at), None)
 
     def size(self) -> tuple[int, int]:
-        """How many documents and passages there are to search."""
         counts = self._library.index.documents()
         return len(counts), sum(counts.values())
 
@@ -684,12 +656,8 @@ def passing_library(settings: Settings, *, recorded: bool = False) -> Iterator[L
     # ignore_cleanup_errors: Windows keeps files alive that are still mapped
     with tempfile.TemporaryDirectory(prefix="secondlook-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "library"
-        keep = settings.runs.keep if recorded else 0
-        own = settings.model_copy(
-            update={
-                "library": settings.library.model_copy(update={"path": path}),
-                "runs": settings.runs.model_copy(update={"keep": keep}),
-            }
-        )
-        with Library.open(path, settings=own) as library:
+        own = {"library": settings.library.model_copy(update={"path": path})}
+        if not recorded:
+            own["runs"] = settings.runs.model_copy(update={"keep": 0})
+        with Library.open(path, settings=settings.model_copy(update=own)) as library:
             yield library

@@ -85,7 +85,6 @@ def read(library: Path) -> Manifest:
 
 
 def read_raw(library: Path) -> dict[str, Any]:
-    """The manifest as it stands, whatever its format."""
     file = library / FILE_NAME
     try:
         raw = json.loads(file.read_text(encoding="utf-8"))
@@ -110,7 +109,6 @@ def write(library: Path, manifest: Manifest) -> None:
 
 LOCK_NAME = "write.lock"
 HOLDER_NAME = "writer.json"
-_POLL_SECONDS = 0.1
 
 
 @contextmanager
@@ -157,13 +155,12 @@ def _acquire(
             if waiting:
                 waiting(who)
                 waiting = None
-            time.sleep(_POLL_SECONDS)
+            time.sleep(0.1)
         else:
             return
 
 
 def holder(library: Path) -> str | None:
-    """Who is writing, in words; None when nobody is known to be."""
     try:
         said = json.loads((library / HOLDER_NAME).read_text(encoding="utf-8"))
         return f"pid {said['pid']} on {said['host']} since {said['since']} ({said['command']})"

@@ -31,7 +31,7 @@ from secondlook.errors import (
     UsageError,
 )
 from secondlook.library import manifest as manifests
-from secondlook.library.catalog import TextKey, TextStore
+from secondlook.library.catalog import TextStore
 from secondlook.library.tables import FOLDER as TABLES
 from secondlook.reading.calibration import CALIBRATION_FILE
 from secondlook.settings.mistakes import place_of
@@ -40,12 +40,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from secondlook.document import Extracted
-    from secondlook.library.catalog import Catalog
+    from secondlook.library.catalog import Catalog, DocumentRow
     from secondlook.library.manifest import Manifest
 
 PUBLISHED = "published"  # key of the manifest in the bucket: which publication it is
-_TEXTS = "texts"
-_INDEX_COMMITS = "/index/_versions/"
 _CHANGES_UNDER_ITS_NAME = re.compile(rf"{TABLES}/records/.*|{TABLES}/.*\.json|{CALIBRATION_FILE}")
 _UNFINISHED = re.compile(r"(^|/)\.|\.partial-")
 
@@ -93,7 +91,9 @@ def publish(library: Path, catalog: Catalog, address: str) -> Publication:
     number = _number(bucket, manifest.created, held)
     # What a reader needs, but for the catalog. Original files stay where they are.
     index = manifests.generation_folder(library, manifest.generation) / "index"
-    files = [file for top in (library / _TEXTS, library / TABLES, index) for file in top.rglob("*")]
+    files = [
+        file for top in (library / "texts", library / TABLES, index) for file in top.rglob("*")
+    ]
     named = {
         file.relative_to(library).as_posix(): file
         for file in [*files, library / CALIBRATION_FILE]
@@ -105,7 +105,7 @@ def publish(library: Path, catalog: Catalog, address: str) -> Publication:
         for name, file in wanted.items()
         if _CHANGES_UNDER_ITS_NAME.fullmatch(name) or held.get(name) != file.stat().st_size
     ]
-    for name in sorted(due, key=lambda name: _INDEX_COMMITS in name):
+    for name in sorted(due, key=lambda name: "/index/_versions/" in name):
         bucket.send(wanted[name], name)
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / "catalog.db"
@@ -137,23 +137,14 @@ def _number(bucket: Bucket, created: str, held: dict[str, int]) -> int:
 
 # Reading a library that was published to object storage, from any machine.
 
-_CACHE = "SECONDLOOK_CACHE"
-_ATTEMPTS = 5
 PUBLISH_AGAIN = "publish it again: secondlook publish"
 
 
-def is_published(manifest: Manifest) -> bool:
-    """Whether it is a copy that can only be read."""
-    return names_bucket(manifest.index)
-
-
-def refuse_change(manifest: Manifest) -> None:
-    if is_published(manifest):
-        refuse_change_at(address_of(manifest))
-
-
-def refuse_change_at(place: str | Path) -> None:
-    """The same, before anything is opened there."""
+def refuse_change(place: str | Path) -> None:
+    """A published copy can be read, not changed. `place` is its address, or its folder."""
+    if not names_bucket(place):
+        with contextlib.suppress(LibraryMissing, LibraryDamaged, LibraryFormat):
+            place = address_of(manifests.read(Path(place)))
     if names_bucket(place):
         raise LibraryReadOnly(
             f"the library at {place_of(Path(place))} is a published copy: "
@@ -162,20 +153,13 @@ def refuse_change_at(place: str | Path) -> None:
         )
 
 
-def refuse_change_in(folder: Path) -> None:
-    """The same, where nothing else of the library is needed."""
-    with contextlib.suppress(LibraryMissing, LibraryDamaged, LibraryFormat):
-        refuse_change(manifests.read(folder))
-
-
 def address_of(manifest: Manifest) -> str:
     return manifest.index.rpartition("/g")[0]
 
 
 def mirrored(address: str | Path) -> Path:
-    """The folder of the cache that stands for a published library, brought up to date."""
     bucket = Bucket(address)
-    chosen = os.environ.get(_CACHE)
+    chosen = os.environ.get("SECONDLOOK_CACHE")
     cache = Path(chosen) if chosen else Path(platformdirs.user_cache_dir("secondlook"))
     digest = hashlib.sha256(bucket.address.encode()).hexdigest()[:16]
     folder = cache / "published" / digest
@@ -185,7 +169,7 @@ def mirrored(address: str | Path) -> Path:
 
 def follow(bucket: Bucket, folder: Path) -> None:
     """Bring the folder up to the newest publication. Processes may do so side by side."""
-    for _ in range(_ATTEMPTS):
+    for _ in range(5):
         said = read_published(bucket)
         if said is None:
             raise LibraryMissing(
@@ -237,22 +221,19 @@ def _copied(bucket: Bucket, folder: Path, number: int) -> bool:
 
 
 class FetchedTexts(TextStore):
-    """Texts that are copied when they are first read."""
-
     def __init__(self, folder: Path, address: str) -> None:
         super().__init__(folder)
         self._bucket = Bucket(address)
 
-    def read(self, key: TextKey) -> Extracted:
-        file = self._file(key)
+    def read(self, row: DocumentRow) -> Extracted:
+        file = self.file(row.sha256, row.parser)
         if not file.exists():
             self._bucket.fetch(f"texts/{file.parent.name}/{file.name}", file)
-        return super().read(key)
+        return super().read(row)
 
 
 # A place in object storage: `s3://BUCKET/PREFIX`, at Amazon or at any service that speaks S3.
 
-SCHEME = "s3:"
 _ADDRESS = re.compile(r"s3:/{1,2}(?P<bucket>[a-z0-9][a-z0-9.-]{1,61}[a-z0-9])(?:/(?P<prefix>.*))?")
 _ENDPOINTS = ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -262,7 +243,7 @@ _AWAY = re.compile(r"NETWORK_CONNECTION|SLOW_DOWN|SERVICE_UNAVAILABLE|INTERNAL_F
 
 
 def names_bucket(path: str | Path) -> bool:
-    return str(path).startswith(SCHEME)
+    return str(path).startswith("s3:")
 
 
 class Bucket:
@@ -296,7 +277,6 @@ class Bucket:
         )
 
     def read(self, name: str) -> bytes | None:
-        """None where nothing has that name."""
         with self._explained():
             try:
                 with self._files.open_input_stream(self._path(name)) as stream:
@@ -337,7 +317,6 @@ class Bucket:
                 out.write(block)
 
     def sizes(self, below: str = "") -> dict[str, int]:
-        """Every name with its size, those in folders too."""
         from pyarrow.fs import FileSelector
 
         selector = FileSelector(self._path(below), recursive=True, allow_not_found=True)

@@ -8,13 +8,11 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Literal
 
 from secondlook.errors import UsageError
-from secondlook.passage import Hit, Passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from secondlook.library.catalog import DocumentRow, FileRow
-    from secondlook.retrieval.search import Ranked
     from secondlook.tables.table import Table
 
 Change = Literal["added", "updated", "moved", "duplicate", "unchanged", "removed", "failed"]
@@ -22,8 +20,6 @@ Change = Literal["added", "updated", "moved", "duplicate", "unchanged", "removed
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """What `add` did, or with `dry_run` would do, about one file."""
-
     path: str
     change: Change
     document: str | None = None
@@ -33,8 +29,6 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A snapshot of a running `add`, sent often; cheap to ignore."""
-
     stage: Literal["waiting", "looking", "reading", "tables", "indexing", "finishing"]
     files_done: int = 0
     files_total: int = 0
@@ -67,8 +61,6 @@ class AddReport:
 
 @dataclass(frozen=True, slots=True)
 class DocumentInfo:
-    """A document the library holds."""
-
     id: str
     sha256: str
     title: str
@@ -123,28 +115,10 @@ class Text:
 
 
 def document_info(row: DocumentRow, files: list[FileRow], tables: Sequence[Table]) -> DocumentInfo:
-    metadata = {key: value for file in files for key, value in file.metadata.items()}
     said = {name: getattr(row, name, None) for name in DocumentInfo.__dataclass_fields__}
-    paths, names = (file.path for file in files), (table.name for table in tables)
-    said |= {"notes": tuple(row.notes), "paths": tuple(paths), "tables": tuple(names)}
-    return DocumentInfo(**{**said, "metadata": metadata})  # type: ignore[arg-type]
-
-
-def hit(ranked: Ranked, row: DocumentRow) -> Hit:
-    entry = ranked.entry
-    passage = Passage(
-        id=entry.id,
-        document=row.id,
-        sha256=row.sha256,
-        title=row.title,
-        text=entry.text,
-        start=entry.start,
-        end=entry.end,
-        page=entry.page,
-        heading=entry.heading,
-    )
-    scores = {name: getattr(ranked, name) for name in Hit.__dataclass_fields__ if name != "passage"}
-    return Hit(passage=passage, **scores)
+    said["metadata"] = {key: value for file in files for key, value in file.metadata.items()}
+    said["paths"], said["notes"] = tuple(file.path for file in files), tuple(row.notes)
+    return DocumentInfo(**{**said, "tables": tuple(table.name for table in tables)})  # type: ignore[arg-type]
 
 
 # Finding the document a person means by an id, a path, a file name or a title.
@@ -158,14 +132,11 @@ def find(name: str, documents: Sequence[DocumentInfo]) -> DocumentInfo:
     wanted = name.strip()
     folded = wanted.casefold()
     absolute = os.path.abspath(os.path.expanduser(wanted))  # noqa: PTH100, PTH111
-    # Also of what lies in no file: its path is stdin:NAME or text:NAME.
     readings: list[Callable[[DocumentInfo], bool]] = [
         lambda d: d.id == folded,
         lambda d: wanted in d.paths or absolute in d.paths,
-        lambda d: any(
-            PurePath(path.removeprefix("stdin:").removeprefix("text:")).name.casefold() == folded
-            for path in d.paths
-        ),
+        # Also of what lies in no file: its path is stdin:NAME or text:NAME.
+        lambda d: folded in (PurePath(p.partition(":")[2] or p).name.casefold() for p in d.paths),
         lambda d: d.title.casefold() == folded,
         lambda d: len(folded) >= _SHORTEST_PREFIX and d.id.startswith(folded),
         lambda d: bool(folded) and folded in d.title.casefold(),
@@ -182,6 +153,5 @@ def find(name: str, documents: Sequence[DocumentInfo]) -> DocumentInfo:
             )
     raise UsageError(
         f"the library holds no document {name!r}",
-        hint="secondlook list shows what it holds; a document is named by id, path, "
-        "file name or title",
+        hint="secondlook list shows what it holds, to be named by id, path, file name or title",
     )

@@ -43,12 +43,10 @@ class LibraryRetriever(BaseRetriever):
 
 
 def make_retriever(library: Any, **options: Any) -> LibraryRetriever:
-    """A retriever over `library` that searches with these options of `Library.search`."""
     return LibraryRetriever(library=library, options=_checked(options))
 
 
 def document(hit: Hit) -> Document:
-    """The passage as LangChain knows documents: its text, and where it stands as metadata."""
     found = asdict(hit)
     passage = {**found.pop("passage"), "heading": list(hit.passage.heading)}
     text = passage.pop("text")

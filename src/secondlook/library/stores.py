@@ -7,6 +7,7 @@ import os
 import shutil
 import uuid
 from dataclasses import replace
+from operator import attrgetter, itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,7 +22,6 @@ from secondlook.library.publish import (
     PUBLISH_AGAIN,
     FetchedTexts,
     address_of,
-    is_published,
     mirrored,
     names_bucket,
     storage_options,
@@ -35,23 +35,22 @@ from secondlook.retrieval.terms import ANALYSER_VERSION, language_name
 from secondlook.tables.table import named_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from secondlook.library.catalog import FileRow
     from secondlook.library.commit import Prepared
     from secondlook.library.manifest import Manifest
     from secondlook.reading.port import Embedder, Reader
-    from secondlook.retrieval.index.port import Filter, Index
+    from secondlook.retrieval.index.port import Index
     from secondlook.settings.sections import LibrarySettings, Settings
     from secondlook.tables.table import Table
 
+_path = attrgetter("path")
 WAIT_FOR_WRITER = 60.0  # seconds a second writer waits before it gives up
 _OURS = frozenset({"texts", TABLES, UPLOADS, manifests.LOCK_NAME, manifests.HOLDER_NAME})
 _MILVUS = "milvus:"
 
 
 def chosen_library(path: str | Path | None, settings: Settings | None) -> tuple[Settings, Path]:
-    """What was given, or what is configured."""
     if settings is None:
         from secondlook.settings import load
 
@@ -137,7 +136,7 @@ def _open_stores(
         catalog.close()
         raise
     texts = TextStore(library / "texts")
-    if is_published(manifest):
+    if names_bucket(manifest.index):
         texts = FetchedTexts(library / "texts", address_of(manifest))
     return Stores(catalog, texts, index, TableStore(library / TABLES))
 
@@ -169,7 +168,9 @@ def check_compatible(path: Path, manifest: Manifest, settings: Settings) -> None
     configured on purpose is refused."""
     library = f"the library at {str(path)!r}"
     in_folder = manifest.index == manifests.EMBEDDED
-    if not is_published(manifest) and in_folder != (settings.library.index == manifests.EMBEDDED):
+    if not names_bucket(manifest.index) and in_folder != (
+        settings.library.index == manifests.EMBEDDED
+    ):
         if in_folder:
             raise LibraryFormat(
                 f"the passages of {library} lie in its folder, but library.index names Milvus",
@@ -199,9 +200,8 @@ def check_compatible(path: Path, manifest: Manifest, settings: Settings) -> None
 def _open_index(
     folder: Path, manifest: Manifest, chosen: LibrarySettings, *, create: bool
 ) -> Index:
-    """In the library's own folder, in object storage, or in collections of a Milvus server."""
     dimensions = manifest.dimensions
-    if is_published(manifest):
+    if names_bucket(manifest.index):
         options = storage_options()
         return open_lance(manifest.index, dimensions, PUBLISH_AGAIN, storage_options=options)
     if manifest.index == manifests.EMBEDDED:
@@ -247,11 +247,12 @@ def tables_by_document(stores: Stores) -> dict[str, tuple[Table, ...]]:
     Names are given in the order of paths: what a table is called does not depend on which part
     of the library a question is about.
     """
-    files = _first_files(stores.catalog.files_of(stores.tables.holders()))
+    files = stores.catalog.files_of(stores.tables.holders())
+    first = {file.document or "": file.path for file in sorted(files, key=_path, reverse=True)}
     held = [
-        (document, table.model_copy(update={"path": file.path}))
-        for document, file in sorted(files.items(), key=lambda item: item[1].path)
-        for table in stores.tables.tables(document)
+        (document, table.model_copy(update={"path": path}))
+        for document, path in sorted(first.items(), key=itemgetter(1))
+        for table in stores.tables.held(document)[0]
     ]
     found: dict[str, tuple[Table, ...]] = {}
     named = named_apart([table for _, table in held])
@@ -260,40 +261,16 @@ def tables_by_document(stores: Stores) -> dict[str, tuple[Table, ...]]:
     return found
 
 
-def tables_within(stores: Stores, where: Filter) -> list[Table]:
-    """Those of the documents in scope."""
-    held = tables_by_document(stores)
-    labels = {row.id: set(row.labels) for row in stores.catalog.documents_by_id(held)}
-    return [
-        table
-        for document, tables in held.items()
-        if document in labels and where.labels <= labels[document]
-        if where.documents is None or document in where.documents
-        for table in tables
-    ]
-
-
 def unusable(stores: Stores) -> list[tuple[str, str]]:
-    """Paths of what looks like a table and cannot be used as one, with the reason."""
-    problems = {
-        document: problem
-        for document in stores.tables.holders()
-        if (problem := stores.tables.problem(document))
-    }
+    problems = {name: stores.tables.held(name)[1] for name in stores.tables.holders()}
     kinds = {row.id: row.kind for row in stores.catalog.documents_by_id(problems)}
-    files = _first_files(stores.catalog.files_of(problems))
+    files = stores.catalog.files_of([name for name, problem in problems.items() if problem])
+    first = {file.document or "": file.path for file in sorted(files, key=_path, reverse=True)}
     return sorted(
-        (file.path, problems[document])
-        for document, file in files.items()
+        (path, problems[document] or "")
+        for document, path in first.items()
         if kinds.get(document) not in {None, "json", "jsonl"}  # most JSON is no table to anybody
     )
-
-
-def _first_files(files: Iterable[FileRow]) -> dict[str, FileRow]:
-    found: dict[str, FileRow] = {}
-    for file in sorted(files, key=lambda item: item.path):
-        found.setdefault(file.document or "", file)
-    return found
 
 
 # Making catalog and index anew from the stored texts, for another embedder or format.
@@ -324,7 +301,7 @@ def rebuild(
             batch: list[Prepared] = []
             for done, row in enumerate(rows, 1):
                 made = prepare(
-                    stores.texts.read(row.text_key),
+                    stores.texts.read(row),
                     sha256=row.sha256,
                     size=row.bytes,
                     parser=version_of_parser(row.parser),

@@ -22,14 +22,11 @@ if TYPE_CHECKING:
 
 # A file changed again within this time of its hashing may keep its time stamp: do not trust it.
 _RACY_NS = 2_000_000_000
-_BLOCK = 1 << 20
 MEMBER_SEPARATOR = "!/"
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """How `add` was called."""
-
     roots: tuple[Path, ...]
     metadata: Mapping[str, str] = field(default_factory=dict)
     excludes: Sequence[str] = ()
@@ -38,8 +35,7 @@ class Request:
     prune: bool = False
     force: bool = False
     parser: str = ""  # version of the parser: what another version read is read again
-    stale: frozenset[str] = frozenset()
-    """Documents that must be read again although their files did not change."""
+    stale: frozenset[str] = frozenset()  # documents to read again although nothing changed
     own_folder: Path | None = None
     """The library itself, which may lie inside what is added and must not swallow itself. Its
     uploads are taken in where they are what was named."""
@@ -48,14 +44,10 @@ class Request:
 
 @dataclass(slots=True)
 class Survey:
-    """The difference between what lies on disk and what the library holds."""
-
     to_read: dict[str, list[FileRow]] = field(default_factory=dict)
     """Files to parse, by SHA-256: copies of one content are parsed once."""
-    to_attach: list[FileRow] = field(default_factory=list)
-    """Files whose content is held already: moved, duplicated, or with new metadata."""
-    to_touch: list[FileRow] = field(default_factory=list)
-    """Files of which only the time stamp changed."""
+    to_attach: list[FileRow] = field(default_factory=list)  # content held: moved, copied, labelled
+    to_touch: list[FileRow] = field(default_factory=list)  # only the time stamp changed
     to_drop: list[str] = field(default_factory=list)  # paths that are gone: moved away, or pruned
     failed: list[FileRow] = field(default_factory=list)
     changes: list[FileChange] = field(default_factory=list)
@@ -161,10 +153,8 @@ def _look(result: Survey, catalog: Catalog, request: Request, found: Found) -> N
 def _decide(
     result: Survey, catalog: Catalog, request: Request, file: FileRow, known: FileRow | None
 ) -> None:
-    same_labels = known is not None and (known.metadata, known.folders) == (
-        file.metadata,
-        file.folders,
-    )
+    labels = (file.metadata, file.folders)
+    same_labels = known is not None and (known.metadata, known.folders) == labels
     held = catalog.document(file.sha256[:16])
     if (
         held is not None
@@ -200,16 +190,17 @@ def _decide(
 def _attach(result: Survey, catalog: Catalog, file: FileRow, title: str) -> None:
     """A held content at a new place: moved there if it is gone elsewhere, else a copy."""
     others = [other for other in catalog.files_of([file.document or ""]) if other.path != file.path]
-    gone = [other for other in others if not _exists(other)]
+    # Text that came through stdin or the Python door has no place on disk to vanish from.
+    places = [(other, Path(other.container or other.path)) for other in others]
+    gone = [other for other, place in places if place.is_absolute() and not place.exists()]
     for other in gone:  # what the person said about the file moves along with it
         file = replace(file, metadata={**other.metadata, **file.metadata})
     result.to_attach.append(file)
     result.to_drop.extend(other.path for other in gone)
-    change = (
-        FileChange(file.path, "moved", file.document, 0, f"from {gone[0].path}")
-        if gone
-        else FileChange(file.path, "duplicate", file.document, 0, f"same content as {title!r}")
-    )
+    if gone:
+        change = FileChange(file.path, "moved", file.document, 0, f"from {gone[0].path}")
+    else:
+        change = FileChange(file.path, "duplicate", file.document, 0, f"same content as {title!r}")
     result.changes.append(change)
 
 
@@ -231,12 +222,6 @@ def _prune(result: Survey, catalog: Catalog, request: Request, seen: set[str]) -
             result.changes.append(FileChange(file.path, "removed", file.document))
 
 
-def _exists(file: FileRow) -> bool:
-    anchor = file.container or file.path
-    # Text that came through stdin or the Python door has no place on disk to vanish from.
-    return not Path(anchor).is_absolute() or Path(anchor).exists()
-
-
 def _sha256(path: Path) -> str:
     """Of what the file held when it was opened: one that grows all the time ends all the same."""
     digest = hashlib.sha256()
@@ -247,7 +232,7 @@ def _sha256(path: Path) -> str:
         if not stat.S_ISREG(status.st_mode):
             raise OSError(errno.EINVAL, "it is no longer a file")
         left = status.st_size
-        while block := source.read(min(_BLOCK, left)):
+        while block := source.read(min((1 << 20), left)):
             digest.update(block)
             left -= len(block)
     return digest.hexdigest()

@@ -39,8 +39,6 @@ _JUST_MADE_SECONDS = 60.0  # a folder without a lock may be about to get it
 
 @dataclass(slots=True)
 class Arriving:
-    """A file that is being written, and hashed on the way."""
-
     number: int
     name: str
     stream: BinaryIO
@@ -70,7 +68,6 @@ class Staging:
         self._placed: dict[int, Path] = {}
 
     def begin(self, name: str) -> Arriving:
-        """A new file; its name must be safe already."""
         number = len(self._arriving)
         one = Arriving(number, name, (self.folder / str(number)).open("wb"))
         self._arriving.append(one)
@@ -147,7 +144,6 @@ class Staging:
 
 
 def new_staging(library: Path) -> Staging:
-    """Raises OSError where nothing can be written."""
     import filelock
 
     uploads = library / FOLDER
@@ -180,7 +176,6 @@ def sweep(library: Path) -> list[Staging]:
 
 
 def is_upload(library: Path, path: str | Path) -> bool:
-    """Whether it is a file that the library keeps itself."""
     return Path(path).parent == library / FOLDER
 
 
@@ -196,7 +191,6 @@ def delete_originals(library: Path, catalog: Catalog, gone: Iterable[FileRow]) -
 
 
 def originals(library: Path) -> Iterator[Path]:
-    """The files that are kept, without what is on its way."""
     with contextlib.suppress(FileNotFoundError):
         for file in sorted((library / FOLDER).iterdir()):
             if file.is_file() and not file.name.startswith("."):
@@ -212,9 +206,7 @@ def sha256_of(file: Path) -> str:
 # that every file system takes and that stays inside its folder.
 
 MOST_BYTES = 180
-NAMELESS = "upload"
 _LONGEST_SUFFIX = 20
-_UNWANTED = frozenset({"Cc", "Cs", "Zl", "Zp"})
 _TURNING = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 """Marks that turn the direction of writing: `exe.fdp` would read as a PDF."""
 _FORBIDDEN = re.compile(r'[<>:"|?*]')
@@ -224,7 +216,9 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=\.|
 def safe_name(given: str) -> str:
     """What is left of a name that a client gave; never empty, never a path."""
     base = unicodedata.normalize("NFC", given).replace("\\", "/").rpartition("/")[2]
-    base = "".join(char for char in base if unicodedata.category(char) not in _UNWANTED)
+    base = "".join(
+        char for char in base if unicodedata.category(char) not in {"Cc", "Cs", "Zl", "Zp"}
+    )
     base = _FORBIDDEN.sub("_", _TURNING.sub("", base))
     base = " ".join(base.split()).lstrip(". ").rstrip(". ")
     if _RESERVED.match(base):
@@ -232,7 +226,7 @@ def safe_name(given: str) -> str:
     if len(base.encode()) > MOST_BYTES:
         stem, suffix = _parts(base)
         base = f"{_cut(stem, MOST_BYTES - len(suffix.encode()))}{suffix}"
-    return base or NAMELESS
+    return base or "upload"
 
 
 def unlike(name: str, taken: Container[str]) -> str:

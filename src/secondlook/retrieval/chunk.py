@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 
 class Break(IntEnum):
-    """Kinds of places to cut, best first."""
-
     SECTION = 0
     PARAGRAPH = 1
     ITEM = 2
@@ -271,7 +269,6 @@ class _Cutter:
 
 
 _TITLE_LENGTH = 120
-_CONTEXT_LENGTH = 240
 _WORDS = re.compile(r"\w+")
 
 
@@ -285,7 +282,7 @@ def context(title: str, heading: tuple[str, ...]) -> str:
             names.setdefault(flat.casefold(), short)
     first, *path = names.values() if names else [""]
     parts = [first, " > ".join(path)] if path else [first]
-    return ". ".join(part.rstrip(" .") for part in parts)[:_CONTEXT_LENGTH].rstrip()
+    return ". ".join(part.rstrip(" .") for part in parts)[:240].rstrip()
 
 
 def with_context(title: str, heading: tuple[str, ...], text: str) -> str:

@@ -6,9 +6,9 @@ status alone, so that none of them can block.
 
 from __future__ import annotations
 
-import errno
 import os
 import stat
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -32,14 +32,6 @@ DEFAULT_EXCLUDES: tuple[str, ...] = (
     *("go.sum", "*.min.js", "*.min.css"),
 )
 """Left out of folders unless named as an argument. Hidden files and folders are `.*`."""
-
-_VIRTUAL_ENVIRONMENT_MARK = "pyvenv.cfg"
-_KINDS = (
-    (stat.S_ISFIFO, "a named pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +59,7 @@ def discover(
 ) -> Iterator[Found | Skipped]:
     """Every file once, in the order of the arguments and of the names below them.
 
-    Excludes are patterns as in `.gitignore`. What is left out silently: excluded files. What
-    is left out by name: everything that looked like a file to read and is not.
-    """
+    Excludes are patterns as in `.gitignore`: such files are left out silently."""
     walk = _Walk(_compiled(DEFAULT_EXCLUDES), _compiled(excludes), max_bytes, max_table_bytes)
     for path in paths:
         yield from walk.argument(Path(os.path.abspath(path.expanduser())))  # noqa: PTH100 - resolve() would follow links
@@ -111,19 +101,15 @@ class _Walk:
         except OSError as error:
             yield Skipped(path, _why(error, path))
             return
-        if stat.S_ISDIR(status.st_mode):
-            yield from self._tree(_Folder(path, path))
-        else:
+        if not stat.S_ISDIR(status.st_mode):
             # Named outright: defaults and extensions are overruled, the contents decide.
             yield from self._file(path, path.parent, status, is_named=True)
-
-    def _tree(self, top: _Folder) -> Iterator[Found | Skipped]:
-        """Files of a folder, then its folders; links to folders last, so that real paths win."""
-        stack, links = [top], list[_Folder]()
+            return
+        # Files of a folder, then its folders; links to folders last, so that real paths win.
+        stack, links = [_Folder(path, path)], list[_Folder]()
         while stack or links:
-            folder = stack.pop() if stack else links.pop(0)
             inner: list[_Folder] = []
-            yield from self._folder(folder, inner)
+            yield from self._folder(stack.pop() if stack else links.pop(0), inner)
             links.extend(item for item in inner if item.is_link)
             stack.extend(item for item in reversed(inner) if not item.is_link)
 
@@ -140,9 +126,15 @@ class _Walk:
                 yield Skipped(folder.path, "a link to a folder that is read already")
             return
         self.folders.add(identity)
-        if folder.path != folder.root and _VIRTUAL_ENVIRONMENT_MARK in names:
+        if folder.path != folder.root and "pyvenv.cfg" in names:
             return
-        ignored = (*folder.ignored, *(_ignore_file(folder.path) if IGNORE_FILE in names else ()))
+        ignored = folder.ignored
+        if IGNORE_FILE in names:
+            with suppress(OSError):
+                path = folder.path / IGNORE_FILE
+                if path.is_file():
+                    lines = path.read_text("utf-8", "replace").splitlines()
+                    ignored = (*ignored, (folder.path, _compiled(lines)))
         for name in names:
             yield from self._entry(_Folder(folder.path / name, folder.root, ignored), inner)
 
@@ -174,47 +166,29 @@ class _Walk:
     def _file(
         self, path: Path, root: Path, status: os.stat_result, *, is_named: bool
     ) -> Iterator[Found | Skipped]:
-        if path in self.files:
-            return
-        self.files.add(path)
-        reason = self._reason_to_skip(path, status, is_named=is_named)
-        if reason:
-            yield Skipped(path, reason)
-        else:
-            yield Found(path, root, status.st_size, status.st_mtime_ns)
+        if path not in self.files:
+            self.files.add(path)
+            reason = self._reason_to_skip(path, status, is_named=is_named)
+            found = Found(path, root, status.st_size, status.st_mtime_ns)
+            yield Skipped(path, reason) if reason else found
 
     def _reason_to_skip(self, path: Path, status: os.stat_result, *, is_named: bool) -> str:
-        if not stat.S_ISREG(status.st_mode):
-            what = next((what for is_kind, what in _KINDS if is_kind(status.st_mode)), "")
-            return f"it is {what}, not a file" if what else "it is not a file"
-        is_table = path.suffix.lower() in source.TABLES
-        most = self.max_table_bytes if is_table else self.max_bytes
-        if status.st_size > most:
-            return f"it has {status.st_size:,} bytes, the limit is {most:,}"
-        if not os.access(path, os.R_OK):
-            return "it cannot be read: permission denied"
         suffix = path.suffix.lower()
-        if not is_named and suffix in source.UNSUPPORTED:
-            return f"not supported: it is {source.UNSUPPORTED[suffix]}"
-        if not is_named and suffix in source.IMAGES and not pdf.usable():
-            return f"it is an image, which only OCR can read: {pdf.HINT}"
-        return ""
-
-
-def _ignore_file(folder: Path) -> Iterator[tuple[Path, GitIgnoreSpec]]:
-    path = folder / IGNORE_FILE
-    try:
-        if stat.S_ISREG(path.stat().st_mode):
-            yield folder, _compiled(path.read_text("utf-8", "replace").splitlines())
-    except OSError:
-        return
+        most = self.max_table_bytes if suffix in source.TABLES else self.max_bytes
+        reasons = {
+            "it is a pipe, socket or device, not a file": not stat.S_ISREG(status.st_mode),
+            f"it has {status.st_size:,} bytes, the limit is {most:,}": status.st_size > most,
+            "it cannot be read: permission denied": not os.access(path, os.R_OK),
+            f"files of type {suffix} are not supported": not is_named
+            and suffix in source.UNSUPPORTED,
+            f"it is an image, which only OCR can read: {pdf.HINT}": not is_named
+            and suffix in source.IMAGES
+            and not pdf.usable(),
+        }
+        return next((reason for reason, holds in reasons.items() if holds), "")
 
 
 def _why(error: OSError, path: Path) -> str:
     if isinstance(error, FileNotFoundError):
         return "a link that leads nowhere" if path.is_symlink() else "it does not exist"
-    if isinstance(error, PermissionError):
-        return "it cannot be read: permission denied"
-    if error.errno == errno.ELOOP:
-        return "a link that leads back to itself"
     return f"it cannot be read: {error.strerror or error}"

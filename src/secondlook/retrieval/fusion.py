@@ -41,26 +41,19 @@ def fuse(
     a list of weight zero counts for nothing and adds no entries, though its ranks and scores are
     still shown.
     """
-    if not (0 <= dense_weight < float("inf") and 0 <= lexical_weight < float("inf")):
+    if min(dense_weight, lexical_weight, k) < 0 or not 0 < dense_weight + lexical_weight < math.inf:
         raise UsageError(
-            f"search weights must not be negative: dense {dense_weight!r}, "
-            f"lexical {lexical_weight!r}",
+            "search weights must not be negative or both 0, nor the rank constant negative: "
+            f"dense {dense_weight!r}, lexical {lexical_weight!r}, k {k!r}",
             hint="use weights such as 0.5 and 0.5, or 0.9 and 0.1",
         )
-    if dense_weight + lexical_weight == 0:
-        raise UsageError(
-            "both search weights are zero, so nothing can be found",
-            hint="give the dense or the lexical search a weight above zero",
-        )
-    if k < 0:
-        raise UsageError(f"the rank constant k must not be negative: {k!r}", hint="60 is usual")
-
-    in_dense, in_lexical = _by_id(dense), _by_id(lexical)
-    ids = dict.fromkeys(
-        [*(in_dense if dense_weight else ()), *(in_lexical if lexical_weight else ())]
+    # Of an id that comes twice the better place counts.
+    in_dense, in_lexical = (
+        {hit.id: (rank, hit.score) for rank, hit in reversed([*enumerate(found, 1)])}
+        for found in (dense, lexical)
     )
     fused = []
-    for name in ids:
+    for name in {*(in_dense if dense_weight else ()), *(in_lexical if lexical_weight else ())}:
         dense_rank, dense_score = in_dense.get(name, (None, None))
         lexical_rank, lexical_score = in_lexical.get(name, (None, None))
         score = dense_weight * ((k + 1) / (k + dense_rank)) if dense_rank else 0.0
@@ -70,18 +63,9 @@ def fuse(
     return sorted(fused, key=lambda entry: (-entry.score, entry.id))
 
 
-def _by_id(scored: Sequence[Scored]) -> dict[str, tuple[int, float]]:
-    ranks: dict[str, tuple[int, float]] = {}
-    for rank, entry in enumerate(scored, start=1):
-        ranks.setdefault(entry.id, (rank, entry.score))
-    return ranks
-
-
 # Blends what the reader thinks of a passage with what the two searches thought of it.
 
 RELEVANCE_SCALE = 8.0  # logits of relevance are divided by this before the sigmoid
-_UNREAD = -math.inf
-_MOSTLY = 0.5
 Place = tuple[str, int, int]  # document, first and last character
 Item = TypeVar("Item")
 
@@ -126,7 +110,7 @@ def rerank(
     floors: list[list[tuple[Fused, float]]] = [[], [], []]
     for entry in fused:
         floor = 2 if entry.id not in relevance else 1 if entry.id in glanced else 0
-        score = blended(entry.score, relevance.get(entry.id, _UNREAD), blend)
+        score = blended(entry.score, relevance.get(entry.id, -math.inf), blend)
         floors[floor].append((entry, score))
     placed: list[tuple[Fused, float]] = []
     for scored in floors:
@@ -146,7 +130,7 @@ def distinct(ranked: Sequence[Item], *, place: Callable[[Item], Place]) -> list[
     for item in ranked:
         document, start, end = place(item)
         better = kept.setdefault(document, [])
-        if all(min(end, e) - max(start, s) <= _MOSTLY * (end - start) for s, e in better):
+        if all(min(end, e) - max(start, s) <= 0.5 * (end - start) for s, e in better):
             better.append((start, end))
             found.append(item)
     return found

@@ -53,8 +53,6 @@ DEFAULT_OPTIONS = SearchOptions()
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A passage in its place, with every score that led there."""
-
     entry: Entry
     score: float
     fusion_score: float
@@ -82,7 +80,6 @@ class Searcher:
     def search(
         self, query: str, options: SearchOptions = DEFAULT_OPTIONS, where: Filter = EVERYTHING
     ) -> list[Ranked]:
-        """The passages that fit the query best, best first."""
         with ThreadPoolExecutor(1, thread_name_prefix="secondlook-reader") as pool:
             loading = pool.submit(self._load_reader, options)
             found = self.find(query, options, where)
@@ -113,17 +110,12 @@ class Searcher:
         held = {entry.id: entry for entry in self.index.fetch([entry.id for entry in kept])}
         return [
             Ranked(
-                entry=held[one.id],
-                score=one.score,
-                fusion_score=one.score,
-                dense_rank=one.dense_rank,
-                dense_score=one.dense_score,
-                lexical_rank=one.lexical_rank,
-                lexical_score=one.lexical_score,
+                held[one.id], one.score, one.score,
+                one.dense_rank, one.dense_score, one.lexical_rank, one.lexical_score,
             )
             for one in kept
             if one.id in held
-        ]
+        ]  # fmt: skip
 
     def _load_reader(self, options: SearchOptions) -> Reader | None:
         if not options.rerank or self.reader is None:

@@ -16,7 +16,7 @@ from pydantic import BaseModel, Field
 
 from secondlook.errors import SecondlookError
 from secondlook.library.manifest import active_holder
-from secondlook.library.publish import refuse_change_at
+from secondlook.library.publish import refuse_change
 from secondlook.library.survey import MEMBER_SEPARATOR
 from secondlook.library.uploads import sweep
 from secondlook.server.problems import Problem
@@ -280,7 +280,7 @@ class Jobs:
         self._closed = False
 
     def start(self, library: str, work: Placed | Uploaded) -> RunningJob:
-        refuse_change_at(self._libraries.path(library))  # one that can only be read
+        refuse_change(self._libraries.path(library))  # one that can only be read
         job = RunningJob(work)
         with self._lock:
             if self._closed:

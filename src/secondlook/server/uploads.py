@@ -22,7 +22,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
-from secondlook.library.publish import refuse_change_at
+from secondlook.library.publish import refuse_change
 from secondlook.library.uploads import new_staging, safe_name
 from secondlook.retrieval.parse.source import DEFAULT_LIMITS, TABLES
 from secondlook.server.jobs import Job, Placed, RunningJob, Uploaded
@@ -244,7 +244,7 @@ async def upload(request: Request, opened: OpenedLibrary, state: FromServer) -> 
     """Takes one or more parts named `files`. A file with the name of an earlier upload is a
     new version of it; two files of one name in one upload are both kept. What cannot be read
     fails alone, with the reason, and is not stored."""
-    refuse_change_at(opened.library.path)
+    refuse_change(opened.library.path)
     limits = UploadLimits.of(state.settings)
     staging = await receive(request, opened.library.path, limits)
     try:

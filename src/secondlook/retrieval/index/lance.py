@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -23,7 +24,7 @@ from secondlook.retrieval.index.port import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Sequence
+    from collections.abc import Collection, Sequence
 
     import pyarrow as pa
     from lance import LanceDataset
@@ -32,10 +33,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_RETRIES = 5
-_MANY_HITS = 100
-_INDEX_CACHE = 512 << 20
-_METADATA_CACHE = 128 << 20
+_RETRIES = 6
+_VANISHED = (OSError, ValueError, RuntimeError)
+"""Raised when a purge deletes the files of the commit that is being read: then it is read again.
+Lance has no error class for that."""
+_MANY_HITS = 84
 
 APPROXIMATE_FROM = 10_000
 """Passages from which `compact` builds an approximate vector index: below, Lance compares all
@@ -46,17 +48,13 @@ class LanceIndex:
     """Implements the `Index` port. Threads may share one; processes open their own."""
 
     def __init__(
-        self,
-        place: str,
-        *,
-        dimensions: int,
-        approximate_from: int = APPROXIMATE_FROM,
+        self, place: str, *, dimensions: int, approximate_from: int = APPROXIMATE_FROM,
         storage_options: dict[str, str] | None = None,
-    ) -> None:
+    ) -> None:  # fmt: skip
         self._place, self._options, self._dimensions = place, storage_options, dimensions
         self._approximate_from = approximate_from
         self._session = engine().Session(
-            index_cache_size_bytes=_INDEX_CACHE, metadata_cache_size_bytes=_METADATA_CACHE
+            index_cache_size_bytes=(512 << 20), metadata_cache_size_bytes=(128 << 20)
         )
         self._reader = self._opened()
         # Readers and writers use separate handles: a long compaction blocks no search.
@@ -65,19 +63,13 @@ class LanceIndex:
 
     @classmethod
     def open(
-        cls,
-        path: str | Path,
-        *,
-        dimensions: int,
-        create: bool = False,
-        approximate_from: int = APPROXIMATE_FROM,
-        storage_options: dict[str, str] | None = None,
+        cls, path: str | Path, *, dimensions: int, create: bool = False, **options: Any
     ) -> Self:
         """Open the index in the folder `path`, or with `create` make it there if need be. With
         `storage_options`, `path` is an address in object storage, and what lies there is read."""
         place = str(path)
         try:
-            dataset = engine().dataset(place, storage_options=storage_options)
+            dataset = engine().dataset(place, storage_options=options.get("storage_options"))
         except ValueError as error:  # nothing was ever committed there
             if not create:
                 raise LibraryMissing(f"There is no index at {place!r}") from error
@@ -88,12 +80,7 @@ class LanceIndex:
                 f"The index at {place!r} holds vectors of {held} dimensions, not {dimensions}",
                 hint="Open it with the embedder that made it, or build the library anew.",
             )
-        return cls(
-            place,
-            dimensions=dimensions,
-            approximate_from=approximate_from,
-            storage_options=storage_options,
-        )
+        return cls(place, dimensions=dimensions, **options)
 
     def add(
         self, entries: Sequence[Entry], vectors: Vectors, *, replacing: Collection[str] = ()
@@ -116,47 +103,46 @@ class LanceIndex:
                 dataset.insert(batch)
 
     def delete(self, documents: Collection[str]) -> None:
-        if not documents:
-            return
-        with self._writing:
-            self._opened().delete(any_of("document", documents))
+        if documents:
+            with self._writing:
+                self._opened().delete(any_of("document", documents))
 
     def dense(
         self, vector: Vectors, k: int, where: Filter = EVERYTHING, *, exact: bool = False
     ) -> list[Scored]:
         query = checked_vectors(vector.reshape(1, -1), 1, self._dimensions)[0]
-
-        def search(limit: int) -> list[Scored]:
-            nearest = {"column": "vector", "q": query, "k": limit, "metric": "cosine"}
-            if exact:
-                nearest["use_index"] = False
-            else:
-                # How many partitions are probed (more in a larger library), and how many times
-                # more candidates than asked are compared exactly. Figures: docs/search.md.
-                nearest |= {"search_effort": 0.85, "refine_factor": 4 if limit < _MANY_HITS else 2}
-            found = self._found("_distance", where, nearest=nearest)
-            return ranked(((id_, 1 - far) for id_, far in found), digits=6)
-
-        return best(search, k, where)
+        nearest = {"column": "vector", "q": query, "metric": "cosine"}
+        if exact:
+            nearest["use_index"] = False
+        else:
+            # How many partitions are probed (more in a larger library), and how many times more
+            # candidates than asked are compared exactly. Figures: docs/search.md.
+            refined = 4 if k + len(where.excluded) < _MANY_HITS else 2
+            nearest |= {"search_effort": 0.85, "refine_factor": refined}
+        return best(
+            lambda limit: self._found("_distance", where, nearest={**nearest, "k": limit}), k, where
+        )
 
     def lexical(self, terms: Sequence[str], k: int, where: Filter = EVERYTHING) -> list[Scored]:
-        query = join_terms(terms)
-        if not query:
+        words = {"query": join_terms(terms), "columns": ["terms"]}
+        if not words["query"]:
             return []
-
-        def search(limit: int) -> list[Scored]:
-            words = {"query": query, "columns": ["terms"]}
-            return ranked(
-                self._found("_score", where, full_text_query=words, limit=limit), digits=5
-            )
-
-        return best(search, k, where)
+        return best(
+            lambda limit: self._found("_score", where, full_text_query=words, limit=limit), k, where
+        )
 
     def fetch(self, ids: Sequence[str]) -> list[Entry]:
         if not ids:
             return []
         found = self._read(columns=list(ENTRY_COLUMNS), filter=any_of("id", set(ids)))
-        held = {row["id"]: entry(row) for row in found.to_pylist()}
+        held = {
+            row["id"]: Entry(
+                **row
+                | {"terms": split_terms(row["terms"])}
+                | {name: tuple(row[name] or ()) for name in ("heading", "labels")}
+            )
+            for row in found.to_pylist()
+        }
         return [held[id_] for id_ in ids if id_ in held]
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
@@ -177,7 +163,9 @@ class LanceIndex:
 
     def stats(self) -> IndexStats:
         held = self.documents()
-        due = _insisting(lambda: why_compact(self._opened(), self._approximate_from))
+        due = ""
+        with suppress(*_VANISHED):
+            due = why_compact(self._opened(), self._approximate_from)
         if self._options is None:
             size = disk_bytes(Path(self._place))
         else:  # what the rows take, without search structures: a place that cannot be walked
@@ -197,30 +185,26 @@ class LanceIndex:
         return dataset
 
     def _read(self, **options: Any) -> pa.Table:
-        def read() -> pa.Table:
-            with self._reading:  # checkout_latest changes the handle in place
-                self._reader.checkout_latest()
-                scanner = self._reader.scanner(**options)
-            return scanner.to_table()
+        for attempt in range(_RETRIES):
+            try:
+                with self._reading:  # checkout_latest changes the handle in place
+                    self._reader.checkout_latest()
+                    scanner = self._reader.scanner(**options)
+                return scanner.to_table()
+            except _VANISHED:
+                if attempt == _RETRIES - 1:
+                    raise
+        raise AssertionError  # the last attempt returned or raised
 
-        return _insisting(read)
-
-    def _found(self, score: str, where: Filter, **options: Any) -> Iterator[tuple[str, float]]:
+    def _found(self, score: str, where: Filter, **options: Any) -> list[Scored]:
         found = self._read(
             columns=["id", score], filter=predicate(where), prefilter=True, **options
         )
-        return zip(found["id"].to_pylist(), found[score].to_pylist(), strict=True)
-
-
-def _insisting(read: Callable[[], T]) -> T:
-    """Read again when a purge deleted the files of the commit that was being read. Lance has no
-    error class for that: a vanished manifest, data file or index file each raise another one."""
-    for _ in range(_RETRIES):
-        try:
-            return read()
-        except (OSError, ValueError, RuntimeError):
-            continue
-    return read()
+        scores = found[score].to_pylist()
+        if score == "_distance":
+            scores = [1 - far for far in scores]
+        digits = 6 if score == "_distance" else 5
+        return ranked(zip(found["id"].to_pylist(), scores, strict=True), digits=digits)
 
 
 # How entries become rows of a Lance table and come back, and how filters become predicates.
@@ -234,18 +218,13 @@ _ESCAPED = re.compile(r"%([0-9a-f]+);")
 def schema(dimensions: int) -> pa.Schema:
     import pyarrow as pa
 
-    text, texts = pa.string(), pa.list_(pa.string())
+    text, texts, place = pa.string(), pa.list_(pa.string()), pa.int64()
     filled = {"id": text, "document": text, "text": text, "terms": text, "words": pa.int32()}
-    filled |= {"start": pa.int64(), "end": pa.int64()}
-    return pa.schema(
-        [
-            *(pa.field(name, kind, nullable=False) for name, kind in filled.items()),
-            pa.field("page", pa.int32()),
-            pa.field("heading", texts),
-            pa.field("labels", texts),
-            pa.field("vector", pa.list_(pa.float32(), dimensions), nullable=False),
-        ]
-    )
+    filled |= {"start": place, "end": place}
+    optional = {"page": pa.int32(), "heading": texts, "labels": texts}
+    vector = {"vector": pa.list_(pa.float32(), dimensions)}
+    columns = [*filled.items(), *optional.items(), *vector.items()]
+    return pa.schema([pa.field(name, kind, name in optional) for name, kind in columns])
 
 
 def table(entries: Sequence[Entry], vectors: Vectors, dimensions: int) -> pa.Table:
@@ -260,12 +239,6 @@ def table(entries: Sequence[Entry], vectors: Vectors, dimensions: int) -> pa.Tab
     columns["words"] = [len(entry.terms) for entry in entries]
     columns["vector"] = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), dimensions)
     return pa.table(columns, schema=schema(dimensions))
-
-
-def entry(row: dict[str, Any]) -> Entry:
-    said = {**row, "terms": split_terms(row["terms"])}
-    said |= {name: tuple(row[name] or ()) for name in ("heading", "labels")}
-    return Entry(**said)
 
 
 def join_terms(terms: Sequence[str]) -> str:
@@ -287,21 +260,14 @@ def split_terms(joined: str) -> tuple[str, ...]:
 
 def predicate(where: Filter) -> str | None:
     """The filter as SQL; exclusions are dealt with by asking for more."""
-    conditions = []
-    if where.documents is not None:
-        conditions.append(any_of("document", where.documents))
-    conditions += [f"array_has(labels, {quote(label)})" for label in sorted(where.labels)]
-    return " AND ".join(conditions) or None
+    documents = [] if where.documents is None else [any_of("document", where.documents)]
+    labels = (label.replace("'", "''") for label in sorted(where.labels))
+    return " AND ".join([*documents, *(f"array_has(labels, '{one}')" for one in labels)]) or None
 
 
 def any_of(column: str, values: Collection[str]) -> str:
-    if not values:
-        return "false"
-    return f"{column} IN ({', '.join(quote(value) for value in sorted(values))})"
-
-
-def quote(value: str) -> str:
-    return "'" + value.replace("'", "''") + "'"
+    quoted = ", ".join("'" + value.replace("'", "''") + "'" for value in sorted(values))
+    return f"{column} IN ({quoted})" if quoted else "false"
 
 
 # What keeps a Lance table fast, exact and small: search structures, compaction, purging.
@@ -312,23 +278,16 @@ _SCALAR_INDICES = {"id": "BTREE", "document": "BTREE", "labels": "LABEL_LIST"}
 
 # The terms are final: Lance must split at spaces and change nothing.
 _AS_GIVEN: dict[str, Any] = {
-    "base_tokenizer": "whitespace",
-    "max_token_length": None,
-    "lower_case": False,
-    "stem": False,
-    "remove_stop_words": False,
-    "ascii_folding": False,
-    "with_position": False,
-}
+    "base_tokenizer": "whitespace", "max_token_length": None, "lower_case": False, "stem": False,
+    "remove_stop_words": False, "ascii_folding": False, "with_position": False,
+}  # fmt: skip
 
-_ROWS_PER_PARTITION = 4096
 _MOST_TEXT_SEGMENTS = 8
 _MANY_FRAGMENTS = 32
 _FEW_ROWS = 200  # below so many rows that are not indexed, or deleted, nobody notices a difference
 _NOTICEABLE = 0.15
 """Share of rows not indexed, or deleted but still counted by BM25, that makes it worthwhile."""
 _ATTEMPTS = 3
-_LONG_AGO = timedelta(minutes=10)
 
 
 def engine() -> Any:
@@ -371,18 +330,20 @@ def index_names(dataset: LanceDataset) -> set[str]:
 def why_compact(dataset: LanceDataset, approximate_from: int) -> str:
     """A plain reason to compact, or an empty string."""
     fragments = len(dataset.get_fragments())
-    if fragments > _MANY_FRAGMENTS:
-        return f"{fragments} small commits are not merged yet"
     rows, missing, stale, _ = _text_coverage(dataset)
-    if missing > _FEW_ROWS and missing > _NOTICEABLE * rows:
-        return f"{missing} of {rows} passages are not in the text index yet"
-    if stale > _FEW_ROWS and stale > _NOTICEABLE * rows:
-        return f"{stale} deleted passages still count in the ranking by words"
-    if _can_approximate(dataset, rows, approximate_from):
-        missing, _ = _vector_coverage(dataset)
-        if missing > _NOTICEABLE * rows:
-            return f"{missing} of {rows} passages are not in the vector index yet"
-    return ""
+    is_large = _can_approximate(dataset, rows, approximate_from)
+    lacking = _vector_coverage(dataset)[0] if is_large else 0
+    reasons = {
+        f"{fragments} small commits are not merged yet": fragments > _MANY_FRAGMENTS,
+        f"{missing} of {rows} passages are not in the text index yet": _is_many(missing, rows),
+        f"{stale} deleted passages still count in the ranking by words": _is_many(stale, rows),
+        f"{lacking} of {rows} passages are not in the vector index yet": _is_many(lacking, rows),
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
+def _is_many(changed: int, rows: int) -> bool:
+    return changed > _FEW_ROWS and changed > _NOTICEABLE * rows
 
 
 def compact(dataset: LanceDataset, *, purge: bool, approximate_from: int) -> None:
@@ -406,16 +367,14 @@ def compact(dataset: LanceDataset, *, purge: bool, approximate_from: int) -> Non
         dataset.cleanup_old_versions(retain_versions=1, delete_unverified=True)
     else:
         # Readers go to the newest version at every call: nobody is still in one this old.
-        dataset.cleanup_old_versions(older_than=_LONG_AGO)
+        dataset.cleanup_old_versions(older_than=timedelta(minutes=10))
 
 
 def disk_bytes(path: Path) -> int:
     total = 0
     for file in path.rglob("*"):
-        try:
+        with suppress(FileNotFoundError):  # a writer cleans up meanwhile
             total += file.stat().st_size if file.is_file() else 0
-        except FileNotFoundError:  # a writer cleans up meanwhile
-            continue
     return total
 
 
@@ -450,9 +409,8 @@ def _text_coverage(dataset: LanceDataset) -> tuple[int, int, int, int]:
 
 
 def _refresh_scalar_indices(dataset: LanceDataset, *, anew: bool) -> None:
-    if not dataset.count_rows():
-        anew = True  # nothing to cover, but nothing deleted may stay
     held = index_names(dataset)
+    anew = anew or not dataset.count_rows()  # nothing to cover, but nothing deleted may stay
     for column, kind in _SCALAR_INDICES.items():
         if anew or column not in held:
             dataset.create_scalar_index(column, kind, name=column, replace=True)  # type: ignore[arg-type]
@@ -479,7 +437,7 @@ def _refresh_vector_index(dataset: LanceDataset, approximate_from: int, *, anew:
         if VECTOR_INDEX in index_names(dataset):
             dataset.drop_index(VECTOR_INDEX)
         return
-    wanted = max(1, rows // _ROWS_PER_PARTITION)
+    wanted = max(1, rows // 4096)
     missing, partitions = _vector_coverage(dataset)
     if anew or not wanted / 2 <= partitions <= wanted * 2:
         options: dict[str, Any] = {"metric": "cosine", "num_partitions": wanted, "num_bits": 2}

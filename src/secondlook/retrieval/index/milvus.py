@@ -5,16 +5,11 @@ from __future__ import annotations
 import json
 import threading
 from collections import Counter
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from secondlook.errors import (
-    LibraryBusy,
-    LibraryError,
-    LibraryFormat,
-    LibraryMissing,
-    LibraryUnreachable,
-)
+from secondlook.errors import LibraryBusy, LibraryError, LibraryFormat, LibraryMissing
 from secondlook.retrieval.index import milvus_server as rows
 from secondlook.retrieval.index.milvus_server import MOST_BYTES, PARTITIONS, Server, among
 from secondlook.retrieval.index.port import (
@@ -40,7 +35,6 @@ REWRITTEN_UP_TO = 200_000
 """Passages that `compact` writes anew, which makes ranking by words exact. A larger collection is
 compacted by the server, unless it is to be purged."""
 _PROBED = 128  # partitions that a search looks into unless it must be exact
-_ATTEMPTS = 100  # of a read while commits come in between: each is another chance
 _NAMES_AT_ONCE = 1000
 _MANY_COMMITS = 32
 _FEW_ROWS = 200
@@ -61,14 +55,9 @@ class MilvusIndex:
 
     @classmethod
     def open(
-        cls,
-        address: str,
-        name: str,
-        *,
-        dimensions: int,
-        token: str | None = None,
+        cls, address: str, name: str, *, dimensions: int, token: str | None = None,
         create: bool = False,
-    ) -> Self:
+    ) -> Self:  # fmt: skip
         """Open the index `name` at a server, or with `create` make it there if need be."""
         server = Server(address, token=token)
         heads = name + _HEADS
@@ -77,8 +66,7 @@ class MilvusIndex:
             if "said" not in server.fields(heads):
                 raise LibraryFormat(
                     f"the collection {heads!r} at {server.address} is not one of ours",
-                    hint="give the library another database: library.index = "
-                    '"milvus:http://HOST:PORT/DATABASE"',
+                    hint='another database: library.index = "milvus:http://HOST:PORT/DATABASE"',
                 )
             server.load(heads)
             head = _read_head(server, heads)
@@ -96,11 +84,8 @@ class MilvusIndex:
                 server.create_heads(heads)
             _write_head(server, heads, head)
         if head.dimensions != dimensions:
-            raise LibraryFormat(
-                f"The index {name!r} holds vectors of {head.dimensions} dimensions, "
-                f"not {dimensions}",
-                hint="Open it with the embedder that made it, or build the library anew.",
-            )
+            held = f"The index {name!r} holds vectors of {head.dimensions} dimensions"
+            raise LibraryFormat(f"{held}, not {dimensions}", hint=_REBUILD)
         server.load(head.collection)
         return cls(server, name, head)
 
@@ -129,16 +114,12 @@ class MilvusIndex:
 
         def search(head: Head, limit: int) -> list[Scored]:
             found: list[tuple[str, float]] = []
-            # A filter may leave little in the partitions that are probed first.
-            for partitions in (PARTITIONS,) if exact else (_PROBED, PARTITIONS):
+            for probed in (PARTITIONS,) if exact else (_PROBED, PARTITIONS):
+                # A filter may leave little in the partitions that are probed first.
                 if len(found) < limit:
+                    expression = _both(head, where)
                     found = self._server.search(
-                        head.collection,
-                        "vector",
-                        query,
-                        limit,
-                        _both(head, where),
-                        nprobe=partitions,
+                        head.collection, "vector", query, limit, expression, nprobe=probed
                     )
             return ranked(found, digits=6)
 
@@ -190,24 +171,24 @@ class MilvusIndex:
         to them; until then bytes of what was purged stay on its disks, out of anybody's reach."""
         with self._writing:
             head = self._ready()
+            target = head.collection
             if purge or head.rows <= REWRITTEN_UP_TO:
-                # All rows that count in a new collection, then the head points
-                # there.
+                # All rows that count in a new collection, then the head points there.
                 name, _, serial = head.collection.rpartition("_")
-                fresh = f"{name}_{int(serial) + 1}"
-                self._server.drop(fresh)
-                self._server.create_rows(fresh, self._dimensions)
+                target = f"{name}_{int(serial) + 1}"
+                self._server.drop(target)
+                self._server.create_rows(target, self._dimensions)
                 for page in self._server.pages(head.collection, head.visible, rows.STORED_FIELDS):
-                    self._server.insert(fresh, page)
-                self._server.flush(fresh)
-                self._compacted(head, fresh)
+                    self._server.insert(target, page)
+            self._server.flush(target)
+            if target == head.collection:
+                self._server.compact(target)
+            counts = {"added": 0, "removed": 0, "commits": 0}
+            self._write(replace(head, turn=head.turn + 1, gone=(), collection=target, **counts))
+            if target != head.collection:
                 for other in self._server.names(f"{self._name}_"):
-                    if other not in {fresh, self._name + _HEADS}:
+                    if other not in {target, self._name + _HEADS}:
                         self._server.drop(other)
-            else:
-                self._server.flush(head.collection)
-                self._server.compact(head.collection)
-                self._compacted(head, head.collection)
 
     # Writing
 
@@ -257,21 +238,15 @@ class MilvusIndex:
         _write_head(self._server, self._name + _HEADS, head)
         return head
 
-    def _compacted(self, head: Head, collection: str) -> None:
-        counts = {"added": 0, "removed": 0, "commits": 0}
-        self._write(replace(head, turn=head.turn + 1, gone=(), collection=collection, **counts))
-
     # Reading
 
     def _newest(self) -> Head:
         heads = self._name + _HEADS
-        head: Head | None = None
+        head = None
         try:
             head = _read_head(self._server, heads)
-        except LibraryUnreachable:
-            raise
         except LibraryError:
-            if self._server.has(heads):
+            if self._server.has(heads):  # raises its own error where the server is away
                 raise
         if head is None:
             said = f"Milvus at {self._server.address} holds no index {self._name!r} any more"
@@ -283,7 +258,7 @@ class MilvusIndex:
         meanwhile, rows may have been deleted that the read should have seen, so it is done again.
         """
         head = self._known
-        for _ in range(_ATTEMPTS):
+        for _ in range(100):
             problem: LibraryError | None = None
             try:
                 found = read(head)
@@ -295,9 +270,7 @@ class MilvusIndex:
                     raise problem
                 return found
             self._known = head = newest
-        raise LibraryBusy(
-            f"the index {self._name!r} changes faster than it can be read", hint="try again"
-        )
+        raise LibraryBusy(f"the index {self._name!r} changes too fast to be read", hint="try again")
 
     def _held(self, ids: Sequence[str], fields: Sequence[str]) -> dict[str, dict[str, Any]]:
         def read(head: Head) -> dict[str, dict[str, Any]]:
@@ -330,9 +303,10 @@ def _parts(named: Sequence[T]) -> Iterator[Sequence[T]]:
 def _why_compact(head: Head) -> str:
     if head.commits > _MANY_COMMITS:
         return f"{head.commits} small commits are not merged yet"
-    if head.added > _FEW_ROWS and head.added > _NOTICEABLE * head.rows:
+    least = max(_FEW_ROWS, _NOTICEABLE * head.rows)
+    if head.added > least:
         return f"{head.added} of {head.rows} passages came since the last compaction"
-    if head.removed > _FEW_ROWS and head.removed > _NOTICEABLE * head.rows:
+    if head.removed > least:
         return f"{head.removed} deleted passages may still count in the ranking by words"
     return ""
 
@@ -392,17 +366,15 @@ def _write_head(server: Server, collection: str, head: Head) -> None:
 
 
 def _head(said: str, turn: int) -> Head:
-    try:
+    found, head = None, None
+    with suppress(ValueError, LookupError, TypeError, AttributeError):
         raw = json.loads(said)
         found = raw.get("format")
-        if found == FORMAT:
-            return Head(**{**raw, "gone": tuple(raw["gone"])})
-    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        head = Head(**{**raw, "gone": tuple(raw["gone"])}) if found == FORMAT else None
+    if head is None:
         raise LibraryFormat(
-            f"what Milvus holds of this library cannot be understood (turn {turn}): {error}",
-            hint=_REBUILD,
-        ) from error
-    raise LibraryFormat(
-        f"what Milvus holds of this library has format {found!r}; this version reads {FORMAT}",
-        hint="upgrade secondlook, or run secondlook rebuild to make it anew",
-    )
+            f"what Milvus holds of this library has format {found!r} (turn {turn}); "
+            f"this version reads {FORMAT}",
+            hint=f"upgrade secondlook; or {_REBUILD}",
+        )
+    return head

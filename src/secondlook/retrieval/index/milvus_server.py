@@ -20,20 +20,19 @@ if TYPE_CHECKING:
 
     from secondlook.retrieval.index.port import Filter, Vectors
 
+    _Index = tuple[str, str, dict[str, Any]]  # kind, metric, options
+
 INSTALL = "pip install pymilvus"
 PARTITIONS = 1024  # of the vector index, IVF_FLAT: a search that probes all of them is exact
 MOST_HITS = 16_384  # as many as Milvus gives back of one search or query
 
 _ADDRESS = re.compile(r"(?P<uri>https?://[^\s/@?#]+)(?:/(?P<database>[A-Za-z_]\w*))?/?", re.ASCII)
 _PATIENCE = 60.0  # seconds that one call may take
-_CONNECTING = 10.0
 _ROWS_AT_ONCE = 500
 _KEYS_AT_ONCE = 5000
-_MOST_LABELS = 4096
 _AWAY = re.compile(
     r"fail(ed)? connecting|unavailable|deadline|timed? ?out|retry run out", re.IGNORECASE
 )
-_NOT_LET_IN = re.compile(r"auth|permission|privilege|token", re.IGNORECASE)
 _STRONG = "Strong"  # consistency: a read sees every write that was answered before it
 
 
@@ -64,20 +63,15 @@ class Server:
         found = _ADDRESS.fullmatch(address)
         if not found:
             raise UsageError(
-                "the address of Milvus is not of the form http://HOST:PORT or "
-                "http://HOST:PORT/DATABASE",
-                hint="a name and a password do not belong in it: put USER:PASSWORD into "
-                "MILVUS_TOKEN",
+                "the address of Milvus is not of the form http://HOST:PORT[/DATABASE]",
+                hint="a name and a password belong into MILVUS_TOKEN: USER:PASSWORD",
             )
         self.address = address
         self._token = token or ""
         module = client_module()
         with self.explained():
             self._client: MilvusClient = module.MilvusClient(
-                uri=found["uri"],
-                token=self._token,
-                db_name=found["database"] or "",
-                timeout=_CONNECTING,
+                found["uri"], "", "", found["database"] or "", self._token, timeout=10.0
             )
 
     @contextmanager
@@ -91,19 +85,15 @@ class Server:
             said = " ".join(str(getattr(error, "message", "") or error).split())[:300]
             if self._token:
                 said = said.replace(self._token, "***")
-            found = LibraryError(f"Milvus at {self.address} refused: {said}")
+            # No chain: it could show what was sent.
             if _AWAY.search(said):
-                found = LibraryUnreachable(
+                raise LibraryUnreachable(
                     f"Milvus at {self.address} does not answer: {said}",
                     hint="check that it runs and that library.index has its address; "
                     "nothing stored is lost",
-                )
-            elif _NOT_LET_IN.search(said):
-                found = LibraryError(
-                    f"Milvus at {self.address} does not let us in: {said}",
-                    hint="put USER:PASSWORD or a token into MILVUS_TOKEN",
-                )
-            raise found from None  # the chain could show what was sent
+                ) from None
+            hint = "the token or USER:PASSWORD belongs into MILVUS_TOKEN"
+            raise LibraryError(f"Milvus at {self.address} refused: {said}", hint=hint) from None
 
     # Collections
 
@@ -144,22 +134,16 @@ class Server:
         schema = self._schema(*numbers)
         for name in ("id", "document", "text", "place"):
             schema.add_field(name, kinds.VARCHAR, max_length=MOST_BYTES)
-        labels = {"element_type": kinds.INT64, "max_capacity": _MOST_LABELS}
+        labels = {"element_type": kinds.INT64, "max_capacity": 4096}
         schema.add_field("label_keys", kinds.ARRAY, **labels)
         tokens = {"enable_analyzer": True, "analyzer_params": {"tokenizer": "standard"}}
         schema.add_field("terms", kinds.VARCHAR, max_length=MOST_BYTES, **tokens)
         schema.add_field("vector", kinds.FLOAT_VECTOR, dim=dimensions)
         schema.add_field("weights", kinds.SPARSE_FLOAT_VECTOR)
-        schema.add_function(
-            module.Function(
-                name="bm25",
-                function_type=module.FunctionType.BM25,
-                input_field_names=["terms"],
-                output_field_names=["weights"],
-            )
-        )
+        kind = module.FunctionType.BM25
+        schema.add_function(module.Function("bm25", kind, ["terms"], ["weights"]))
         bm25 = {"bm25_k1": 1.2, "bm25_b": 0.75, "inverted_index_algo": "TAAT_NAIVE"}
-        indices: dict[str, tuple[str, str, dict[str, Any]]] = {
+        indices: dict[str, _Index] = {
             "vector": ("IVF_FLAT", "COSINE", {"nlist": PARTITIONS}),
             "weights": ("SPARSE_INVERTED_INDEX", "BM25", bm25),
         }
@@ -173,10 +157,7 @@ class Server:
         return schema
 
     def _create(
-        self,
-        collection: str,
-        schema: CollectionSchema,
-        indices: dict[str, tuple[str, str, dict[str, Any]]],
+        self, collection: str, schema: CollectionSchema, indices: dict[str, _Index]
     ) -> None:
         chosen = self._client.prepare_index_params()
         for field, (kind, metric, options) in indices.items():
@@ -217,12 +198,9 @@ class Server:
             yield first
             return
         with self.explained():
+            wanted = {"output_fields": list(fields), "consistency_level": _STRONG}
             pages = self._client.query_iterator(
-                collection,
-                batch_size=_ROWS_AT_ONCE,
-                filter=expression,
-                output_fields=list(fields),
-                consistency_level=_STRONG,
+                collection, batch_size=_ROWS_AT_ONCE, filter=expression, **wanted
             )
             try:
                 while page := pages.next():
@@ -235,16 +213,10 @@ class Server:
     ) -> list[tuple[str, float]]:
         """Ids with what Milvus calls their distance."""
         found = self._call(
-            "search",
-            collection,
-            data=[query],
-            anns_field=field,
-            limit=min(limit, MOST_HITS),
-            filter=expression,
-            search_params={"params": options},
-            output_fields=["id"],
-            consistency_level=_STRONG,
-        )
+            "search", collection, data=[query], anns_field=field, filter=expression,
+            limit=min(limit, MOST_HITS), search_params={"params": options},
+            output_fields=["id"], consistency_level=_STRONG,
+        )  # fmt: skip
         return [(hit["entity"]["id"], hit["distance"]) for hit in found[0]]
 
     def flush(self, collection: str) -> None:
@@ -294,61 +266,40 @@ def terms_of(joined: str) -> tuple[str, ...]:
 def rows(entries: Sequence[Entry], vectors: Vectors, *, commit: int) -> list[dict[str, Any]]:
     if len(entries) >= _PLACES_PER_COMMIT:
         raise UsageError(f"One commit takes fewer than {_PLACES_PER_COMMIT:,} passages")
-    return [
-        _row(entry, vector, key=commit * _PLACES_PER_COMMIT + place, commit=commit)
-        for place, (entry, vector) in enumerate(zip(entries, vectors, strict=True))
-    ]
-
-
-def _row(entry: Entry, vector: Any, *, key: int, commit: int) -> dict[str, Any]:
-    texts = {
-        "id": entry.id,
-        "document": entry.document,
-        "text": entry.text,
-        "terms": tokens(entry.terms),
-        "place": json.dumps([entry.start, entry.end, entry.page, entry.heading, entry.labels]),
-    }
-    for name, value in texts.items():
-        if len(value.encode()) > MOST_BYTES:
-            raise UsageError(
-                f"The {name} of passage {entry.id[:80]!r} is longer than {MOST_BYTES:,} bytes, "
-                "the most that Milvus holds in a field",
-                hint="shorter passages (chunking.tokens) fit",
-            )
-    return texts | {
-        "key": key,
-        "commit": commit,
-        "id_key": number(entry.id),
-        "document_key": number(entry.document),
-        "label_keys": [number(label) for label in entry.labels],
-        "vector": vector,
-    }
+    made = []
+    for at, (entry, vector) in enumerate(zip(entries, vectors, strict=True)):
+        place = [entry.start, entry.end, entry.page, entry.heading, entry.labels]
+        texts = {
+            "id": entry.id, "document": entry.document, "text": entry.text,
+            "terms": tokens(entry.terms), "place": json.dumps(place),
+        }  # fmt: skip
+        for name, value in texts.items():
+            if len(value.encode()) > MOST_BYTES:
+                raise UsageError(
+                    f"The {name} of passage {entry.id[:80]!r} is longer than {MOST_BYTES:,} bytes, "
+                    "the most that Milvus holds in a field",
+                    hint="shorter passages (chunking.tokens) fit",
+                )
+        keys = {"key": commit * _PLACES_PER_COMMIT + at, "commit": commit}
+        keys |= {"id_key": number(entry.id), "document_key": number(entry.document)}
+        labels = [number(label) for label in entry.labels]
+        made.append(texts | keys | {"label_keys": labels, "vector": vector})
+    return made
 
 
 def entry(row: dict[str, Any]) -> Entry:
     start, end, page, heading, labels = json.loads(row["place"])
-    return Entry(
-        id=row["id"],
-        document=row["document"],
-        text=row["text"],
-        terms=terms_of(row["terms"]),
-        start=start,
-        end=end,
-        page=page,
-        heading=tuple(heading),
-        labels=tuple(labels),
-    )
+    named = {name: row[name] for name in ("id", "document", "text")}
+    place = {"start": start, "end": end, "page": page}
+    lists = {"heading": tuple(heading), "labels": tuple(labels)}
+    return Entry(**named, **place, **lists, terms=terms_of(row["terms"]))
 
 
 def predicate(where: Filter) -> list[str]:
     """The conditions of a filter; exclusions are dealt with by asking for more."""
-    conditions = []
-    if where.documents is not None:
-        conditions.append(any_of("document_key", where.documents))
-    if where.labels:
-        numbers = sorted(number(label) for label in where.labels)
-        conditions.append(f"array_contains_all(label_keys, {numbers})")
-    return conditions
+    documents = [] if where.documents is None else [any_of("document_key", where.documents)]
+    labels = sorted(number(label) for label in where.labels)
+    return [*documents, *([f"array_contains_all(label_keys, {labels})"] if labels else [])]
 
 
 def any_of(field: str, texts: Collection[str]) -> str:

@@ -28,8 +28,7 @@ class Entry:
     end: int
     page: int | None = None
     heading: tuple[str, ...] = ()
-    labels: tuple[str, ...] = ()
-    """Metadata of the document as "key=value", for filtering."""
+    labels: tuple[str, ...] = ()  # metadata of the document as "key=value", for filtering
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +66,9 @@ class Index(Protocol):
     def add(
         self, entries: Sequence[Entry], vectors: Vectors, *, replacing: Collection[str] = ()
     ) -> None:
-        """In one commit: drop every passage of the entries' documents and of the documents in
-        `replacing`, and store the entries. The vectors are unit length, one row per entry.
-        An entry whose id is held under another document takes its place; two entries with the
-        same id are refused."""
+        """In one commit: drop every passage of the entries' documents and of those in `replacing`,
+        and store the entries. The vectors are unit length, one row per entry. An entry whose id
+        is held under another document takes its place; two with the same id are refused."""
 
     def delete(self, documents: Collection[str]) -> None:
         """In one commit: drop every passage of these documents; unknown ones are ignored."""
@@ -103,8 +101,6 @@ class Index(Protocol):
         of deleted entries stays on disk; readers of older versions must then reopen."""
 
 
-# From what an engine found to the hits that were asked for: exclusions, and ties at the cut.
-
 _SPARE = 16  # how many more hits than asked are read, to settle ties at the cut by id
 _MOST_READ = 10_000  # from here on a tie at the cut stays as the engine left it
 
@@ -129,8 +125,6 @@ def best(search: Callable[[int], list[Scored]], k: int, where: Filter) -> list[S
             return kept[:k]
         limit *= 4
 
-
-# What every engine refuses before anything changes.
 
 _UNIT_TOLERANCE = 1e-3
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from secondlook.retrieval.parse.source import Budget
 
 PARAGRAPH = "\n\n"
-DEEPEST_HEADING = 9
 
 _SUSPECT = re.compile(
     r"[\x00-\x08\v\f\x0e-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff]"
@@ -76,8 +76,9 @@ class Composer:
         self._after_line = -1
         self.about = About()
 
-    def paragraph(self, text: str) -> None:
-        self._append(one_line(text))
+    def paragraph(self, text: str, separator: str = PARAGRAPH) -> None:
+        """With a blank as separator it goes on with the one before, be it on another page."""
+        self._append(one_line(text), separator)
 
     def block(self, text: str) -> int:
         """Text whose line breaks mean something. Says where it begins."""
@@ -94,22 +95,15 @@ class Composer:
         self.line(" | ".join(cell for cell in map(one_line, cells) if cell))
 
     def end_lines(self) -> None:
-        """What follows is another list or table."""
         self._after_line = -1
 
     def heading(self, level: int, text: str) -> None:
-        words = one_line(text)
-        if words:
+        if words := one_line(text):
             start = self._append(words)
             self.mark_heading(level, start, start + len(words))
 
-    def join(self, text: str, separator: str) -> None:
-        """Goes on with the paragraph that was last added, be it on the page before."""
-        self._append(one_line(text), separator)
-
     def mark_heading(self, level: int, start: int, end: int) -> None:
-        """A heading inside of a block that was added at a known place."""
-        self._headings.append(Heading(min(max(level, 1), DEEPEST_HEADING), start, end))
+        self._headings.append(Heading(min(max(level, 1), 9), start, end))
 
     def start_page(self, number: int) -> None:
         self.end_page()
@@ -118,24 +112,19 @@ class Composer:
     def end_page(self) -> None:
         if self._page is not None:
             number, start = self._page
-            start = self.length if start is None else start
-            self._pages.append(Page(number, start, self.length))
+            self._pages.append(Page(number, self.length if start is None else start, self.length))
         self._page = None
 
     def finish(self, kind: str) -> Extracted:
         self.end_page()
         about = self.about
         return Extracted(
-            text="".join(self._parts),
-            title=about.title,
-            author=about.author,
-            date=about.date,
-            kind=kind,
+            "".join(self._parts), kind=kind,
+            title=about.title, author=about.author, date=about.date,
             pages=tuple(self._pages),
             headings=tuple(sorted(self._headings, key=lambda item: item.start)),
-            notes=tuple(about.notes),
-            card=about.card,
-        )
+            notes=tuple(about.notes), card=about.card,
+        )  # fmt: skip
 
     def _append(self, text: str, separator: str = PARAGRAPH) -> int:
         if not text:
@@ -155,8 +144,7 @@ class Composer:
 
 # The last touch on every document: a title worth showing, an ISO date, the language.
 
-LONGEST_TITLE = 300
-LONGEST_AUTHOR = 300
+_LONGEST = 300
 
 _NO_TITLE = re.compile(
     r"(untitled|unbenannt|sans titre|no title|title|document|document ?\d*|slide ?\d*|"
@@ -184,44 +172,37 @@ _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\u0e00-\u0e7f]")
 _WORD = re.compile(r"[^\W\d_]{2,}")
 _FEWEST_WORDS = 20
 _SURE = 0.8
-_SAMPLE_CHARS = 600
-EARLIEST_YEAR, LATEST_YEAR = 1000, 2999
 
 
 def finish(extracted: Extracted, name: str) -> Extracted:
     """Refuses empty texts; fills in what the parser left open."""
     if not extracted.text.strip():
         raise NoText("it holds no text")
-    author = one_line(extracted.author or "")[:LONGEST_AUTHOR]
+    author = one_line(extracted.author or "")[:_LONGEST]
     # The file's own title, its first heading, or the name of the file.
-    own = sane_title(extracted.title) or _first_heading(extracted) or readable_stem(name)
+    own = _sane_title(extracted.title) or _first_heading(extracted) or _readable_stem(name)
     return replace(
         extracted,
-        title=own[:LONGEST_TITLE],
+        title=own[:_LONGEST],
         author=None if _NO_AUTHOR.fullmatch(author) else author,
         date=iso_date(extracted.date),
         language=None if extracted.kind == "code" else language_of(extracted.text),
     )
 
 
-def sane_title(title: str | None) -> str | None:
-    """The title, unless it is a placeholder or the name of a file."""
+def _sane_title(title: str | None) -> str | None:
     words = _OFFICE_TITLE.sub("", one_line(title or ""))
-    if not words or _NO_TITLE.fullmatch(words) or _FILE_NAME.match(words):
-        return None
-    return words
+    is_none = not words or _NO_TITLE.fullmatch(words) or _FILE_NAME.match(words)
+    return None if is_none else words
 
 
 def _first_heading(extracted: Extracted) -> str | None:
-    outermost = min((heading.level for heading in extracted.headings[:5]), default=0)
-    for heading in extracted.headings[:5]:
-        if heading.level == outermost:
-            words = sane_title(extracted.text[heading.start : heading.end])
-            return None if words is None or _SECTION.match(words) else words
-    return None
+    first = min(extracted.headings[:5], key=lambda heading: heading.level, default=None)
+    words = _sane_title(extracted.text[first.start : first.end]) if first else None
+    return None if words is None or _SECTION.match(words) else words
 
 
-def readable_stem(name: str) -> str:
+def _readable_stem(name: str) -> str:
     """`annual_report-2023.pdf` reads "annual report 2023"."""
     stem = PurePath(name.replace("\\", "/")).name
     stem = re.sub(r"(\.tar)?\.\w{1,8}$", "", stem) or stem
@@ -230,41 +211,29 @@ def readable_stem(name: str) -> str:
 
 def iso_date(value: str | None) -> str | None:
     """As exact as the file says: 2024, 2024-05 or 2024-05-17; None for what is no date."""
-    if not value:
+    value = (value or "").strip()
+    if match := _ISO.match(value) or _PDF_DATE.match(value):
+        parts = [part for part in match.groups() if part]
+        while parts and "1000" <= parts[0] < "3000":
+            with suppress(ValueError):
+                datetime.strptime("-".join(parts), "%Y-%m-%d"[: 3 * len(parts) - 1])  # noqa: DTZ007
+                return "-".join(parts)
+            parts.pop()
         return None
-    match = _ISO.match(value) or _PDF_DATE.match(value)
-    if match:
-        return _checked(*(int(part) if part else None for part in match.groups()))
     for form in _WORDY_DATES:
-        try:
-            day = datetime.strptime(value.strip(), form)  # noqa: DTZ007 - a day, no moment
-        except ValueError:
-            continue
-        return day.strftime("%Y-%m" if form == "%B %Y" else "%Y-%m-%d")
+        with suppress(ValueError):
+            day = datetime.strptime(value, form)  # noqa: DTZ007 - a day, no moment
+            return day.strftime("%Y-%m" if form == "%B %Y" else "%Y-%m-%d")
     return None
-
-
-def _checked(year: int | None, month: int | None, day: int | None) -> str | None:
-    if year is None or not EARLIEST_YEAR <= year <= LATEST_YEAR:
-        return None
-    if month is None or not 1 <= month <= 12:  # noqa: PLR2004 - months
-        return f"{year:04}"
-    if day is None:
-        return f"{year:04}-{month:02}"
-    try:
-        return datetime(year, month, day).strftime("%Y-%m-%d")  # noqa: DTZ001 - a day, no moment
-    except ValueError:
-        return f"{year:04}-{month:02}"
 
 
 def language_of(text: str) -> str | None:
     """ISO 639-1 code; None when there is too little text, or several languages compete."""
     # Beginning, middle and end: a front page is often in another language than the rest.
-    size, middle = _SAMPLE_CHARS, len(text) // 2
+    size, middle = 600, len(text) // 2
     parts = (text[:size], text[middle : middle + size], text[-size:])
     sample = text if len(text) <= 3 * size else "\n".join(parts)
-    words = len(_WORD.findall(sample)) + len(_CJK.findall(sample)) // 2
-    if words < _FEWEST_WORDS:
+    if len(_WORD.findall(sample)) + len(_CJK.findall(sample)) // 2 < _FEWEST_WORDS:
         return None
     code, probability = _identifier().classify(sample)
     return str(code) if probability >= _SURE else None

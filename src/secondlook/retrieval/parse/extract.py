@@ -20,6 +20,7 @@ from secondlook.retrieval.parse import source as suffixes
 from secondlook.retrieval.parse.compose import finish
 from secondlook.retrieval.parse.source import (
     DEFAULT_LIMITS,
+    TAR_MARK,
     Budget,
     Parsed,
     ParseLimits,
@@ -27,7 +28,6 @@ from secondlook.retrieval.parse.source import (
     decode,
     is_text,
     open_source,
-    silent_beat,
 )
 
 if TYPE_CHECKING:
@@ -37,17 +37,15 @@ if TYPE_CHECKING:
     from secondlook.document import Extracted
 
 _DEEPEST_ARCHIVE = 5
-_LONGEST_REASON = 300
 
 
 def extract(
-    path: Path, limits: ParseLimits = DEFAULT_LIMITS, *, beat: Callable[[], None] = silent_beat
+    path: Path, limits: ParseLimits = DEFAULT_LIMITS, *, beat: Callable[[], None] = lambda: None
 ) -> list[Parsed]:
     """Every document in a file, each with its text or the reason why there is none."""
-    budget = Budget(limits, beat)
     state = _state(path)
     try:
-        source = open_source(path, budget)
+        source = open_source(path, Budget(limits, beat))
     except ExtractionError as error:
         return [Parsed("", "", state[0], error=error)]
     parsed = _documents(source)
@@ -58,13 +56,7 @@ def extract(
 
 
 def extract_bytes(data: bytes, name: str, limits: ParseLimits = DEFAULT_LIMITS) -> list[Parsed]:
-    """Like `extract`, for what was never a file: standard input, an upload, a download."""
-    budget = Budget(limits)
-    source = Source.of_bytes(data, name, budget)
-    if len(data) > limits.file_bytes:
-        reason = f"it has {len(data):,} bytes, the limit is {limits.file_bytes:,}"
-        return [Parsed("", source.sha256, source.size, error=LimitExceeded(reason))]
-    return _documents(source)
+    return _documents(Source.of_bytes(data, name, Budget(limits)))
 
 
 def _state(path: Path) -> tuple[int, int]:
@@ -78,14 +70,16 @@ def _state(path: Path) -> tuple[int, int]:
 def _documents(source: Source, member: str = "") -> list[Parsed]:
     """The source itself and, where it is an archive or a mail, what it carries."""
     found: list[Parsed] = []
-    error: ExtractionError | None = None
     try:
         kind = kind_of(source)
-        if source.size > source.budget.limits.file_bytes and kind not in STREAMED:
+        if source.size > source.budget.limits.file_bytes and kind not in {
+            "csv",
+            "jsonl",
+            "parquet",
+            "sqlite",
+        }:
             # A name promised a table; the contents are something that is read whole.
-            raise LimitExceeded(  # noqa: TRY301
-                f"it is named {source.suffix} but is no table, and too large to read"
-            )
+            raise LimitExceeded("it is no table, and too large to read")  # noqa: TRY301
         if kind in CONTAINERS:
             _open_container(source, kind, member, found)
         else:
@@ -93,7 +87,6 @@ def _documents(source: Source, member: str = "") -> list[Parsed]:
             found.append(Parsed(member, source.sha256, source.size, extracted=own))
     except Exception as caught:  # noqa: BLE001 - any parser may raise anything on hostile bytes
         error = as_extraction_error(caught)
-    if error is not None:
         found.insert(0, Parsed(member, source.sha256, source.size, error=error))
     return found
 
@@ -118,15 +111,14 @@ def _open_container(source: Source, kind: str, member: str, found: list[Parsed])
 
 
 def as_extraction_error(error: BaseException) -> ExtractionError:
-    """Whatever a parser raised, as a reason that a person can read."""
     if isinstance(error, ExtractionError):
         return error
     if isinstance(error, MemoryError):
         return LimitExceeded("it needs more memory than a parser may have")
     if isinstance(error, RecursionError):
         return LimitExceeded("it is nested too deeply")
-    reason = " ".join(str(error).split())[:_LONGEST_REASON]
-    return Damaged(f"it could not be read ({type(error).__name__}{': ' if reason else ''}{reason})")
+    reason = " ".join([f"{type(error).__name__}:", *str(error).split()])[:300]
+    return Damaged(f"it could not be read ({reason})")
 
 
 # Which function reads which kind of file. Parsers are imported when first needed.
@@ -134,8 +126,6 @@ def as_extraction_error(error: BaseException) -> ExtractionError:
 
 @dataclass(frozen=True, slots=True)
 class Carried:
-    """A file inside another one: its bytes, or why they could not be had."""
-
     name: str
     data: bytes = b""
     error: ExtractionError | None = None
@@ -162,12 +152,8 @@ PARSERS: dict[str, Callable[[Source], Extracted]] = {
     for module, names in _MODULES.items()
     for name in names.split()
 }
-STREAMED = frozenset({"csv", "jsonl", "parquet", "sqlite"})
-"""Kinds of which only the beginning is read where they are large."""
 CONTAINERS: dict[str, Callable[[Source], tuple[Extracted | None, Iterator[Carried]]]] = {
-    "zip": _lazy("containers", "open_zip"),
-    "tar": _lazy("containers", "open_tar"),
-    **dict.fromkeys(("gzip", "bzip2", "xz"), _lazy("containers", "open_compressed")),
+    **dict.fromkeys(("zip", "tar", "gzip", "bzip2", "xz"), _lazy("containers", "open_archive")),
     "mail": _lazy("containers", "open_mail"),
     "msg": _lazy("containers", "open_msg"),
 }
@@ -176,26 +162,12 @@ CONTAINERS: dict[str, Callable[[Source], tuple[Extracted | None, Iterator[Carrie
 # What kind of file it is: its first bytes decide, then its name.
 
 _MAGIC: dict[bytes, str] = {
-    b"{\\rtf": "rtf", b"SQLite format 3\x00": "sqlite", b"PAR1": "parquet", b"\x1f\x8b": "gzip",
-    b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x89PNG\r\n\x1a\n": "image", b"\xff\xd8\xff": "image",
-    b"II*\x00": "image", b"MM\x00*": "image", b"GIF8": "image", b"BM": "bmp",
+    b"{\\rtf": "rtf", b"SQLite format 3\x00": "sqlite", b"\x1f\x8b": "gzip", b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz", b"\x89PNG\r\n\x1a\n": "image", b"\xff\xd8\xff": "image",
+    b"II*\x00": "image", b"MM\x00*": "image", b"GIF8": "image",
 }  # fmt: skip
-_FOREIGN: tuple[tuple[int, bytes, str], ...] = (
-    (0, b"\x7fELF", "an executable"), (0, b"MZ", "an executable"),
-    (0, b"\xfe\xed\xfa", "an executable"), (0, b"\xcf\xfa\xed\xfe", "an executable"),
-    (0, b"\xca\xfe\xba\xbe", "an executable"), (0, b"\x00asm", "an executable"),
-    (0, b"ARROW1", "an Arrow table"), (0, b"7z\xbc\xaf\x27\x1c", "a 7z archive"),
-    (0, b"Rar!\x1a\x07", "a RAR archive"), (0, b"\x28\xb5\x2f\xfd", "a zstandard archive"),
-    (0, b"ID3", "audio"), (0, b"OggS", "audio or video"), (0, b"fLaC", "audio"),
-    (0, b"\x1aE\xdf\xa3", "video"), (4, b"ftyp", "video or an image"), (8, b"WAVE", "audio"),
-    (8, b"AVI ", "video"), (8, b"WEBP", "an image"), (0, b"%!PS", "PostScript"),
-    (0, b"AT&TFORM", "a DjVu document"), (0, b"wOFF", "a font"), (0, b"wOF2", "a font"),
-    (0, b"\x00\x01\x00\x00", "a font"), (0, b"OTTO", "a font"),
-)  # fmt: skip
-_SHORT_MARKS = {"bmp", "parquet"}  # a text may begin with the same letters
+_SHORT_MAGIC = {b"BM": "image", b"PAR1": "parquet"}  # a text may begin with the same letters
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_PDF_WITHIN = 1024
-_TAR_MARK = slice(257, 262)
 _HTML_START = re.compile(
     r"\s*(<!--.*?-->\s*)*(<!doctype html|<html|<head\b|<body\b)", re.IGNORECASE | re.DOTALL
 )
@@ -211,37 +183,22 @@ _LONGEST_MIMETYPE = 200
 
 
 def kind_of(source: Source) -> str:
-    """The parser to use. Raises `Unsupported`, `Damaged` or `Encrypted` with the reason."""
     head = source.head
     if not head:
         raise NoText("the file is empty")
-    if b"%PDF-" in head[:_PDF_WITHIN]:
-        return "pdf"
-    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")):
-        return _kind_of_zip(source)
-    if head.startswith(_OLE):
-        return _kind_of_ole(source)
-    for mark, kind in _MAGIC.items():
-        if head.startswith(mark) and (kind not in _SHORT_MARKS or not is_text(head)):
-            return "image" if kind == "bmp" else kind
-    if head[_TAR_MARK] == b"ustar":
+    if head.startswith((b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08", _OLE)):
+        return _kind_of_zip(source) if head.startswith(b"PK") else _kind_of_ole(source)
+    if head[TAR_MARK] == b"ustar":
         return "tar"
-    _refuse_foreign(source)
-    return _kind_of_text(source)
-
-
-def _refuse_foreign(source: Source) -> None:
-    head = source.head
-    # A letter to "MZ" or "ID3" is text all the same.
-    is_plain = is_text(head) and head.isascii()
-    for offset, mark, what in _FOREIGN:
-        if head[offset : offset + len(mark)] == mark and not is_plain:
-            named = f" named {source.suffix}" if source.suffix in suffixes.DOCUMENTS else ""
-            raise Unsupported(f"it is {what}{named}, which holds no text to read")
-    if not is_text(head):
-        if source.suffix in suffixes.BINARY_DOCUMENTS:
-            raise Damaged(f"it is named {source.suffix} but its contents are not of that kind")
-        raise Unsupported("this file type isn't supported")
+    marks = _MAGIC if is_text(head) else _MAGIC | _SHORT_MAGIC
+    kind = next((kind for mark, kind in marks.items() if head.startswith(mark)), None)
+    if kind or b"%PDF-" in head[:1024]:
+        return kind or "pdf"
+    if is_text(head):
+        return _kind_of_text(source)
+    if source.suffix in suffixes.BINARY_DOCUMENTS:
+        raise Damaged(f"it is named {source.suffix} but its contents are not of that kind")
+    raise Unsupported("this file type isn't supported")
 
 
 def _kind_of_text(source: Source) -> str:
@@ -301,8 +258,6 @@ def _kind_of_ole(source: Source) -> str:
         raise Encrypted("it is protected by a password", hint="save a copy without password")
     if "Workbook" in streams or "Book" in streams:
         return "sheet"
-    if "WordDocument" in streams:
-        raise Unsupported("the old Word format (.doc) is not read", hint="save it as .docx")
-    if "PowerPoint Document" in streams:
-        raise Unsupported("the old PowerPoint format (.ppt) is not read", hint="save it as .pptx")
-    raise Unsupported("it is an Office container of no known kind")
+    raise Unsupported(
+        "old Office formats (.doc, .ppt) are not read", hint="save it as .docx or .pptx"
+    )

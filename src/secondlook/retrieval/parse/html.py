@@ -20,22 +20,18 @@ if TYPE_CHECKING:
 
 _CHARSET = re.compile(rb"<meta[^>]{0,200}charset\s*=\s*[\"']?\s*([\w-]{2,40})", re.IGNORECASE)
 _XML_ENCODING = re.compile(rb"^\s*<\?xml[^>]{0,200}encoding\s*=\s*[\"']([\w-]{2,40})")
-_META_BYTES = 4096
 _FEED_CHARS = 1 << 18
 _DROPPED = as_set(
     "script style noscript template svg math-annotation iframe object embed nav "
     "button select datalist canvas audio video form dialog menu"
 )
 _DROPPED_ROLES = frozenset(("navigation", "banner", "contentinfo", "search", "menu", "menubar"))
-_PAGE_FURNITURE = frozenset(("header", "footer", "aside"))
-"""Dropped at the top of the page; inside an article they belong to the text."""
 _BLOCKS = as_set(
     "address article blockquote body center dd details div dl dt fieldset figcaption "
     "figure footer header hgroup hr html li main ol p section summary table tbody "
     "tfoot thead ul caption aside title option legend"
 )
 _HEADINGS = {f"h{level}": level for level in range(1, 7)}
-_CELLS = frozenset(("td", "th"))
 _VOID = as_set("area base br col embed hr img input link meta param source track wbr")
 _DATE_NAMES = (
     "article:published_time", "datepublished", "dc.date", "dcterms.created", "dcterms.issued",
@@ -52,7 +48,7 @@ class PageWriter:
         self._composer = composer
         self._keep_furniture = keep_furniture
         self._words: list[str] = []
-        self._title: list[str] = []
+        self.title: list[str] = []
         self._skipping, self._skip_tag = 0, ""
         self._in_article = self._heading = self._verbatim = 0
         self._item = ""
@@ -63,8 +59,7 @@ class PageWriter:
     def start(self, tag: str, attributes: Mapping[str, str]) -> None:
         if self._skipping:
             self._skipping += tag == self._skip_tag
-            return
-        if self._is_dropped(tag, attributes):
+        elif self._is_dropped(tag, attributes):
             self._flush()
             self._skipping, self._skip_tag = 1, tag
         elif tag == "meta":
@@ -80,28 +75,29 @@ class PageWriter:
     def end(self, tag: str) -> None:
         if self._skipping:
             self._skipping -= tag == self._skip_tag
-        elif tag == "title":
+            return
+        if tag in {"article", "main"}:
+            self._in_article = max(0, self._in_article - 1)
+        if tag == "title":
             self._in_title = False
-        else:
-            if tag in {"article", "main"}:
-                self._in_article = max(0, self._in_article - 1)
-            if tag in _CELLS and self._row is not None:
-                self._row.append(one_line("".join(self._words)))
-                self._words.clear()
-            elif tag == "tr":
-                self._end_row()
-            elif tag in _HEADINGS:
-                self._flush()
-                self._heading = 0
-            elif tag == "pre":
-                self._flush()
-                self._verbatim = max(0, self._verbatim - 1)
-            elif tag in _BLOCKS:
-                self._break(ends_lines=tag == "table")
+        elif tag in {"td", "th"} and self._row is not None:
+            self._row.append(one_line("".join(self._words)))
+            self._words.clear()
+        elif tag == "tr":
+            cells, self._row = self._row, None
+            self._flush()
+            if any(cells or ()):
+                self._composer.row(cells or ())
+        elif tag in _HEADINGS or tag == "pre":
+            self._flush()
+            self._heading = 0
+            self._verbatim = max(0, self._verbatim - (tag == "pre"))
+        elif tag in _BLOCKS:
+            self._break(ends_lines=tag == "table")
 
     def data(self, words: str) -> None:
         if self._in_title:
-            self._title.append(words)
+            self.title.append(words)
         elif not self._skipping:
             self._words.append(words)
 
@@ -113,10 +109,6 @@ class PageWriter:
     def close(self) -> None:
         self._flush()
 
-    @property
-    def title(self) -> str:
-        return one_line("".join(self._title))
-
     def _is_dropped(self, tag: str, attributes: Mapping[str, str]) -> bool:
         if tag in _VOID or tag in {"body", "html", "main", "article"}:
             return False
@@ -124,24 +116,19 @@ class PageWriter:
             return tag not in _HEADINGS or "hidden" in attributes
         if self._keep_furniture or self._in_article:
             return False
-        return tag in _PAGE_FURNITURE or attributes.get("role") in _DROPPED_ROLES
+        return tag in {"header", "footer", "aside"} or attributes.get("role") in _DROPPED_ROLES
 
     def _open(self, tag: str, attributes: Mapping[str, str]) -> None:
-        if tag in {"article", "main"}:
-            self._in_article += 1
+        self._in_article += tag in {"article", "main"}
         if tag == "br":
             self._words.append("\n" if self._verbatim else " ")
         elif tag == "img" and attributes.get("alt"):
             self._words.append(f" {attributes['alt']} ")
-        elif tag == "tr":
+        elif tag in {"tr", "pre"} or tag in _HEADINGS:
             self._flush()
-            self._row = []
-        elif tag in _HEADINGS:
-            self._flush()
-            self._heading = _HEADINGS[tag]
-        elif tag == "pre":
-            self._flush()
-            self._verbatim += 1
+            self._row = [] if tag == "tr" else self._row
+            self._heading = _HEADINGS.get(tag, self._heading)
+            self._verbatim += tag == "pre"
         elif tag in _BLOCKS:
             self._break(ends_lines=tag == "table")
             self._item = "- " if tag == "li" else self._item
@@ -154,13 +141,6 @@ class PageWriter:
                 self._composer.end_lines()
         else:
             self._words.append(" ")
-
-    def _end_row(self) -> None:
-        cells = [cell for cell in self._row or () if cell]
-        self._row = None
-        self._flush()
-        if cells:
-            self._composer.row(cells)
 
     def _flush(self) -> None:
         text = "".join(self._words)
@@ -197,7 +177,7 @@ def write_html(text: str, composer: Composer, source: Source, *, book: bool = Fa
 
 
 def declared_charset(head: bytes) -> str | None:
-    match = _CHARSET.search(head[:_META_BYTES]) or _XML_ENCODING.match(head)
+    match = _CHARSET.search(head[:4096]) or _XML_ENCODING.match(head)
     if match is None:
         return None
     name = match.group(1).decode("ascii").lower()
@@ -210,14 +190,14 @@ def parse_html(source: Source) -> Extracted:
     # Sixteen-bit text cannot be declared in a readable tag: such a declaration is wrong.
     declared = None if charset and charset.startswith("utf-16") else charset
     text, notes = read_text(source, declared=declared)
-    composer = Composer(source.budget)
-    composer.about.notes.extend(notes)
-    writer = write_html(text, composer, source)
-    if not composer.length:  # a page that is nothing but navigation still says something
+    for book in (False, True):  # a page that is nothing but navigation still says something
         composer = Composer(source.budget)
-        writer = write_html(text, composer, source, book=True)
+        writer = write_html(text, composer, source, book=book)
+        if composer.length:
+            break
     about = composer.about
-    about.title = _first(writer.meta, _TITLE_NAMES) or writer.title
+    about.notes.extend(notes)
+    about.title = _first(writer.meta, _TITLE_NAMES) or one_line("".join(writer.title))
     about.author = _first(writer.meta, _AUTHOR_NAMES)
     about.date = _first(writer.meta, _DATE_NAMES)
     return composer.finish("html")
@@ -231,34 +211,31 @@ def _first(found: Mapping[str, str], names: tuple[str, ...]) -> str | None:
 
 _CHAPTER_TYPES = frozenset(("application/xhtml+xml", "text/html", "text/x-oeb1-document"))
 _FONT_MANGLING = ("http://www.idpf.org/2008/embedding", "http://ns.adobe.com/pdf/enc#RC")
-_ENCRYPTION = "META-INF/encryption.xml"
 
 
 def parse_epub(source: Source) -> Extracted:
     with package(source) as parts:
         # Copy protection encrypts chapters; scrambled fonts are common and harmless.
-        for item in _elements(parts, _ENCRYPTION, "EncryptionMethod"):
+        for item in _elements(parts, "META-INF/encryption.xml", "EncryptionMethod"):
             if item.get("Algorithm") not in _FONT_MANGLING:
                 raise Encrypted("the book is copy protected (DRM)")
         roots = _elements(parts, "META-INF/container.xml", "rootfile")
-        opf_name = next(
-            (str(name) for item in roots if (name := item.get("full-path")) in parts.names), None
-        )
-        if opf_name is None:
+        named = [name for item in roots if (name := item.get("full-path")) in parts.names]
+        if not named:
             raise Damaged("the book has no table of its parts (OPF)")
-        opf = parts.xml(opf_name)
-        composer = Composer(source.budget)
-        chapters = _spine(opf, posixpath.dirname(opf_name))
-        for name in chapters:
+        opf, composer = parts.xml(named[0]), Composer(source.budget)
+        about, missing = composer.about, 0
+        for name in _spine(opf, posixpath.dirname(named[0])):
             if name in parts.names:
                 data = parts.read(name)
                 text, _ = decode(data, declared=declared_charset(data))
                 write_html(text, composer, source, book=True)
-        if missing := [name for name in chapters if name not in parts.names]:
-            composer.about.notes.append(f"chapters missing from the file: {len(missing)}")
-        composer.about.title = child_text(opf, "title")
-        composer.about.author = child_text(opf, "creator")
-        composer.about.date = child_text(opf, "date")
+            else:
+                missing += 1
+        if missing:
+            about.notes.append(f"chapters missing from the file: {missing}")
+        about.title, about.author = child_text(opf, "title"), child_text(opf, "creator")
+        about.date = child_text(opf, "date")
         return composer.finish("epub")
 
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 
 def describe_office(parts: Package, composer: Composer) -> None:
-    """Title, author and date from the core properties that all Office files share."""
     core, about = parts.xml("docProps/core.xml"), composer.about
     about.title, about.author = child_text(core, "title"), child_text(core, "creator")
     about.date = child_text(core, "created") or child_text(core, "modified")
@@ -34,13 +33,16 @@ _HEADING_STYLE = re.compile(r"heading (\d)")
 _NO_TEXT = as_set("del moveFrom instrText delText pPr rPr Fallback sectPr tblPr fldData")
 _BREAKS = {"tab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": "\t"}
 _NOTES = (("word/footnotes.xml", "footnote"), ("word/endnotes.xml", "endnote"))
-_BODY_PARTS = ("word/document.xml", "word/document2.xml")
+_BODY_LEVEL = 9
 
 
 def parse_docx(source: Source) -> Extracted:
     with package(source) as parts:
         composer = Composer(source.budget)
-        name = next((part for part in _BODY_PARTS if part in parts.names), None)
+        name = next(
+            (part for part in ("word/document.xml", "word/document2.xml") if part in parts.names),
+            None,
+        )
         if name is None:
             raise Damaged("it has no body: word/document.xml is missing")
         _write_body(parts.xml(name), composer, _heading_levels(parts.xml("word/styles.xml")))
@@ -58,23 +60,24 @@ def _heading_levels(styles: Any) -> dict[str, int]:
     levels: dict[str, int] = {}
     parents: dict[str, str] = {}
     for style in styles.findall(f"{_W}style") if styles is not None else ():
-        key = style.get(f"{_W}styleId", "")
-        name = style.find(f"{_W}name")
-        words = name.get(f"{_W}val", "").lower() if name is not None else ""
-        based = style.find(f"{_W}basedOn")
-        if based is not None:
-            parents[key] = based.get(f"{_W}val", "")
-        outline = style.find(f"{_W}pPr/{_W}outlineLvl")
+        key, words = style.get(f"{_W}styleId", ""), (_value(style, "name") or "").lower()
+        parents[key] = _value(style, "basedOn") or ""
+        depth = _value(style, f"pPr/{_W}outlineLvl") or ""
         if match := _HEADING_STYLE.match(words):
             levels[key] = int(match.group(1))
         elif words == "title":
             levels[key] = 1
-        elif outline is not None and (depth := outline.get(f"{_W}val", "9")).isdigit():
-            levels.update({key: int(depth) + 1} if int(depth) < 9 else {})  # noqa: PLR2004 - body
+        elif depth.isdigit() and int(depth) < _BODY_LEVEL:
+            levels[key] = int(depth) + 1
     for key, parent in parents.items():
         if key not in levels and parent in levels and "toc" not in key.lower():
             levels[key] = levels[parent]
     return levels
+
+
+def _value(element: Any, path: str) -> str | None:
+    found = element.find(f"{_W}{path}")
+    return None if found is None else str(found.get(f"{_W}val", ""))
 
 
 def _write_body(root: Any, composer: Composer, levels: dict[str, int]) -> None:
@@ -103,15 +106,13 @@ def _write_body(root: Any, composer: Composer, levels: dict[str, int]) -> None:
 
 
 def _level(paragraph: Any, levels: dict[str, int]) -> int:
-    outline = paragraph.find(f"{_W}pPr/{_W}outlineLvl")
-    if outline is not None and outline.get(f"{_W}val", "9") in "012345678":
-        return int(outline.get(f"{_W}val")) + 1
-    style = paragraph.find(f"{_W}pPr/{_W}pStyle")
-    return levels.get(style.get(f"{_W}val", ""), 0) if style is not None else 0
+    outline = _value(paragraph, f"pPr/{_W}outlineLvl")
+    if outline and outline in "012345678":
+        return int(outline) + 1
+    return levels.get(_value(paragraph, f"pPr/{_W}pStyle") or "", 0)
 
 
 def _run_text(paragraph: Any) -> tuple[str, list[Any]]:
-    """The words of a paragraph, and the text boxes anchored in it."""
     words: list[str] = []
     boxes: list[Any] = []
     stack = list(reversed(paragraph))
@@ -154,11 +155,12 @@ def parse_pptx(source: Source) -> Extracted:
         if root is None:
             raise Damaged(f"it has no slides: {_PRESENTATION} is missing")
         targets = _related(parts, _PRESENTATION)
-        slides = []  # in the order in which they are shown
-        for slide in root.iter(f"{_P}sldId"):
-            key = next((value for name, value in slide.attrib.items() if name.endswith("}id")), "")
-            if key in targets and targets[key][1] in parts.names:
-                slides.append(targets[key][1])
+        keys = [
+            next((value for name, value in slide.attrib.items() if name.endswith("}id")), "")
+            for slide in root.iter(f"{_P}sldId")  # in the order in which they are shown
+        ]
+        slides = [targets[key][1] for key in keys if key in targets]
+        slides = [name for name in slides if name in parts.names]
         source.budget.spend_pages(len(slides))
         for number, name in enumerate(slides, 1):
             composer.start_page(number)
@@ -168,7 +170,6 @@ def parse_pptx(source: Source) -> Extracted:
 
 
 def _related(parts: Package, name: str) -> dict[str, tuple[str, str]]:
-    """Relation id -> its type and the part it points to."""
     folder, base = posixpath.split(name)
     root = parts.xml(f"{folder}/_rels/{base}.rels")
     found: dict[str, tuple[str, str]] = {}
@@ -181,12 +182,12 @@ def _related(parts: Package, name: str) -> dict[str, tuple[str, str]]:
 
 
 def _write_slide(parts: Package, name: str, composer: Composer) -> None:
-    shapes = list(_shapes(parts.xml(name)))
+    shapes = [(_placeholder(shape), shape) for shape in _shapes(parts.xml(name))]
     # The title is read first, wherever it is.
-    for shape in sorted(shapes, key=lambda shape: _placeholder(shape) not in _TITLES):
-        if _placeholder(shape) in _FURNITURE:
+    for kind, shape in sorted(shapes, key=lambda item: item[0] not in _TITLES):
+        if kind in _FURNITURE:
             continue
-        if _placeholder(shape) in _TITLES:
+        if kind in _TITLES:
             composer.heading(1, " ".join(_paragraphs(shape)))
             continue
         rows = list(shape.iter(f"{_A}tr"))
@@ -197,13 +198,8 @@ def _write_slide(parts: Package, name: str, composer: Composer) -> None:
         composer.end_lines()
     for kind, target in _related(parts, name).values():
         if kind == "notesSlide" and target in parts.names:
-            _write_speaker_notes(parts.xml(target), composer)
-
-
-def _write_speaker_notes(root: Any, composer: Composer) -> None:
-    for shape in _shapes(root):
-        if attribute(shape, "type") not in _FURNITURE and _placeholder(shape) == "body":
-            for text in _paragraphs(shape):
+            notes = [s for s in _shapes(parts.xml(target)) if _placeholder(s) == "body"]
+            for text in (text for shape in notes for text in _paragraphs(shape)):
                 composer.paragraph(text)
 
 
@@ -218,9 +214,8 @@ def _shapes(root: Any) -> Iterator[Any]:
 
 
 def _placeholder(shape: Any) -> str:
-    for element in shape.iter(f"{_P}ph"):
-        return element.get("type") or "body"
-    return ""
+    found = next(shape.iter(f"{_P}ph"), None)
+    return "" if found is None else found.get("type") or "body"
 
 
 def _paragraphs(shape: Any) -> Iterator[str]:
@@ -255,19 +250,16 @@ def parse_odp(source: Source) -> Extracted:
         source.budget.spend_pages(len(slides))
         for number, slide in enumerate(slides, 1):
             composer.start_page(number)
+            frames = [(attribute(f, "class") == "title" and local(f) != "notes", f) for f in slide]
             # The title is read first, the notes last.
-            for frame in sorted(
-                slide, key=lambda item: (local(item) == "notes", not _is_title(item))
+            for is_title, frame in sorted(
+                frames, key=lambda item: (local(item[1]) == "notes", not item[0])
             ):
-                if _is_title(frame) and local(frame) != "notes":
+                if is_title:
                     composer.heading(1, " ".join(_odf_texts(frame)))
                 else:
                     _write_odf(frame, composer)
         return composer.finish("odp")
-
-
-def _is_title(frame: Any) -> bool:
-    return attribute(frame, "class") == "title"
 
 
 def _odf_content(parts: Package, composer: Composer) -> Any:
@@ -337,14 +329,13 @@ def _flat(paragraph: Any) -> str:
 _INFO = re.compile(r"\{\\(title|author)\s([^{}]{1,500})\}")
 _CREATED = re.compile(r"\{\\creatim\\yr(\d{4})\\mo(\d{1,2})\\dy(\d{1,2})")
 _PICTURE_DATA = re.compile(r"(?:[0-9a-fA-F]{64,}\s*)+")
-_BYTES_PER_CHAR = 20
 
 
 def parse_rtf(source: Source) -> Extracted:
     from striprtf.striprtf import rtf_to_text
 
     limit = source.budget.limits.text_chars
-    if source.size > limit * _BYTES_PER_CHAR:
+    if source.size > limit * 20:
         raise LimitExceeded(f"it holds more than {limit:,} characters of text")
     # Pictures are megabytes of hexadecimal digits that would only be walked to be dropped.
     raw = _PICTURE_DATA.sub("", source.read().decode("latin-1"))
@@ -362,10 +353,7 @@ def parse_rtf(source: Source) -> Extracted:
 
 
 def _unescaped(value: str) -> str:
-    r"""Escapes such as \'fc resolved."""
-    resolved = re.sub(
-        r"\\'([0-9a-fA-F]{2})",
-        lambda match: bytes.fromhex(match.group(1)).decode("cp1252", "replace"),
-        value,
+    value = re.sub(
+        r"\\'([0-9a-fA-F]{2})", lambda m: bytes.fromhex(m[1]).decode("cp1252", "replace"), value
     )
-    return re.sub(r"\\u(-?\d{1,5})\s?\??", lambda match: chr(int(match.group(1)) % 65536), resolved)
+    return re.sub(r"\\u(-?\d{1,5})\s?\??", lambda m: chr(int(m[1]) % 65536), value)

@@ -11,7 +11,7 @@ import subprocess
 from collections import Counter
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from itertools import islice, pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from secondlook.document import Extracted
-    from secondlook.retrieval.parse.source import Budget, ParseLimits, Source
+    from secondlook.retrieval.parse.source import ParseLimits, Source
 
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-"}
@@ -31,7 +31,6 @@ _LIGATURES = str.maketrans(
 _LINE_END = re.compile(r"\r\n|\r|\n")
 # pdfium marks a hyphen that it takes for a word break like this, with or without a line end.
 _PIECE_END = re.compile(r"\r\n|\r|\n|[\x02\ufffe](?:\r\n)?")
-_Box = tuple[float, float, float, float]
 _PASSWORD_ERROR = 4
 _NAMED_PAGES = 12
 
@@ -67,18 +66,16 @@ def parse_pdf(source: Source) -> Extracted:
             found = document.get_metadata_dict(skip_empty=True)
             composer.about.title, composer.about.author = found.get("Title"), found.get("Author")
             composer.about.date = found.get("CreationDate") or found.get("ModDate")
-        flow(pages, composer, outline=outline_headings(document), beat=source.budget.beat)
+        flow(pages, composer, outline=outline_headings(document))
     return composer.finish("pdf")
 
 
 def _lines(textpage: Any) -> list[Line]:
-    """The lines of a page in reading order."""
     text = textpage.get_text_range()
     lines: list[Line] = []
     position = start = 0
     is_wide = not text.isascii() and any(ord(char) > 0xFFFF for char in text)  # noqa: PLR2004
-    ends = [*(match.end() for match in _PIECE_END.finditer(text)), len(text)]
-    for end in ends:
+    for end in [*(match.end() for match in _PIECE_END.finditer(text)), len(text)]:
         piece = text[start:end]
         words = _LINE_END.sub("", piece)
         if words.strip():
@@ -89,26 +86,21 @@ def _lines(textpage: Any) -> list[Line]:
 
 
 def _line(textpage: Any, words: str, position: int) -> Line:
-    first = position + len(words) - len(words.lstrip())
-    last = position + len(words.rstrip()) - 1
     is_broken = words[-1] in "\x02\ufffe"
-    last = max(first, last - is_broken)
+    first = position + len(words) - len(words.lstrip())
+    last = max(first, position + len(words.rstrip()) - 1 - is_broken)
     boxes = [_box(textpage, first + (last - first) * step // 4) for step in range(5)]
     # A box of the commonest height: an odd symbol or a word in another type does not count.
-    heights = Counter(round(box[3] - box[1], 1) for box in boxes)
-    typical = max(boxes, key=lambda box: (heights[round(box[3] - box[1], 1)], box[3] - box[1]))
-    words = words.rstrip("\x02\ufffe") + ("-" if is_broken else "")
-    return Line(
-        text=words.translate(_LIGATURES).strip(),
-        left=boxes[0][0],
-        right=boxes[-1][2],
-        bottom=typical[1],
-        top=typical[3],
-        soft_break=is_broken,
+    heights = Counter(round(top - bottom, 1) for _, bottom, _, top in boxes)
+    _, bottom, _, top = max(
+        boxes, key=lambda box: (heights[round(box[3] - box[1], 1)], box[3] - box[1])
     )
+    words = words.rstrip("\x02\ufffe") + ("-" if is_broken else "")
+    text = words.translate(_LIGATURES).strip()
+    return Line(text, boxes[0][0], boxes[-1][2], bottom, top, is_broken)
 
 
-def _box(textpage: Any, text_index: int) -> _Box:
+def _box(textpage: Any, text_index: int) -> tuple[float, float, float, float]:
     """Left, bottom, right, top of a character with its line's full height; zeros if unknown."""
     import pypdfium2.raw as pdfium
 
@@ -121,23 +113,26 @@ def _box(textpage: Any, text_index: int) -> _Box:
 
 def _read_scans(document: Any, pages: list[list[Line]], source: Source, composer: Composer) -> None:
     """Pages without text are read by OCR where it is usable, and named where it is not."""
-    scans = [index for index, lines in enumerate(pages) if not lines]
-    scans = [index for index in scans if _has_picture(document, index)]
-    reader = ocr_reader(source.budget.limits) if scans else None
-    notes = composer.about.notes
-    if reader is not None:
-        for index in scans:
-            pages[index] = reader.read_page(document, index, source.budget)
-        if read := [index for index in scans if pages[index]]:
-            notes.append(f"read by OCR: {_name_pages(read)}")
+    blank = [index for index, lines in enumerate(pages) if not lines]
+    scans = [index for index in blank if _has_picture(document, index)]
+    read_picture = ocr(source.budget.limits) if scans else None
+    for index in scans if read_picture else ():
+        source.budget.beat()
+        with closing(document[index]) as page:
+            width, height = page.get_size()
+            scale = min(_DPI / 72, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
+            picture = page.render(scale=scale, grayscale=True).to_pil()
+        pages[index] = read_picture(picture)  # type: ignore[misc]
     if not any(pages):
         if not scans:
             raise NoText("no page holds any text")
-        if reader is not None:
+        if read_picture is not None:
             raise NoText("its pages are pictures in which OCR found no text")
         raise NoText("its pages are pictures without text (a scan)", hint=HINT)
+    if read := [index for index in scans if pages[index]]:
+        composer.about.notes.append(f"read by OCR: {_name_pages(read)}")
     if remaining := [index for index in scans if not pages[index]]:
-        notes.append(f"pictures without text: {_name_pages(remaining)}")
+        composer.about.notes.append(f"pictures without text: {_name_pages(remaining)}")
 
 
 def _has_picture(document: Any, index: int) -> bool:
@@ -155,8 +150,8 @@ def _has_picture(document: Any, index: int) -> bool:
 def _name_pages(indexes: list[int]) -> str:
     named = ", ".join(str(index + 1) for index in indexes[:_NAMED_PAGES])
     more = len(indexes) - _NAMED_PAGES
-    plural = "page" if len(indexes) == 1 else "pages"
-    return f"{plural} {named}" + (f" and {more:,} more" if more > 0 else "")
+    end = f" and {more:,} more" if more > 0 else ""
+    return f"{'page' if len(indexes) == 1 else 'pages'} {named}{end}"
 
 
 # Lines on pages flowed into paragraphs: sentences read whole, headings stand alone.
@@ -196,8 +191,6 @@ class Line:
 
 @dataclass(slots=True)
 class _Style:
-    """What is usual in this document."""
-
     height: float
     pitches: dict[float, float]
     """Height of a line -> usual distance between two lines of that height."""
@@ -206,22 +199,16 @@ class _Style:
 
 
 def flow(
-    pages: Sequence[list[Line]],
-    composer: Composer,
-    *,
-    outline: dict[int, dict[str, int]],
-    beat: Callable[[], None],
+    pages: Sequence[list[Line]], composer: Composer, *, outline: dict[int, dict[str, int]]
 ) -> None:
     kept = drop_running_lines(pages)
     style = _style(kept)
     writer = _Writer(composer, style)
     for index, lines in enumerate(kept):
-        beat()
         composer.start_page(index + 1)
         bookmarks = outline.get(index, {})
         for block in _blocks(lines, style, bookmarks):
-            level = _heading_level(block, style, bookmarks)
-            writer.write(block, level)
+            writer.write(block, _heading_level(block, style, bookmarks))
         composer.end_page()
 
 
@@ -315,21 +302,19 @@ def _heading_level(block: list[Line], style: _Style, outline: dict[str, int]) ->
     if len(text) > _LONGEST_HEADING or len(block) > _MOST_HEADING_LINES:
         return None
     level = _bookmark_level(text, outline)
-    if level is not None:
-        return level
-    if outline or not any(char.isalpha() for char in text) or text.endswith((".", ",", ";")):
-        return None
     size = round(block[0].height, 1)
-    if _DOT_LEADERS.search(text) or size not in style.sizes:  # a table of contents, or plain text
-        return None
+    is_plain = not any(map(str.isalpha, text)) or text.endswith((".", ",", ";"))
+    # Dots lead to a page number in a table of contents.
+    if level or outline or is_plain or _DOT_LEADERS.search(text) or size not in style.sizes:
+        return level
     # 1 for the largest; sizes that differ by less than a twentieth count as one.
-    level, last = 0, 0.0
+    rank, last = 0, 0.0
     for other in style.sizes:
         if not last or last - other > last * 0.05:
-            level, last = level + 1, other
+            rank, last = rank + 1, other
         if other <= size:
             break
-    return level
+    return rank
 
 
 @dataclass(slots=True)
@@ -349,7 +334,7 @@ class _Writer:
         for before, line in pairwise(block):
             text = self._glued(text, before, line.text)
         if self.open_end and _LOWER_START.match(text) and not _STARTS_ITEM.match(text):
-            self.composer.join(text, " ")
+            self.composer.paragraph(text, " ")
         else:
             self.composer.paragraph(text)
         is_open = len(block) > 1 and not _ENDS_SENTENCE.search(text)
@@ -374,16 +359,13 @@ class _Writer:
 
 # The bookmarks of a PDF, as headings to look for on its pages.
 
-_MOST_BOOKMARKS = 20_000
-_DEEPEST = 8
-
 
 def outline_headings(document: Any) -> dict[int, dict[str, int]]:
     """Page index -> words of the heading in lower case without blanks -> its level."""
     found: dict[int, dict[str, int]] = {}
     # A broken outline costs the headings, not the text.
     with suppress(RuntimeError, ValueError):
-        for bookmark in islice(document.get_toc(max_depth=_DEEPEST), _MOST_BOOKMARKS):
+        for bookmark in islice(document.get_toc(max_depth=8), 20_000):
             destination = bookmark.get_dest()
             index = destination.get_index() if destination is not None else None
             key = heading_key(bookmark.get_title())
@@ -404,64 +386,54 @@ HINT = (
 )
 _DPI = 300
 _MOST_PIXELS = 40_000_000
-_PAGE_SECONDS = 50.0
 _COLUMNS = 12
-_WORD_LEVEL = "5"
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
-    program: str
-    language: str
-    page_seconds: float = _PAGE_SECONDS
+def ocr(limits: ParseLimits) -> Callable[[Any], list[Line]] | None:
+    """A function that reads a picture; None where scans cannot or must not be read."""
+    program = _program()
+    if limits.ocr == "off" or program is None:
+        return None
+    seconds = min(50.0, limits.idle_seconds * 0.9)
+    return partial(_read_picture, program=program, language=limits.ocr_language, seconds=seconds)
 
-    def read_page(self, document: Any, index: int, budget: Budget) -> list[Line]:
-        """The lines of one PDF page, rendered and read."""
-        budget.beat()
-        with closing(document[index]) as page:
-            width, height = page.get_size()
-            scale = min(_DPI / 72, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
-            picture = page.render(scale=scale, grayscale=True).to_pil()
-        return self.read_picture(picture)
 
-    def read_picture(self, picture: Any) -> list[Line]:
-        stored = io.BytesIO()
-        picture.convert("L").save(stored, "PNG", dpi=(_DPI, _DPI))
-        command = [self.program, "-", "-", "-l", self.language, "--dpi", str(_DPI), "tsv"]
-        # One thread each: the pool already keeps every core busy.
-        environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
-        try:
-            done = subprocess.run(  # noqa: S603 - a fixed program, no shell, data on stdin
-                command, input=stored.getvalue(), capture_output=True, check=False,
-                timeout=self.page_seconds, env=environment,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as error:
-            raise LimitExceeded(f"OCR of a page took over {self.page_seconds:.0f} s") from error
-        if done.returncode != 0:
-            reason = done.stderr.decode("utf-8", "replace").strip().splitlines()
-            raise Damaged(
-                f"OCR failed: {reason[-1] if reason else done.returncode}",
-                hint=f"is the language {self.language!r} installed? see: tesseract --list-langs",
-            )
-        # Words of tesseract's table, put back into lines with their boxes.
-        tsv = done.stdout.decode("utf-8", "replace")
-        grouped: dict[tuple[str, ...], list[tuple[str, float, float, float, float]]] = {}
-        for row in tsv.splitlines()[1:]:
-            cells = row.split("\t")
-            if len(cells) == _COLUMNS and cells[0] == _WORD_LEVEL and cells[11].strip():
-                left, top, width, height = (float(cell) for cell in cells[6:10])
-                word = (cells[11].strip(), left, left + width, top, top + height)
-                grouped.setdefault(tuple(cells[1:5]), []).append(word)
-        found = []
-        for words in grouped.values():
-            texts, lefts, rights, tops, bottoms = zip(*words, strict=True)
-            # Pictures count downward, pages upward.
-            found.append(Line(" ".join(texts), min(lefts), max(rights), -max(bottoms), -min(tops)))
-        return found
+def _read_picture(picture: Any, *, program: str, language: str, seconds: float) -> list[Line]:
+    stored = io.BytesIO()
+    picture.convert("L").save(stored, "PNG", dpi=(_DPI, _DPI))
+    command = [program, "-", "-", "-l", language, "--dpi", str(_DPI), "tsv"]
+    # One thread each: the pool already keeps every core busy.
+    environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
+    try:
+        done = subprocess.run(  # noqa: S603 - a fixed program, no shell, data on stdin
+            command, input=stored.getvalue(), capture_output=True, check=False,
+            timeout=seconds, env=environment,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise LimitExceeded(f"OCR of a page took over {seconds:.0f} s") from error
+    if done.returncode != 0:
+        reason = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise Damaged(
+            f"OCR failed: {reason[-1] if reason else done.returncode}",
+            hint=f"is the language {language!r} installed? see: tesseract --list-langs",
+        )
+    # Words of tesseract's table, put back into lines with their boxes.
+    grouped: dict[tuple[str, ...], list[tuple[str, float, float, float, float]]] = {}
+    for row in done.stdout.decode("utf-8", "replace").splitlines()[1:]:
+        cells = row.split("\t")
+        if len(cells) == _COLUMNS and cells[0] == "5" and cells[11].strip():
+            left, top, width, height = (float(cell) for cell in cells[6:10])
+            word = (cells[11].strip(), left, left + width, top, top + height)
+            grouped.setdefault(tuple(cells[1:5]), []).append(word)
+    found = []
+    for words in grouped.values():
+        texts, lefts, rights, tops, bottoms = zip(*words, strict=True)
+        # Pictures count downward, pages upward.
+        found.append(Line(" ".join(texts), min(lefts), max(rights), -max(bottoms), -min(tops)))
+    return found
 
 
 def usable() -> bool:
-    """Whether scans can be read here: the program and the picture library are both there."""
     return _program() is not None
 
 
@@ -474,19 +446,10 @@ def _program() -> str | None:
     return shutil.which("tesseract")
 
 
-def ocr_reader(limits: ParseLimits) -> Reader | None:
-    program = _program()
-    if limits.ocr == "off" or program is None:
-        return None
-    return Reader(program, limits.ocr_language, min(_PAGE_SECONDS, limits.idle_seconds * 0.9))
-
-
 def parse_image(source: Source) -> Extracted:
-    """A picture, or every frame of a TIFF."""
-    tool = ocr_reader(source.budget.limits)
-    if tool is None:
+    read_picture = ocr(source.budget.limits)
+    if read_picture is None:
         raise Unsupported("it is an image, which only OCR can read", hint=HINT)
-    composer = Composer(source.budget)
     import PIL.Image
     import PIL.ImageSequence
 
@@ -497,15 +460,16 @@ def parse_image(source: Source) -> Extracted:
                 raise LimitExceeded(f"the image has {picture.width} x {picture.height} pixels")
             for frame in PIL.ImageSequence.Iterator(picture):
                 source.budget.spend_pages(len(pages) + 1)
-                pages.append(tool.read_picture(frame))
+                pages.append(read_picture(frame))
     except PIL.Image.DecompressionBombError as error:
         raise LimitExceeded("the image has far more pixels than a scan has") from error
     except (OSError, ValueError, SyntaxError, EOFError) as error:
-        # PIL names the stream that it read from, by its place in memory.
+        # The message names a place in memory where PIL does not know the kind.
         unknown = isinstance(error, PIL.UnidentifiedImageError)
-        said = "it is damaged, or of a kind that is not known" if unknown else str(error)
+        said = "of no known kind" if unknown else str(error)
         raise Damaged(f"the image cannot be opened: {said}") from error
-    flow(pages, composer, outline={}, beat=source.budget.beat)
+    composer = Composer(source.budget)
+    flow(pages, composer, outline={})
     if not composer.length:
         raise NoText("OCR found no text in the image")
     composer.about.notes.append("read by OCR")

@@ -1,8 +1,7 @@
 """Parsing in other processes, so that a crash, a hang or a bomb costs one file.
 
 Each worker process has a thread here that feeds it and waits for it; one more thread kills
-whoever has shown no sign of life for too long. Threads that block in a read are simple, the
-same on every system, and drain large results at once, so that no side can wait for the other.
+processes that have shown no sign of life for too long.
 """
 
 from __future__ import annotations
@@ -28,21 +27,11 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 
-_IN_FLIGHT = 2
 _WATCH_SECONDS = 0.25
-_OVERSLEPT_SECONDS = 2.0
-_JOIN_SECONDS = 5.0
 _START_SECONDS = 60.0  # imports on a cold, busy machine; counted apart from the file's own time
 _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from secondlook.retrieval.parse.worker import main; main()"
 )
-
-
-@dataclass(slots=True)
-class _Job:
-    key: Any
-    path: Path
-    done: queue.SimpleQueue[tuple[Any, list[Parsed]]]
 
 
 @dataclass(slots=True)
@@ -91,8 +80,7 @@ class _Worker:
         if verdict:
             return LimitExceeded(verdict)
         if code is not None and code < 0:
-            known = {sign.value: sign.name for sign in signal.Signals}
-            name = known.get(-code, f"signal {-code}")
+            name = next((sign.name for sign in signal.Signals if sign == -code), f"signal {-code}")
             # Native libraries abort when they are refused memory.
             why = ", most likely for want of memory" if -code == signal.SIGABRT else ""
             return Damaged(f"the parser crashed on it ({name}{why})")
@@ -101,21 +89,10 @@ class _Worker:
     def judge(self, now: float) -> None:
         """Kills the process when it overstays; the thread that waits for it then wakes."""
         with self.lock:
-            if not self.alive:
-                return
-            if now - self.alive > self.limits.idle_seconds:
-                verdict = f"the parser showed no sign of life for {self.limits.idle_seconds:g} s"
-            elif now - self.started > self.limits.total_seconds:
-                verdict = f"it took longer than {self.limits.total_seconds:g} s"
-            else:
-                return
-            self.kill(verdict)
-
-    def excuse(self, seconds: float) -> None:
-        """This process slept, not the worker: its signs of life are still in the pipe."""
-        with self.lock:
-            self.alive += seconds if self.alive else 0.0
-            self.started += seconds
+            if self.alive and now - self.alive > self.limits.idle_seconds:
+                self.kill(f"the parser showed no sign of life for {self.limits.idle_seconds:g} s")
+            elif self.alive and now - self.started > self.limits.total_seconds:
+                self.kill(f"it took longer than {self.limits.total_seconds:g} s")
 
     def kill(self, verdict: str) -> None:
         process = self.process
@@ -125,7 +102,6 @@ class _Worker:
                 process.kill()
 
     def stop(self) -> int | None:
-        """Ends the process, if there is one, and says how it ended."""
         process, self.process = self.process, None
         if process is None:
             return None
@@ -159,7 +135,7 @@ class ParserPool:
     def __init__(self, workers: int = 1, limits: ParseLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._size = max(1, workers)
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()  # key, path, queue of outcomes
         self._workers: list[_Worker] = []
         self._threads: list[threading.Thread] = []
         self._closed = threading.Event()
@@ -179,11 +155,11 @@ class ParserPool:
         in_flight, is_exhausted = 0, False
         try:
             while True:
-                while not is_exhausted and in_flight < _IN_FLIGHT * self._size:
+                while not is_exhausted and in_flight < 2 * self._size:
                     if (job := next(waiting, None)) is None:
                         is_exhausted = True
                     else:
-                        self._jobs.put(_Job(*job, done))
+                        self._jobs.put((*job, done))
                         if not self._threads:
                             self._spawn_thread(self._watch)
                         if len(self._workers) < self._size:
@@ -192,8 +168,12 @@ class ParserPool:
                         in_flight += 1
                 if not in_flight:
                     return
-                yield self._next(done)
-                in_flight -= 1
+                # On Windows an endless wait cannot be interrupted by Ctrl-C.
+                with contextlib.suppress(queue.Empty):
+                    yield done.get(timeout=1.0)
+                    in_flight -= 1
+                if self._closed.is_set():
+                    raise ValueError("the parser pool was closed while it was working")
         finally:
             self._forget_waiting()
 
@@ -203,7 +183,7 @@ class ParserPool:
         self._forget_waiting()
         for _ in self._threads:
             self._jobs.put(None)
-        give_up = time.monotonic() + _JOIN_SECONDS
+        give_up = time.monotonic() + 5.0
         while any(thread.is_alive() for thread in self._threads) and time.monotonic() < give_up:
             # Again and again: a process that is just being started cannot be killed yet.
             for worker in self._workers:
@@ -214,32 +194,19 @@ class ParserPool:
 
     def _spawn_thread(self, target: Any, *arguments: Any) -> None:
         thread = threading.Thread(target=target, args=arguments, daemon=True)
-        self._threads.append(thread)
         thread.start()
+        self._threads.append(thread)
 
     def _work(self, worker: _Worker) -> None:
         while not self._closed.is_set() and (job := self._jobs.get()) is not None:
-            job.done.put((job.key, worker.run(job.path)))
+            key, path, done = job
+            done.put((key, worker.run(path)))
         worker.stop()
 
     def _watch(self) -> None:
-        last = time.monotonic()
         while not self._closed.wait(_WATCH_SECONDS):
-            now = time.monotonic()
-            overslept = now - last - _WATCH_SECONDS
             for worker in self._workers:
-                if overslept > _OVERSLEPT_SECONDS:
-                    worker.excuse(overslept)
-                worker.judge(now)
-            last = now
-
-    def _next(self, done: queue.SimpleQueue[tuple[Key, list[Parsed]]]) -> tuple[Key, list[Parsed]]:
-        while True:
-            # On Windows an endless wait cannot be interrupted by Ctrl-C.
-            with contextlib.suppress(queue.Empty):
-                return done.get(timeout=1.0)
-            if self._closed.is_set():
-                raise ValueError("the parser pool was closed while it was working")
+                worker.judge(time.monotonic())
 
     def _forget_waiting(self) -> None:
         with contextlib.suppress(queue.Empty):

@@ -23,33 +23,23 @@ if TYPE_CHECKING:
     from secondlook.retrieval.parse.source import Source
 
 _MOST_CELLS = 20_000_000
-_SNIFFED_CHARS = 8192
-_DELIMITERS = ",;\t|"
-_BEAT_ROWS = 1000
 
 
 def parse_sheets(source: Source) -> Extracted:
+    import python_calamine as calamine
+
     composer = Composer(source.budget)
     if source.head.startswith(b"PK"):
         with package(source) as parts:  # refuses bombs before the table reader sees them
             describe_office(parts, composer)
-    import python_calamine
-
-    with source.open() as stream:
-        try:
-            workbook = python_calamine.load_workbook(stream)
-        except python_calamine.PasswordError as error:
-            raise Encrypted(
-                "it is protected by a password", hint="save a copy without password"
-            ) from error
-        except (python_calamine.CalamineError, OSError, ValueError) as error:
-            raise Damaged(f"it is not a readable spreadsheet: {error}") from error
-        try:
+    try:
+        with source.open() as stream, closing(calamine.load_workbook(stream)) as workbook:
             _write_workbook(workbook, composer, source)
-        except python_calamine.CalamineError as error:
-            raise Damaged(f"its sheets cannot be read: {error}") from error
-        finally:
-            workbook.close()
+    except calamine.PasswordError as error:
+        hint = "save a copy without password"
+        raise Encrypted("it is protected by a password", hint=hint) from error
+    except (calamine.CalamineError, OSError, ValueError) as error:
+        raise Damaged(f"it is not a readable spreadsheet: {error}") from error
     return composer.finish("sheet")
 
 
@@ -64,16 +54,12 @@ def _write_workbook(workbook: Any, composer: Composer, source: Source) -> None:
         if cells > _MOST_CELLS:
             raise LimitExceeded(f"it has more than {_MOST_CELLS:,} cells")
         composer.start_page(number)
-        try:
-            rows = sheet.iter_rows()
-        except python_calamine.CalamineError:  # a sheet of charts only
-            continue
-        read = ([shown(cell) for cell in row] for row in rows)
-        filled = (row for row in read if any(row))
-        first = next(filled, None)
-        if first is not None:
-            composer.heading(1, name)
-            write_rows(chain([first], filled), composer)
+        with suppress(python_calamine.CalamineError):  # a sheet of charts only
+            rows = ([shown(cell) for cell in row] for row in sheet.iter_rows())
+            filled = (row for row in rows if any(row))
+            if first := next(filled, None):
+                composer.heading(1, name)
+                write_rows(chain([first], filled), composer)
     composer.end_page()
 
 
@@ -92,39 +78,28 @@ def shown(cell: object) -> str:
 
 
 def parse_csv(source: Source) -> Extracted:
-    text, composer = beginning(source) if source.is_large else start(source)
     # Of a large one its beginning and the number of its lines: the text of all rows would help
     # no search.
+    text, composer = beginning(source) if source.is_large else start(source)
     total = f"about {lines_in(source):,}" if source.is_large else ""
     text = text.replace("\x00", "")
-    delimiter = ","
-    if source.suffix in {".tsv", ".tab"}:
-        delimiter = "\t"
-    else:
+    delimiter = "\t" if source.suffix in {".tsv", ".tab"} else ","
+    if delimiter == ",":
         with suppress(csv.Error):
-            delimiter = csv.Sniffer().sniff(text[:_SNIFFED_CHARS], _DELIMITERS).delimiter
-    write_rows(_read_csv(text, delimiter, source), composer, total=total)
-    return composer.finish("csv")
-
-
-def _read_csv(text: str, delimiter: str, source: Source) -> Iterator[list[str]]:
+            delimiter = csv.Sniffer().sniff(text[:8192], ",;\t|").delimiter
     csv.field_size_limit(source.budget.limits.text_chars)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     try:
-        for number, row in enumerate(reader):
-            if number % _BEAT_ROWS == 0:
-                source.budget.beat()
-            yield row
+        write_rows(reader, composer, total=total)
     except csv.Error as error:
         raise Damaged(f"line {reader.line_num} is no valid CSV: {error}") from error
+    return composer.finish("csv")
 
 
 # Tables that are stored as such: Parquet files and SQLite databases, as text.
 
-_BATCH_ROWS = 200
 _READ_VERSIONS = slice(18, 20)
 """Bytes of SQLite's header; 2 asks for a write-ahead log, which a copy in memory has none of."""
-_LONGEST_CELL = 5_000
 _TABLES = (
     "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' "
     "AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY rowid"
@@ -147,7 +122,7 @@ def parse_parquet(source: Source) -> Extracted:
 
 
 def _parquet_rows(file: Any, source: Source) -> Iterator[list[str]]:
-    for batch in file.iter_batches(batch_size=_BATCH_ROWS):
+    for batch in file.iter_batches(batch_size=200):
         source.budget.beat()
         for row in zip(*(column.to_pylist() for column in batch.columns), strict=True):
             yield [_cell(value) for value in row]
@@ -192,4 +167,4 @@ def _opened(source: Source) -> sqlite3.Connection:
 def _cell(value: object) -> str:
     if isinstance(value, bytes):
         return f"{len(value):,} bytes" if value else ""
-    return shown(value)[:_LONGEST_CELL]
+    return shown(value)[:5_000]

@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, BinaryIO, Literal
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal
 
 from secondlook.errors import (
     Damaged,
@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     from secondlook.document import Extracted
 
-# What a parser may cost, and what it gives back. Both travel between processes.
-
 PARSER_VERSION = "1"
 """Goes up whenever the same bytes would give another text, so that stored texts are renewed."""
 
@@ -39,8 +37,7 @@ PARSER_VERSION = "1"
 class ParseLimits:
     """Bounds on one file. What breaks one is reported as `LimitExceeded`."""
 
-    idle_seconds: float = 60
-    """A worker that shows no sign of life (a page, a member) for this long is killed."""
+    idle_seconds: float = 60  # a worker without a sign of life (a page, a member) is killed
     total_seconds: float = 900
     file_bytes: int = 1 << 30  # larger files are refused before they are read
     table_bytes: int = 64 << 30  # the same for tables, of which only the beginning is read here
@@ -49,12 +46,10 @@ class ParseLimits:
     expanded_bytes: int = 2 << 30  # of everything that is decompressed out of one file
     pages: int = 50_000
     memory_bytes: int = 3 << 30  # address space of one worker, where the system can bound it
-    ocr: Literal["auto", "off"] = "auto"
-    """auto: pages without text go through tesseract where it is installed."""
+    ocr: Literal["auto", "off"] = "auto"  # auto: scans go through tesseract where installed
     ocr_language: str = "eng"
 
     def most_bytes(self, suffix: str) -> int:
-        """How large a file with such a name may be."""
         return self.table_bytes if suffix in TABLES else self.file_bytes
 
 
@@ -65,10 +60,8 @@ DEFAULT_LIMITS = ParseLimits()
 class Parsed:
     """One document that came out of a file, or the reason why none did."""
 
-    member: str
-    """"" for the file itself, "inner/path.txt" for what an archive or a mail carries."""
-    sha256: str
-    """Of the file's or member's bytes; "" when they were never read to the end."""
+    member: str  # "" for the file itself, "inner/path.txt" for what an archive or a mail carries
+    sha256: str  # of the file's or member's bytes; "" when they were never read to the end
     bytes: int
     extracted: Extracted | None = None
     error: ExtractionError | None = None  # exactly one of both is set
@@ -81,20 +74,14 @@ def as_set(names: str) -> frozenset[str]:
     return frozenset(names.split())
 
 
-_CODE = (
-    "py pyi pyx c h cc cpp cxx hpp hxx cs java kt kts scala groovy go rs swift m mm js mjs cjs jsx "
-    "ts tsx vue svelte rb php pl pm lua r jl hs lhs ml mli fs fsx clj cljs ex exs erl hrl dart sh "
-    "bash zsh fish ps1 psm1 bat cmd sql graphql proto thrift css scss sass less asm s v sv vhd "
-    "vhdl f f90 f95 for pas d nim zig cu cl glsl hlsl tf hcl nix cmake mk gradle bzl el lisp "
-    "scm rkt tcl vb vbs coffee elm sol vim awk sed"
-)
-_TEXT = (
-    "txt text log cfg conf ini toml env properties yaml yml nfo me rest asc adoc asciidoc org "
-    "wiki textile po bib ris diff patch"
-)
 _KINDS = {
-    "code": f"{_CODE} sty",
-    "text": _TEXT,
+    "code": "py pyi pyx c h cc cpp cxx hpp hxx cs java kt kts scala groovy go rs swift m mm js mjs "
+    "cjs jsx ts tsx vue svelte rb php pl pm lua r jl hs lhs ml mli fs fsx clj cljs ex exs erl hrl "
+    "dart sh bash zsh fish ps1 psm1 bat cmd sql graphql proto thrift css scss sass less asm s v sv "
+    "vhd vhdl f f90 f95 for pas d nim zig cu cl glsl hlsl tf hcl nix cmake mk gradle bzl el lisp "
+    "scm rkt tcl vb vbs coffee elm sol vim awk sed sty",
+    "text": "txt text log cfg conf ini toml env properties yaml yml nfo me rest asc adoc asciidoc "
+    "org wiki textile po bib ris diff patch",
     "markdown": "md markdown mdown mkd mdx qmd rmd",
     "rst": "rst",
     "latex": "tex latex ltx",
@@ -110,10 +97,9 @@ _KINDS = {
 TEXT_KINDS: dict[str, str] = {
     f".{suffix}": kind for kind, suffixes in _KINDS.items() for suffix in suffixes.split()
 }
-NAMES: dict[str, str] = {
-    **dict.fromkeys(("makefile", "dockerfile", "rakefile", "gemfile", "jenkinsfile"), "code"),
-    **dict.fromkeys(("readme", "license", "copying", "changelog", "authors", "notice"), "text"),
-}
+NAMES: dict[str, str] = dict.fromkeys(
+    ("makefile", "dockerfile", "rakefile", "gemfile", "jenkinsfile"), "code"
+)
 
 BINARY_DOCUMENTS = as_set(
     ".pdf .docx .docm .dotx .pptx .pptm .potx .ppsx .xlsx .xlsm .xlsb .xls .ods .odt .odp .ott "
@@ -123,39 +109,20 @@ BINARY_DOCUMENTS = as_set(
 TABLES = as_set(".csv .tsv .tab .jsonl .ndjson .parquet .pq .sqlite .sqlite3 .db")
 """Read row by row: however large, they need little memory."""
 IMAGES = as_set(".png .jpg .jpeg .tif .tiff .bmp .gif .webp")
-DOCUMENTS = BINARY_DOCUMENTS | frozenset(TEXT_KINDS)
 
-_NOT_READ = {
-    "an image": ".webp .heic .heif .avif .ico .svg .psd .raw .cr2 .nef .xcf .ai .eps",
-    "video": ".mp4 .mkv .avi .mov .webm .wmv .flv .mpg .mpeg .m4v .3gp",
-    "audio": ".mp3 .wav .flac .ogg .oga .opus .m4a .aac .wma .aiff .mid .midi",
-    "a program or a package": ".exe .dll .so .dylib .a .o .obj .lib .bin .class .jar .war .pyc "
-    ".pyo .pyd .wasm .whl .egg .deb .rpm .apk .dmg .iso .img .msi .com",
-    "a font": ".ttf .otf .woff .woff2 .eot",
-    "an archive of a kind that is not read": ".7z .rar .zst .lz4 .lzma .cab .arj .z",
-    "a database": ".mdb .accdb .dbf",
-    "binary data": ".feather .arrow .h5 .hdf5 .npy .npz .pkl .pickle .mat .rds .rdata .dta .sav "
-    ".safetensors .onnx .pt .pth .gguf .joblib",
-    "generated": ".map",
-    "an Apple Pages document: export it as PDF or .docx": ".pages",
-    "an Apple Keynote document: export it as PDF": ".key",
-    "an Apple Numbers document: export it as .xlsx": ".numbers",
-    "a DjVu document: convert it to PDF": ".djvu",
-    "PostScript: convert it to PDF": ".ps",
-    "a Kindle book: convert it to EPUB": ".mobi .azw3",
-}
-UNSUPPORTED: dict[str, str] = {
-    suffix: what for what, suffixes in _NOT_READ.items() for suffix in suffixes.split()
-}
-
+UNSUPPORTED = as_set(
+    ".webp .heic .heif .avif .ico .svg .psd .raw .cr2 .nef .xcf .ai .eps .mp4 .mkv .avi .mov .webm "
+    ".wmv .flv .mpg .mpeg .m4v .3gp .mp3 .wav .flac .ogg .oga .opus .m4a .aac .wma .aiff .mid "
+    ".midi .exe .dll .so .dylib .a .o .obj .lib .bin .class .jar .war .pyc .pyo .pyd .wasm .whl "
+    ".egg .deb .rpm .apk .dmg .iso .img .msi .com .ttf .otf .woff .woff2 .eot .7z .rar .zst .lz4 "
+    ".lzma .cab .arj .z .mdb .accdb .dbf .feather .arrow .h5 .hdf5 .npy .npz .pkl .pickle .mat "
+    ".rds .rdata .dta .sav .safetensors .onnx .pt .pth .gguf .joblib .map .pages .key .numbers "
+    ".djvu .ps .mobi .azw3"
+)
+"""In a folder these are not opened; named outright, the contents decide."""
 
 IN_MEMORY_BYTES = 64 << 20
 HEAD_BYTES = 64 << 10
-_HASH_BLOCK = 8 << 20
-
-
-def silent_beat() -> None:
-    """Nobody watches."""
 
 
 @dataclass(slots=True)
@@ -163,7 +130,7 @@ class Budget:
     """What is left of the limits of one file, spent by it and by everything inside it."""
 
     limits: ParseLimits = DEFAULT_LIMITS
-    beat: Callable[[], None] = silent_beat
+    beat: Callable[[], None] = lambda: None
     members: int = 0
     expanded: int = 0
     chars: int = 0
@@ -213,17 +180,14 @@ class Source:
     @classmethod
     def of_bytes(cls, data: bytes, name: str, budget: Budget, *, depth: int = 0) -> Source:
         digest = hashlib.sha256(data).hexdigest()
-        head = data[:HEAD_BYTES]
-        return cls(name, len(data), digest, head, budget, data=data, depth=depth)
+        return cls(name, len(data), digest, data[:HEAD_BYTES], budget, data=data, depth=depth)
 
     @property
     def suffix(self) -> str:
-        """The extension in lower case with its dot; "" where there is none."""
         return os.path.splitext(self.name)[1].lower()  # noqa: PTH122 - a name, not a path
 
     @property
     def is_large(self) -> bool:
-        """Too large to be held in memory."""
         return self.size > IN_MEMORY_BYTES
 
     def open(self) -> BinaryIO:
@@ -263,15 +227,11 @@ def open_source(path: Path, budget: Budget) -> Source:
             stream.seek(0)
             digest = hashlib.sha256()
             left = status.st_size  # a log that grows while it is read must come to an end
-            while left > 0 and (block := stream.read(min(left, _HASH_BLOCK))):
+            while left > 0 and (block := stream.read(min(left, (8 << 20)))):
                 digest.update(block)
                 left -= len(block)
                 budget.beat()
             return Source(path.name, status.st_size, digest.hexdigest(), head, budget, path=path)
-    except FileNotFoundError as error:
-        raise ExtractionError("it is no longer there") from error
-    except PermissionError as error:
-        raise ExtractionError("it cannot be read: permission denied") from error
     except OSError as error:
         raise ExtractionError(f"it cannot be read: {error.strerror or error}") from error
 
@@ -332,7 +292,6 @@ def looks_binary(data: bytes) -> bool:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether the beginning of a file looks like text in some encoding."""
     if any(data.startswith(mark) for mark, _ in _BOMS):
         return True
     return bool(_wide_encoding(data)) or not looks_binary(data)
@@ -361,12 +320,10 @@ def _reads_well(sample: bytes, encoding: str) -> bool:
         text = codecs.getincrementaldecoder(encoding)().decode(sample)
     except UnicodeError:
         return False
-    if not text:
-        return False
     # Real text has blanks, and hardly any control or unassigned character.
     odd = sum(not (char.isprintable() or char in "\r\n\t\f") for char in text)
-    blanks = sum(char in " \n\r\t\u3000" or char in ".,\u3002\u3001" for char in text)
-    return odd <= len(text) * _BINARY_SHARE and blanks * 60 >= len(text)
+    blanks = sum(char in " \n\r\t\u3000.,\u3002\u3001" for char in text)
+    return bool(text) and odd <= len(text) * _BINARY_SHARE and blanks * 60 >= len(text)
 
 
 def _guess(sample: bytes) -> str:
@@ -383,6 +340,7 @@ def _guess(sample: bytes) -> str:
 # Zip files that are read without trusting what they claim, and XML without entities.
 
 _ENCRYPTED_FLAG = 0x1
+TAR_MARK = slice(257, 262)
 _BLOCK = 1 << 20
 _MOST_TAGS = 5_000_000
 """Of one part: several thousand pages of an office document. Empty tags cost memory, not text."""
@@ -401,13 +359,11 @@ class Package:
         return read_member(self._archive, self._archive.getinfo(name), self._budget)
 
     def xml(self, name: str) -> Any:
-        """The root element of a part; None when there is no such part."""
         return parse_xml(self.read(name)) if name in self.names else None
 
 
 @contextmanager
 def package(source: Source) -> Iterator[Package]:
-    """Opens a zip-based document after checking what it would expand to."""
     with source.open() as stream:
         try:
             archive = zipfile.ZipFile(stream)
@@ -420,25 +376,28 @@ def package(source: Source) -> Iterator[Package]:
 
 def check_expansion(archive: zipfile.ZipFile, budget: Budget) -> None:
     """Refuses by the declared sizes, before anything is decompressed. Spends nothing."""
-    declared = sum(info.file_size for info in archive.infolist())
     spent = budget.expanded
-    budget.spend_expanded(declared)
+    budget.spend_expanded(sum(info.file_size for info in archive.infolist()))
     budget.expanded = spent
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget) -> bytes:
-    """The bytes of a member, counted while they come: declared sizes may lie."""
     if info.flag_bits & _ENCRYPTED_FLAG:
         raise Encrypted("it is protected by a password")
-    blocks: list[bytes] = []
     try:
         with archive.open(info) as stream:
-            while block := stream.read(_BLOCK):
-                budget.spend_expanded(len(block))
-                budget.beat()
-                blocks.append(block)
+            return read_expanded(stream, budget)
     except BROKEN_ZIP as error:
         raise Damaged(f"{info.filename!r} inside it is damaged: {error}") from error
+
+
+def read_expanded(stream: IO[bytes], budget: Budget) -> bytes:
+    """What is decompressed, counted while it comes: declared sizes may lie."""
+    blocks: list[bytes] = []
+    while block := stream.read(_BLOCK):
+        budget.spend_expanded(len(block))
+        budget.beat()
+        blocks.append(block)
     return b"".join(blocks)
 
 
@@ -455,34 +414,22 @@ def parse_xml(data: bytes) -> Any:
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        said = str(error)
-        if "Amplification" in said or "entity loop" in said:
-            reason = "its XML declares entities that expand beyond all measure"
-            raise LimitExceeded(reason) from error
-        if "depth" in said:
-            raise LimitExceeded("its XML is nested too deeply") from error
-        raise Damaged(f"its XML is damaged: {said}") from error
+        is_bomb = any(word in str(error) for word in ("Amplification", "entity loop", "depth"))
+        kind = LimitExceeded if is_bomb else Damaged
+        raise kind(f"its XML cannot be read: {error}") from error
 
 
 def local(element: Any) -> str:
-    """The tag without its namespace; "" for what is no element."""
     tag = element.tag
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def attribute(element: Any, name: str) -> str | None:
-    """The value of an attribute, whatever namespace it is written in."""
-    for key, value in element.attrib.items():
-        if key.rpartition("}")[2] == name:
-            return str(value)
-    return None
+    found = (v for key, v in element.attrib.items() if key.rpartition("}")[2] == name)
+    return next(map(str, found), None)
 
 
 def child_text(root: Any, name: str) -> str | None:
-    """The text of the first element of that name."""
-    if root is None:
-        return None
-    for element in root.iter():
-        if local(element) == name:
-            return "".join(element.itertext()).strip() or None
-    return None
+    found = (item for item in root.iter() if local(item) == name) if root is not None else iter(())
+    element = next(found, None)
+    return None if element is None else "".join(element.itertext()).strip() or None

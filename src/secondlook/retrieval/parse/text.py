@@ -1,5 +1,5 @@
-"""Formats that already are text: notes, source code, subtitles, JSON, and markup whose headings
-are mapped. Tables become rows of text, or a card where they are long."""
+"""Formats that already are text: notes, source code, subtitles, JSON, notebooks, and markup whose
+headings are mapped. Tables become rows of text, or a card where they are long."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 import re
 from contextlib import suppress
 from functools import partial
-from itertools import chain, islice
+from itertools import chain, islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import Damaged, LimitExceeded
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from secondlook.document import Extracted
     from secondlook.retrieval.parse.source import Source
 
-_BYTES_PER_CHAR = 4
 _CUE_TIME = re.compile(r"^\s*(\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}\s*-->.*$")
 _CUE_TAG = re.compile(r"<[^>\n]{1,60}>|\{\\[^}\n]{1,40}\}")
 _ENDS_SENTENCE = re.compile(r"[.!?…][\"'”’)\]]*$")  # noqa: RUF001 - as printed
@@ -30,18 +29,15 @@ _PRETTY_BYTES = 20_000_000
 
 
 def read_text(source: Source, *, declared: str | None = None) -> tuple[str, tuple[str, ...]]:
-    """The decoded text of a source, refused early when it must be too long."""
-    if source.size > source.budget.limits.text_chars * _BYTES_PER_CHAR:
-        limit = source.budget.limits.text_chars
+    limit = source.budget.limits.text_chars
+    if source.size > limit * 4:
         raise LimitExceeded(f"it holds more than {limit:,} characters of text")
     return decode(source.read(), declared=declared)
 
 
 def start(source: Source) -> tuple[str, Composer]:
-    """Clean text of a source, and a composer that already knows what was lost."""
-    text, notes = read_text(source)
     composer = Composer(source.budget)
-    composer.about.notes.extend(notes)
+    text, composer.about.notes[:] = read_text(source)
     return text, composer
 
 
@@ -57,9 +53,15 @@ parse_xml = partial(_as_it_stands, kind="xml")
 
 
 def parse_json(source: Source) -> Extracted:
-    """As it stands; one endless line is broken up so that a passage can be shown."""
+    """As it stands; one endless line is broken up so that a passage can be shown. A long array of
+    objects is a table: it is described, not searched object by object."""
     text, composer = start(source)
-    if not _written_as_table(text, composer):
+    values: list[Any] = []
+    if text.lstrip().startswith("[") and text.count("{") > MOST_ROWS:
+        with suppress(ValueError, RecursionError):
+            values = json.loads(text)
+    is_table = bool(values) and all(isinstance(value, dict) for value in values)
+    if not is_table or not _is_card(values[:SHOWN_ROWS], len(values), composer):
         if _LONG_LINE * (text.count("\n") + 1) <= len(text) <= _PRETTY_BYTES:
             with suppress(ValueError, RecursionError):
                 text = json.dumps(json.loads(text), indent=1, ensure_ascii=False)
@@ -67,46 +69,23 @@ def parse_json(source: Source) -> Extracted:
     return composer.finish("json")
 
 
-def _written_as_table(text: str, composer: Composer) -> bool:
-    """A long array of objects is a table: it is described, not searched object by object."""
-    if not text.lstrip().startswith("[") or text.count("{") <= MOST_ROWS:
-        return False
-    try:
-        values = json.loads(text)
-    except (ValueError, RecursionError):
-        return False
-    if not all(isinstance(value, dict) for value in values):
-        return False
-    first = values[:SHOWN_ROWS]
-    if not _is_long(first, len(values)):
-        return False
-    _write_object_card(first, composer, total=f"{len(values):,}")
-    return True
-
-
 def parse_subtitles(source: Source) -> Extracted:
     """Spoken words only; cues are joined up to the end of a sentence."""
     text, composer = start(source)
     spoken: list[str] = []
-    for line in _spoken_lines(tidy(text)):
-        spoken.append(line)
-        length = sum(map(len, spoken))
-        if _ENDS_SENTENCE.search(line) and length > _LONGEST_SUBTITLE_PARAGRAPH // 2:
-            composer.paragraph(" ".join(spoken))
-            spoken = []
-    composer.paragraph(" ".join(spoken))
-    return composer.finish("subtitles")
-
-
-def _spoken_lines(text: str) -> list[str]:
-    spoken: list[str] = []
-    for cue in text.split("\n\n"):
+    for cue in tidy(text).split("\n\n"):
         lines = cue.split("\n")
         times = [index for index, line in enumerate(lines) if _CUE_TIME.match(line)]
         # What has no time is a header, a style sheet or a comment.
-        words = lines[times[0] + 1 :] if times else []
-        spoken.extend(_CUE_TAG.sub("", word).strip() for word in words)
-    return [line for line in spoken if line]
+        for words in lines[times[0] + 1 :] if times else ():
+            if line := _CUE_TAG.sub("", words).strip():
+                spoken.append(line)
+                length = sum(map(len, spoken))
+                if _ENDS_SENTENCE.search(line) and length > _LONGEST_SUBTITLE_PARAGRAPH // 2:
+                    composer.paragraph(" ".join(spoken))
+                    spoken = []
+    composer.paragraph(" ".join(spoken))
+    return composer.finish("subtitles")
 
 
 # JSON that is a table: one object a line, or an array of objects. A long one becomes a card.
@@ -115,45 +94,37 @@ _Object = dict[str, Any]
 
 
 def parse_json_lines(source: Source) -> Extracted:
-    if source.is_large:
-        text, composer = beginning(source)
-        rows = f"about {lines_in(source):,}"
-        _write_object_card(_objects(text.splitlines()), composer, total=rows)
-        return composer.finish("jsonl")
-    text, composer = start(source)
+    text, composer = beginning(source) if source.is_large else start(source)
     lines = [line for line in text.splitlines() if line.strip()]
-    first = _objects(lines)
-    if first and _is_long(first, len(lines)):
-        _write_object_card(first, composer, total=f"{len(lines):,}")
-    else:
+    first: list[_Object] = []
+    for line in lines[:SHOWN_ROWS]:  # what is no object ends them
+        try:
+            value = json.loads(line)
+        except (ValueError, RecursionError):
+            break
+        if not isinstance(value, dict):
+            break
+        first.append(value)
+    if source.is_large:
+        _write_object_card(first, composer, total=f"about {lines_in(source):,}")
+    elif not first or not _is_card(first, len(lines), composer):
         composer.block(text)
     return composer.finish("jsonl")
 
 
-def _is_long(first: Sequence[_Object], count: int) -> bool:
-    """Whether so many rows are no text to search."""
+def _is_card(first: Sequence[_Object], count: int, composer: Composer) -> bool:
+    """Whether so many rows are no text to search; then they are described."""
     cells = [[_shown(value) for value in item.values()] for item in first]
-    return count > (MOST_PROSE_ROWS if _is_prose(cells) else MOST_ROWS)
+    is_long = count > (MOST_PROSE_ROWS if _is_prose(cells) else MOST_ROWS)
+    if is_long:
+        _write_object_card(first, composer, total=f"{count:,}")
+    return is_long
 
 
 def _write_object_card(objects: Sequence[_Object], composer: Composer, *, total: str) -> None:
     names = list(dict.fromkeys(name for item in objects for name in item))
     rows = [[_shown(item.get(name)) for name in names] for item in objects]
     _write_card(names, rows, names, composer, total=total)
-
-
-def _objects(lines: Iterable[str]) -> list[_Object]:
-    """The first of them; what is no object ends them."""
-    found: list[_Object] = []
-    for line in lines:
-        try:
-            value = json.loads(line) if len(found) < SHOWN_ROWS else None
-        except (ValueError, RecursionError):
-            break
-        if not isinstance(value, dict):
-            break
-        found.append(value)
-    return found
 
 
 def _shown(value: object) -> str:
@@ -170,7 +141,6 @@ MOST_PROSE_ROWS = 20_000
 SHOWN_ROWS = 20
 _PROSE_CHARS = 80  # a row whose longest cell has so many characters holds a sentence, not a name
 _LONGEST_NAME = 60
-_LONGEST_CARD_CELL = 200
 _MOST_NAMED_COLUMNS = 60
 _MOST_LISTED_COLUMNS = 500
 
@@ -201,7 +171,6 @@ def write_rows(rows: Iterable[Sequence[str]], composer: Composer, *, total: str 
 def write_named(
     columns: Sequence[str], rows: Iterator[Sequence[str]], composer: Composer, *, total: int
 ) -> None:
-    """Rows of a table that knows the names of its columns and how many rows it has."""
     prose = list(islice(rows, SHOWN_ROWS))
     most = MOST_PROSE_ROWS if _is_prose(prose) else MOST_ROWS
     if total > most:
@@ -220,16 +189,14 @@ def _write_card(
 ) -> None:
     """What a table holds, for a search to find it; its rows are for computing with."""
     composer.about.card = True
-    shown = min(SHOWN_ROWS, len(rows))
-    composer.paragraph(
-        f"A table of {total} rows and {len(first):,} columns; its first {shown} rows are shown."
-    )
+    short = [[cell[:200] for cell in row] for row in rows[:SHOWN_ROWS]]
+    size = f"{total} rows and {len(first):,} columns"
+    composer.paragraph(f"A table of {size}; its first {len(short)} rows are shown.")
     if names:
         listed = [name for name in map(one_line, names) if name]
         more = len(listed) - _MOST_LISTED_COLUMNS
         end = f" and {more:,} more" if more > 0 else ""
         composer.paragraph(f"Columns: {', '.join(listed[:_MOST_LISTED_COLUMNS])}{end}.")
-    short = [[cell[:_LONGEST_CARD_CELL] for cell in row] for row in rows[:SHOWN_ROWS]]
     _write_lines(first, short, names, composer)
 
 
@@ -238,10 +205,12 @@ def _write_lines(
 ) -> None:
     composer.row(first)
     for row in rows:
-        if names:
-            composer.line(_named(names, row))
-        else:
+        if not names:
             composer.row(row)
+            continue
+        cells = zip_longest(names[: len(row)], map(one_line, row), fillvalue="")
+        filled = ((name, value) for name, value in cells if value)
+        composer.line("; ".join(f"{name}: {value}" if name else value for name, value in filled))
     composer.end_lines()
 
 
@@ -251,48 +220,31 @@ def _is_prose(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _column_names(first: Sequence[str], second: Sequence[str] | None) -> list[str]:
-    """The first row, if it looks like names: short words, all different, none a number."""
     names = [one_line(cell) for cell in first]
     given = [name for name in names if name]
     if second is None or len(given) < 2 or len(names) > _MOST_NAMED_COLUMNS:  # noqa: PLR2004
         return []
-    if len(given) < len([cell for cell in second if cell.strip()]) - 1:
-        return []
-    for name in given:
-        is_number = any(map(str.isdigit, name)) and not any(map(str.isalpha, name))
-        if is_number or len(name) > _LONGEST_NAME:
-            return []
-    return names if len(set(given)) == len(given) else []
-
-
-def _named(names: list[str], row: Sequence[str]) -> str:
-    parts: list[str] = []
-    for index, cell in enumerate(row):
-        value = one_line(cell)
-        if value:
-            name = names[index] if index < len(names) else ""
-            parts.append(f"{name}: {value}" if name else value)
-    return "; ".join(parts)
+    is_wider = len(given) < sum(bool(cell.strip()) for cell in second) - 1
+    is_odd = any(
+        len(name) > _LONGEST_NAME
+        or (any(map(str.isdigit, name)) and not any(map(str.isalpha, name)))
+        for name in given
+    )
+    return [] if is_wider or is_odd or len(set(given)) < len(given) else names
 
 
 # The beginning of a text file that is too large to be read whole, and how long it is.
-
-_BEGINNING_BYTES = 1 << 20
-_BLOCK = 8 << 20
-_WIDEST_CHARACTER = 4
 
 
 def beginning(source: Source) -> tuple[str, Composer]:
     """Its first lines, whole, and a composer that already knows what was lost."""
     with source.open() as stream:
-        data = stream.read(_BEGINNING_BYTES)
+        data = stream.read(1 << 20)
     end = data.rfind(b"\n") + 1 or len(data)
-    # In an encoding of two or four bytes a character, the end of a line is more than its mark.
-    text, notes = decode(
-        data[: end + (-end) % _WIDEST_CHARACTER] if 0 in data[:100] else data[:end]
-    )
+    if 0 in data[:100]:  # two or four bytes a character: a line's end is more than its mark
+        end += (-end) % 4
     composer = Composer(source.budget)
-    composer.about.notes.extend(notes)
+    text, composer.about.notes[:] = decode(data[:end])
     return text, composer
 
 
@@ -300,7 +252,7 @@ def lines_in(source: Source) -> int:
     """Line ends in all of it: about the number of its rows, as cells may hold some."""
     count = 0
     with source.open() as stream:
-        while block := stream.read(_BLOCK):
+        while block := stream.read(8 << 20):
             count += block.count(b"\n")
             source.budget.beat()
     return count
@@ -341,7 +293,7 @@ def parse_markdown(source: Source) -> Extracted:
                 found[current] = f"{found[current]}, {name}".strip(", ")
             elif line[:1].strip():
                 current = ""
-        _describe({key: value for key, value in found.items() if value}, composer)
+        _describe(found, composer)
         text = text[front.end() :].lstrip("\n")
     return _with_headings(text, _markdown_headings(text), composer, "markdown")
 
@@ -385,25 +337,20 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 def parse_rst(source: Source) -> Extracted:
     text, composer = start(source)
     text = tidy(text)
-    return _with_headings(text, _rst_headings(text), composer, "rst")
-
-
-def _rst_headings(text: str) -> Iterator[Found]:
-    """Levels in the order in which the underlines first appear, as docutils has it."""
-    order: list[str] = []
+    order: list[str] = []  # underlines as they first appear, which gives their levels
+    found: list[Found] = []
     lines = list(_lines(text))
-    for index in range(1, len(lines)):
-        begin, words = lines[index - 1]
-        rule = lines[index][1]
+    for (_, above), (begin, words), (_, rule) in zip(
+        [(0, ""), *lines], lines, lines[1:], strict=False
+    ):
         if not _RST_LINE.match(rule) or not words.strip() or _RST_LINE.match(words):
             continue
-        above = lines[index - 2][1] if index > 1 else ""
         if len(rule) < len(words.strip()) or (above.strip() and not _RST_LINE.match(above)):
             continue
         style = rule[0] + ("-" if above == rule else "")
-        if style not in order:
-            order.append(style)
-        yield _stretch(order.index(style) + 1, begin, words)
+        order.extend([] if style in order else [style])
+        found.append(_stretch(order.index(style) + 1, begin, words))
+    return _with_headings(text, found, composer, "rst")
 
 
 def parse_latex(source: Source) -> Extracted:
@@ -417,14 +364,11 @@ def parse_latex(source: Source) -> Extracted:
 
 
 def _describe(fields: dict[str, str], composer: Composer) -> None:
-    about = composer.about
-    about.title, about.author = fields.get("title"), fields.get("author")
-    about.date = fields.get("date")
+    for name in ("title", "author", "date"):
+        setattr(composer.about, name, fields.get(name) or None)
 
 
 # Jupyter notebooks: the prose with its headings, the code, and what it printed.
-
-_LONGEST_OUTPUT = 20_000
 
 
 def parse_notebook(source: Source) -> Extracted:
@@ -435,49 +379,32 @@ def parse_notebook(source: Source) -> Extracted:
         raise Damaged(f"the notebook is no valid JSON: {error}") from error
     if not isinstance(notebook, dict):
         raise Damaged("the notebook has no cells")
-    for cell in _cells(notebook):
-        _write_cell(cell, composer)
+    for cell in _dicts(notebook.get("cells")):
+        text = tidy(_text(cell.get("source")))
+        begin = composer.block(text)
+        if cell.get("cell_type") == "markdown":
+            for level, first, last in _markdown_headings(text):
+                composer.mark_heading(level, begin + first, begin + last)
+        for output in _dicts(cell.get("outputs")):
+            composer.block(_output(output)[:20_000])
     metadata = notebook.get("metadata")
     if isinstance(metadata, dict):
         composer.about.title = _text(metadata.get("title")) or None
     return composer.finish("notebook")
 
 
-def _cells(notebook: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    sheets = notebook.get("worksheets")  # version 3 kept its cells in sheets
-    holders = [notebook, *(sheets if isinstance(sheets, list) else ())]
-    for holder in holders:
-        cells = holder.get("cells") if isinstance(holder, dict) else None
-        if isinstance(cells, list):
-            yield from (cell for cell in cells if isinstance(cell, dict))
-
-
-def _write_cell(cell: dict[str, Any], composer: Composer) -> None:
-    kind = cell.get("cell_type")
-    text = tidy(_text(cell.get("source", cell.get("input"))))
-    if kind == "heading":
-        level = cell.get("level")
-        composer.heading(level if isinstance(level, int) else 1, text)
-        return
-    start = composer.block(text)
-    if kind == "markdown":
-        for level, begin, end in _markdown_headings(text):
-            composer.mark_heading(level, start + begin, start + end)
-    outputs = cell.get("outputs")
-    for output in outputs if isinstance(outputs, list) else ():
-        if isinstance(output, dict):
-            composer.block(_output(output)[:_LONGEST_OUTPUT])
+def _dicts(values: object) -> list[dict[str, Any]]:
+    return [one for one in values if isinstance(one, dict)] if isinstance(values, list) else []
 
 
 def _output(output: dict[str, Any]) -> str:
+    if output.get("output_type") == "error":
+        return f"{_text(output.get('ename'))}: {_text(output.get('evalue'))}"
     data = output.get("data")
     shown = data if isinstance(data, dict) else {}
     printed = _text(output.get("text")) or _text(shown.get("text/markdown"))
-    if not printed and "image/png" not in shown:
-        printed = _text(shown.get("text/plain"))
-    if output.get("output_type") in {"error", "pyerr"}:
-        return f"{_text(output.get('ename'))}: {_text(output.get('evalue'))}"
-    return printed
+    # The text beside a picture only names its class.
+    return printed or ("" if "image/png" in shown else _text(shown.get("text/plain")))
 
 
 def _text(value: object) -> str:

@@ -41,20 +41,16 @@ def send(stream: IO[bytes], message: object) -> None:
 
 def receive(stream: IO[bytes]) -> Any:
     """The next message. Raises EOFError when the other side is gone."""
-    (length,) = LENGTH.unpack(_exactly(stream, LENGTH.size))
-    # Both ends are this program: parser processes run as the same user, unconfined.
-    return pickle.loads(_exactly(stream, length)) if length else None  # noqa: S301
-
-
-def _exactly(stream: IO[bytes], count: int) -> bytes:
-    data = stream.read(count)
-    if len(data) < count:
+    head = stream.read(LENGTH.size)
+    length = LENGTH.unpack(head)[0] if len(head) == LENGTH.size else -1
+    body = stream.read(length) if length > 0 else b""
+    if len(body) != length:
         raise EOFError
-    return data
+    # Both ends are this program: parser processes run as the same user, unconfined.
+    return pickle.loads(body) if length else None  # noqa: S301
 
 
 def main() -> None:
-    """Entry point of the process; the first message holds the limits."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide
     # The pipes are kept, and the standard streams lead nowhere: parsers chatter.
     inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb", buffering=1 << 20)
@@ -78,7 +74,6 @@ def _listen(inbox: IO[bytes], jobs: queue.SimpleQueue[object]) -> None:
 
 
 def confine(limits: ParseLimits) -> None:
-    """Bounds memory and dies with the parent, as far as the system allows."""
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if sys.platform == "win32":
@@ -87,16 +82,13 @@ def confine(limits: ParseLimits) -> None:
 
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = limits.memory_bytes
-    if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
+    bounds = [limits.memory_bytes, *([] if hard == resource.RLIM_INFINITY else [hard])]
     with contextlib.suppress(ValueError, OSError):  # macOS knows the limit but refuses it
-        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
+        resource.setrlimit(resource.RLIMIT_AS, (min(bounds), hard))
     die_with_parent()
 
 
 def serve(next_job: Callable[[], object], outbox: IO[bytes], limits: ParseLimits) -> None:
-    """Parses one path after the other until it is told to stop by the end of its input."""
     last = float("-inf")
 
     def beat() -> None:
@@ -113,18 +105,14 @@ def serve(next_job: Callable[[], object], outbox: IO[bytes], limits: ParseLimits
             parsed = extract(Path(str(path)), limits, beat=beat)
         except BaseException as error:  # noqa: BLE001 - SystemExit from a parser costs one file
             parsed = [Parsed("", "", 0, error=as_extraction_error(error))]
-        send(outbox, (parsed, _should_retire(limits)))
+        send(outbox, (parsed, _peak_bytes() > limits.memory_bytes // _RETIRE_SHARE))
 
 
-def _should_retire(limits: ParseLimits) -> bool:
+def _peak_bytes() -> int:
     if sys.platform == "win32":
-        return False
+        return 0
     import resource
 
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    peak_bytes = peak if sys.platform == "darwin" else peak * 1024
-    return peak_bytes > limits.memory_bytes // _RETIRE_SHARE
-
-
-if __name__ == "__main__":
-    main()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (
+        1 if sys.platform == "darwin" else 1024
+    )

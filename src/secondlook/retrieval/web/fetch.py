@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypeVar, cast
 
 import httpx
 
@@ -35,12 +35,9 @@ _NO_REUSE = httpx.Limits(max_connections=32, max_keepalive_connections=0)
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """A response as it came, its body cut at the limit."""
-
     url: str
     status: int
-    content_type: str
-    """In lower case and without parameters; "" where the server did not say."""
+    content_type: str  # in lower case without parameters; "" where the server did not say
     charset: str
     body: bytes
     is_cut: bool
@@ -53,8 +50,6 @@ class Limits:
 
 
 class Fetcher:
-    """Fetches for one question. Use it as an async context manager."""
-
     def __init__(
         self, guard: Guard, limits: Limits, *, transport: httpx.AsyncBaseTransport | None = None
     ) -> None:
@@ -104,42 +99,34 @@ class Fetcher:
         seconds, share = self._limits.seconds, self._limits.seconds / len(target.addresses)
         waits = {"connect": share, "read": seconds, "write": seconds, "pool": seconds}
         headers = {
-            "Host": target.host_header,
+            "Host": target.url.netloc.decode("ascii"),
             "User-Agent": USER_AGENT,
             "Accept": accept,
             "Accept-Encoding": "gzip, deflate",
             "Connection": "close",
         }
         # The certificate is asked of, and checked against, the name and not the number.
-        named = {"sni_hostname": target.host, "timeout": waits}
+        host = target.url.raw_host.decode("ascii")
+        named = {"sni_hostname": host, "timeout": waits}
         for address in target.addresses:
-            request = httpx.Request("GET", target.at(address), headers=headers, extensions=named)
+            url = target.url.copy_with(host=address)
+            request = httpx.Request("GET", url, headers=headers, extensions=named)
             try:
                 return await self._transport.handle_async_request(request)
             except (httpx.ConnectError, httpx.ConnectTimeout) as error:
                 problem = error
-        raise WebSearchError(f"{target.host!r} cannot be reached: {_reason(problem)}") from problem
+        raise WebSearchError(f"{host!r} cannot be reached: {_reason(problem)}") from problem
 
     async def _fetched(self, url: httpx.URL, response: httpx.Response) -> Fetched:
         kind, _, parameters = response.headers.get("content-type", "").partition(";")
-        charset = ""
-        for parameter in parameters.split(";"):
-            name, _, value = parameter.partition("=")
-            if name.strip().lower() == "charset":
-                charset = charset or value.strip().strip("\"'")
-        body, is_cut = await read_body(
-            response.aiter_raw(),
-            response.headers.get("content-encoding", ""),
-            limit=self._limits.body_bytes,
-        )
-        return Fetched(
-            url=str(url),
-            status=response.status_code,
-            content_type=kind.strip().lower(),
-            charset=charset,
-            body=body,
-            is_cut=is_cut,
-        )
+        pairs = (parameter.partition("=") for parameter in parameters.split(";"))
+        charsets = [v.strip().strip("\"'") for k, _, v in pairs if k.strip().lower() == "charset"]
+        packed = response.headers.get("content-encoding", "")
+        limit = self._limits.body_bytes
+        body, is_cut = await read_body(response.aiter_raw(), packed, limit=limit)
+        charset = next(filter(None, charsets), "")
+        content_type = kind.strip().lower()
+        return Fetched(str(url), response.status_code, content_type, charset, body, is_cut)
 
 
 @cache
@@ -164,67 +151,40 @@ _CHARSET = re.compile(
     re.IGNORECASE,
 )
 _AS_BROWSERS_DO = dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "us-ascii"), "cp1252")
-_BOMS = (codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-
-
-class Unpacker:
-    """Undoes gzip or deflate and never makes more than `limit` bytes of what it is given."""
-
-    def __init__(self, encoding: str, *, limit: int) -> None:
-        self._limit = limit
-        self._out = bytearray()
-        self._encoding = encoding.strip().lower()
-        self._inflate: zlib._Decompress | None = None
-        if self._encoding in {"gzip", "x-gzip"}:
-            self._inflate = zlib.decompressobj(16 + zlib.MAX_WBITS)
-        elif self._encoding == "deflate":
-            self._inflate = zlib.decompressobj()
-        elif self._encoding not in {"", "identity"}:
-            raise WebSearchError(
-                f"the page is packed as {self._encoding!r}, which was not asked for"
-            )
-        self.is_cut = False
-
-    def feed(self, data: bytes) -> None:
-        room = self._limit - len(self._out)
-        # One byte more than fits tells a body that ends at the limit from one that goes on.
-        plain = data[: room + 1] if self._inflate is None else self._inflated(data, room + 1)
-        self.is_cut = len(plain) > room
-        self._out += plain[:room]
-
-    def _inflated(self, data: bytes, most: int) -> bytes:
-        inflate = self._inflate
-        if inflate is None or inflate.eof:
-            return b""
-        try:
-            return inflate.decompress(data, most)
-        except zlib.error:
-            if self._encoding != "deflate" or self._out:
-                raise
-        # Some servers send deflate without its header.
-        self._inflate = zlib.decompressobj(-zlib.MAX_WBITS)
-        return self._inflate.decompress(data, most)
-
-    @property
-    def body(self) -> bytes:
-        return bytes(self._out)
 
 
 async def read_body(
     chunks: AsyncIterable[bytes], encoding: str, *, limit: int
 ) -> tuple[bytes, bool]:
-    """The first `limit` bytes, and whether there was more. Stops reading there."""
-    unpacker = Unpacker(encoding, limit=limit)
-    received = 0
+    """The first `limit` bytes, unpacked, and whether there was more. Stops reading there: a bomb is
+    never unpacked beyond the limit."""
+    kinds = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
+    packed = encoding.strip().lower()
+    if packed not in {"", "identity", *kinds}:
+        raise WebSearchError(f"the page is packed as {packed!r}, which was not asked for")
+    inflate = zlib.decompressobj(kinds[packed]) if packed in kinds else None
+    body, received = bytearray(), 0
     try:
         async for chunk in chunks:
             received += len(chunk)
-            unpacker.feed(chunk)
-            if unpacker.is_cut or received > 2 * limit:
-                return unpacker.body, True
+            # One byte more than fits tells a body that ends at the limit from one that goes on.
+            room = limit + 1 - len(body)
+            if inflate is None:
+                body += chunk[:room]
+            elif not inflate.eof:
+                try:
+                    body += inflate.decompress(chunk, room)
+                except zlib.error:
+                    if packed != "deflate" or body:
+                        raise
+                    # Some servers leave out the header.
+                    inflate = zlib.decompressobj(-zlib.MAX_WBITS)
+                    body += inflate.decompress(chunk, room)
+            if len(body) > limit or received > 2 * limit:
+                return bytes(body[:limit]), True
     except zlib.error as error:
         raise WebSearchError(f"the page is packed and damaged: {error}") from error
-    return unpacker.body, False
+    return bytes(body), False
 
 
 def as_utf8(body: bytes, charset: str) -> bytes:
@@ -233,7 +193,10 @@ def as_utf8(body: bytes, charset: str) -> bytes:
     What is valid UTF-8 with letters beyond ASCII is UTF-8, whatever the server says. Otherwise
     the server's charset holds if the bytes agree; if not, the parser looks at the page itself.
     """
-    if body.startswith(_BOMS) or body.isascii():
+    if (
+        body.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+        or body.isascii()
+    ):
         return body
     for name in ("utf-8", _AS_BROWSERS_DO.get(charset.lower(), charset)):
         with contextlib.suppress(LookupError, UnicodeError):
@@ -264,22 +227,8 @@ class Refused(WebSearchError):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A URL that passed, and the addresses it was checked for."""
-
     url: httpx.URL
     addresses: tuple[str, ...]
-
-    @property
-    def host(self) -> str:
-        return self.url.raw_host.decode("ascii")
-
-    @property
-    def host_header(self) -> str:
-        return self.url.netloc.decode("ascii")
-
-    def at(self, address: str) -> httpx.URL:
-        """The same request, addressed by number."""
-        return self.url.copy_with(host=address)
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,12 +241,8 @@ class Guard:
     async def admit(self, url: httpx.URL, *, trust: Literal["page", "server"] = "page") -> Target:
         """A `server` was named by the user, who may have it on this machine and on any port."""
         any_port = self.allow_private or trust == "server"
-        if url.scheme not in _PORTS:
-            raise Refused(f"{str(url)!r} is not read: only http and https are")
-        if url.userinfo:
-            raise Refused("an address that carries a user name or password is not read")
-        if not url.host:
-            raise Refused(f"{str(url)!r} names no host")
+        if url.scheme not in _PORTS or not url.host or url.userinfo:
+            raise Refused("only http and https addresses without a password are read")
         if not any_port and url.port not in {None, *_PORTS.values()}:
             raise Refused(f"port {url.port} of {url.host!r} is not read: only 80 and 443 are")
         host = url.raw_host.decode("ascii")
@@ -314,11 +259,10 @@ class Guard:
         with contextlib.suppress(ValueError):
             ip_address(host)
             return [host]
-        if not _HOST_NAME.fullmatch(host):
-            raise Refused(f"{host!r} is not the name of a host")
         # 2130706433, 0x7f.1 and 0177.0.0.1 are addresses to some systems and names to others.
-        if _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2]):
-            raise Refused(f"{host!r} is an address in a form that is not read")
+        is_number = _NUMBER.fullmatch(host.rstrip(".").rpartition(".")[2])
+        if is_number or not _HOST_NAME.fullmatch(host):
+            raise Refused(f"{host!r} is not the name of a host")
         try:
             found = await (self.resolve or _resolve)(host, port)
         except (OSError, UnicodeError) as error:
@@ -350,11 +294,8 @@ Networks: TypeAlias = tuple[tuple[IPv4Network | IPv6Network, str], ...]
 
 
 def _networks(**described: str) -> Networks:
-    return tuple(
-        (ip_network(network), what.replace("_", " "))
-        for what, many in described.items()
-        for network in many.split()
-    )
+    named = ((what.replace("_", " "), many.split()) for what, many in described.items())
+    return tuple((ip_network(network), what) for what, many in named for network in many)
 
 
 _METADATA = _networks(
@@ -406,19 +347,20 @@ async def aside(call: Callable[[], Value]) -> Value:
     loop = asyncio.get_running_loop()
     outcome: asyncio.Future[Value] = loop.create_future()
 
-    def tell(settle: Callable[[], None]) -> None:
-        # The loop may be closed by now: then nobody waits.
-        with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(lambda: None if outcome.done() else settle())
+    def settle(value: Value | None, error: BaseException | None) -> None:
+        if error is not None and not outcome.done():
+            outcome.set_exception(error)
+        elif not outcome.done():
+            outcome.set_result(cast("Value", value))
 
     def work() -> None:
+        value, caught = None, None
         try:
             value = call()
         except BaseException as error:  # noqa: BLE001 - raised where it is awaited
             caught = error
-            tell(lambda: outcome.set_exception(caught))
-        else:
-            tell(lambda: outcome.set_result(value))
+        with contextlib.suppress(RuntimeError):  # the loop may be closed: then nobody waits
+            loop.call_soon_threadsafe(settle, value, caught)
 
     threading.Thread(target=work, name="secondlook-web", daemon=True).start()
     return await outcome

@@ -6,13 +6,11 @@ files, so the bytes pass through a temporary one; its name is ours and says how 
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import math
 import re
 import tempfile
 import threading
-import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -33,121 +31,78 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from secondlook.document import Extracted
-    from secondlook.retrieval.parse.source import Parsed
     from secondlook.retrieval.web.fetch import Fetched
     from secondlook.retrieval.web.port import WebResult
 
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8"
 _NAMES = {
-    "text/html": "page.html",
-    "application/xhtml+xml": "page.html",
-    "application/pdf": "page.pdf",
-    "application/x-pdf": "page.pdf",
-    "text/plain": "page.txt",
-    "text/markdown": "page.md",
+    "text/html": "page.html", "application/xhtml+xml": "page.html", "application/pdf": "page.pdf",
+    "application/x-pdf": "page.pdf", "text/plain": "page.txt", "text/markdown": "page.md",
     "": "page",
-}
-_KINDS = frozenset({"html", "text", "markdown", "pdf"})
+}  # fmt: skip
 _OK = 200
-_PDF_WITHIN = 1024
-_SNIFFED = 64 << 10
-_MOST_PAGES = 1000
-_MOST_CHARS = 5_000_000
-_EXPANDED_BYTES = 64 << 20
-_MEMORY_BYTES = 2 << 30
-_FIRST_PAGE = b"<p>" + b"Long enough for its language to be told. " * 4
-_CLOSING_TRIES = 100
-_CLOSING_PAUSE = 0.01
-_GROWTH = 4  # a byte of an old charset may become so many in UTF-8, and its mark stands in front
 
 
 def check_readable(fetched: Fetched) -> None:
-    """Raises `WebSearchError` where no text is to be expected of an answer."""
     if fetched.status != _OK:
         raise WebSearchError(f"the server answered with status {fetched.status}")
     if fetched.content_type not in _NAMES:
         raise WebSearchError(f"it is {fetched.content_type[:80]!r}, not a page or a PDF")
     if not fetched.body.strip():
         raise WebSearchError("the page is empty")
-    if not _is_pdf(fetched.body) and not is_text(fetched.body[:_SNIFFED]):
+    if not _is_pdf(fetched.body) and not is_text(fetched.body[: (64 << 10)]):
         raise WebSearchError("it calls itself a page but holds binary data")
 
 
 def _is_pdf(body: bytes) -> bool:
-    return b"%PDF-" in body[:_PDF_WITHIN]
+    return b"%PDF-" in body[:1024]
 
 
 class PageReader:
     """One parser process, started for the first page and kept until `close`."""
 
     def __init__(self, *, seconds: float, body_bytes: int) -> None:
+        # A byte of an old charset may become four in UTF-8, and its mark stands in front.
+        file_bytes = 4 * body_bytes + 4
         limits = ParseLimits(
-            idle_seconds=seconds,
-            total_seconds=seconds,
-            file_bytes=_GROWTH * body_bytes + _GROWTH,
-            text_chars=_MOST_CHARS,
-            members=1,
-            expanded_bytes=_EXPANDED_BYTES,
-            pages=_MOST_PAGES,
-            memory_bytes=_MEMORY_BYTES,
+            idle_seconds=seconds, total_seconds=seconds, file_bytes=file_bytes, members=1,
+            text_chars=5_000_000, expanded_bytes=64 << 20, pages=1000, memory_bytes=2 << 30,
             ocr="off",
-        )
+        )  # fmt: skip
         self._pool = ParserPool(1, limits)
         # The pool serves one caller at a time.
         self._turn = threading.Lock()
-        self._is_started = threading.Event()
 
     def read(self, fetched: Fetched) -> Extracted:
         """Blocks. Raises `WebSearchError` where there is no text to be had."""
         check_readable(fetched)
         body = fetched.body
         body = body if _is_pdf(body) else as_utf8(body, fetched.charset)
-        parsed = self._parse(body, _NAMES[fetched.content_type])
+        with tempfile.TemporaryDirectory(prefix="secondlook-web-") as folder:
+            path = Path(folder) / _NAMES[fetched.content_type]
+            path.write_bytes(body)
+            try:
+                with self._turn:
+                    parsed = [one for _, found in self._pool.parse([(0, path)]) for one in found]
+            except (OSError, ValueError) as error:  # the pool was closed meanwhile
+                raise WebSearchError(f"the page could not be parsed: {error}") from error
         for one in parsed:
-            if one.extracted is not None and one.extracted.kind in _KINDS:
+            if one.extracted is not None and one.extracted.kind in {
+                "html",
+                "text",
+                "markdown",
+                "pdf",
+            }:
                 return one.extracted
         error = next((one.error for one in parsed if one.error), None)
         raise WebSearchError(f"it holds no text to read: {error or 'of no known kind'}")
 
-    def warm_up(self) -> None:
-        """Starts the process beside the search: it takes about as long as a search does."""
-
-        def start() -> None:
-            # What goes wrong here goes wrong again, and is reported, where a page is read.
-            with contextlib.suppress(WebSearchError, OSError):
-                self._parse(_FIRST_PAGE, "page.html")
-
-        if not self._is_started.is_set():
-            self._is_started.set()
-            threading.Thread(target=start, name="secondlook-web", daemon=True).start()
-
     def close(self) -> None:
-        """Ends the process, busy or not."""
-        for _ in range(_CLOSING_TRIES):
-            try:
-                self._pool.close()
-            except RuntimeError:
-                # The pool is just hiring: a thread that has not started yet cannot be joined.
-                time.sleep(_CLOSING_PAUSE)
-            else:
-                return
-
-    def _parse(self, body: bytes, name: str) -> list[Parsed]:
-        with tempfile.TemporaryDirectory(prefix="secondlook-web-") as folder:
-            path = Path(folder) / name
-            path.write_bytes(body)
-            try:
-                with self._turn:
-                    return [one for _, found in self._pool.parse([(0, path)]) for one in found]
-            except (OSError, ValueError) as error:  # the pool was closed meanwhile
-                raise WebSearchError(f"the page could not be parsed: {error}") from error
+        self._pool.close()
 
 
 # Pages and snippets as passages, cut like the documents of a library.
 
-_ID_LENGTH = 16
-_LONGEST_TITLE = 300
-_LONGEST_SNIPPET = 2000
 _NOT_STORABLE = re.compile("[\ud800-\udfff\x00]")
 
 
@@ -157,10 +112,8 @@ class Cutter:
     options: ChunkOptions = field(default=DEFAULT_OPTIONS)
 
     def page(self, url: str, extracted: Extracted, result: WebResult) -> list[WebPassage]:
-        """The passages of a page, in its order."""
         text = _storable(extracted.text)
-        title = _title(extracted.title, result.title, url)
-        first = _passage(url, text, title)
+        first = _passage(url, text, _title(extracted.title, result.title, url))
         return [
             replace(
                 first,
@@ -176,19 +129,18 @@ class Cutter:
 
 def snippet(url: str, result: WebResult, why: str) -> list[WebPassage]:
     """What the search engine showed of a page that could not be read; nothing where it did not."""
-    text = " ".join(_storable(result.snippet).split())[:_LONGEST_SNIPPET].rstrip()
+    text = " ".join(_storable(result.snippet).split())[:2000].rstrip()
     return [replace(_passage(url, text, _title(result.title, "", url)), unread=why)] if text else []
 
 
 def _passage(url: str, text: str, title: str) -> WebPassage:
-    """All of the text as one passage."""
     document, fetched = document_id(url), datetime.now(UTC).isoformat(timespec="seconds")
     digest = _digest(text)
     return WebPassage(f"{document}.0", document, digest, url, title, text, 0, len(text), fetched)
 
 
 def document_id(url: str) -> str:
-    return f"web-{_digest(url)[:_ID_LENGTH]}"
+    return f"web-{_digest(url)[:16]}"
 
 
 def _digest(text: str) -> str:
@@ -202,7 +154,7 @@ def _storable(text: str) -> str:
 
 def _title(first: str | None, second: str, url: str) -> str:
     named = (" ".join(_storable(name or "").split()) for name in (first, second))
-    return next(filter(None, named), urlsplit(url).hostname or url)[:_LONGEST_TITLE]
+    return next(filter(None, named), urlsplit(url).hostname or url)[:300]
 
 
 # Best passages first, by words: a page has dozens of passages, and the reader's time is dear.
@@ -235,19 +187,14 @@ def best_first(
 
 
 def _bm25(counts: Sequence[Counter[str]], asked: set[str]) -> list[float]:
-    lengths = [count.total() for count in counts]
-    mean = max(1.0, sum(lengths) / max(1, len(lengths)))
+    mean = max(1.0, sum(count.total() for count in counts) / max(1, len(counts)))
     rarity: dict[str, float] = {}
     for term in sorted(asked):  # sums of floats depend on their order, that of a set on the process
         holding = sum(term in count for count in counts)
         rarity[term] = math.log(1 + (len(counts) - holding + 0.5) / (holding + 0.5))
     scores = []
-    for count, length in zip(counts, lengths, strict=True):
-        damped = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * (length / mean))
-        scores.append(
-            sum(
-                weight * (count[term] * (_SATURATION + 1) / (count[term] + damped))
-                for term, weight in rarity.items()
-            )
-        )
+    for count in counts:
+        damped = _SATURATION * (1 - _LENGTH_SHARE + _LENGTH_SHARE * (count.total() / mean))
+        found = ((weight, count[term]) for term, weight in rarity.items())
+        scores.append(sum(w * (n * (_SATURATION + 1) / (n + damped)) for w, n in found))
     return scores

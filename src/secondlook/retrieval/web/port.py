@@ -25,8 +25,7 @@ class WebPassage:
     """A piece of a web page as it was read. `text` is the page's extracted text at [start, end)."""
 
     id: str  # the document's id, a dot, and the passage's place in the page
-    document: str
-    """"web-" and the first 16 hex digits of the SHA-256 of the URL."""
+    document: str  # "web-" and the first 16 hex digits of the SHA-256 of the URL
     sha256: str  # of the page's extracted text in UTF-8
     url: str  # where the text came from in the end, after all redirects
     title: str
@@ -45,12 +44,10 @@ class WebPassage:
         return self.unread is not None
 
     def as_passage(self) -> Passage:
-        """What it has in common with the passages of a library."""
         shared = {name: getattr(self, name) for name in Passage.__dataclass_fields__}
         return Passage(**shared)
 
     def as_dict(self) -> dict[str, Any]:
-        """For JSON; `from_dict` reads it back."""
         return {**asdict(self), "heading": list(self.heading)}
 
     @classmethod
