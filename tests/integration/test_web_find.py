@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from secondlook.retrieval.web.port import WebSearch
 
+LIMITS = Limits(20.0, 1 << 20)
 QUESTION = "How high is the tallest lighthouse of the cape?"
 
 
@@ -178,12 +179,16 @@ def test_all_pages_together_have_a_deadline(
     assert passage.unread == "there was no time left to read it"
 
 
-def test_huge_pages_and_bombs_are_read_up_to_the_limit(
-    site: Searched, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("secondlook.retrieval.web.service._PAGE_BYTES", 64 << 10)
+def test_huge_pages_and_bombs_are_read_up_to_the_limit(site: Searched) -> None:
     site.offer("/huge", "/bomb")
-    pages = by_path(find(site, pages=2))
+    guard = Guard(allow_private=True)
+    web = WebService(
+        site.web,
+        open_fetcher=lambda limits: Fetcher(guard, limits),
+        cutter=Cutter(),
+        limits=Limits(20.0, 64 << 10),
+    )
+    pages = by_path(asyncio.run(found(web)))
     assert pages["/bomb"][0].text == "A lighthouse before the flood."
     assert "lighthouse keeper" in pages["/huge"][0].text
     assert sum(len(passage.text) for passage in pages["/huge"]) < 100_000

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secondlook.document import Extracted, Heading, Page
-from secondlook.errors import UsageError
 from secondlook.retrieval.chunk import ChunkOptions, chunk, context, with_context
 
 _TOKEN = re.compile(r"[一-鿿]|\w{1,8}|[^\w\s]")
@@ -146,13 +145,8 @@ def test_long_sections_are_cut_into_even_parts_at_sentences() -> None:
     sizes = [len(token_starts(p)) for p in passages]
     assert len(sizes) == 3
     assert max(sizes) - min(sizes) <= 20
-
-
-def test_overlap_repeats_whole_sentences() -> None:
-    text = " ".join(f"Here is sentence number {n} of the text." for n in range(30))
-    spans = chunk(Extracted(text), token_starts, ChunkOptions(100, 30))
-    for before, after in pairwise(spans):
-        shared = text[after.start : before.end]
+    for before, after in pairwise(chunk(Extracted(text), token_starts, ChunkOptions(100, 30))):
+        shared = text[after.start : before.end]  # whole sentences are repeated
         assert shared.startswith("Here is sentence")
         assert shared.endswith(".")
 
@@ -187,10 +181,9 @@ def paged(kind: str, *parts: tuple[str, str]) -> Extracted:
     return Extracted(text, kind=kind, pages=tuple(pages), headings=tuple(headings))
 
 
-@pytest.mark.parametrize("kind", ["pptx", "odp", "sheet"])
-def test_slides_and_sheets_are_passages_of_their_own(kind: str) -> None:
+def test_slides_and_sheets_are_passages_of_their_own() -> None:
     document = paged(
-        kind, ("Welcome", ""), ("Plan", "One word."), ("", "No title."), ("", ""), ("", "Last.")
+        "pptx", ("Welcome", ""), ("Plan", "One word."), ("", "No title."), ("", ""), ("", "Last.")
     )
     spans = chunk(document, token_starts)
     assert [document.text[span.start : span.end] for span in spans] == [
@@ -202,14 +195,8 @@ def test_slides_and_sheets_are_passages_of_their_own(kind: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    [
-        "." * 400_000,
-        "word " * 80_000,
-        " \n" * 150_000 + "end",
-        "漢字仮名" * 50_000,
-        "- \n" * 100_000,
-    ],
-    ids=["dots", "words", "blank", "cjk", "items"],
+    ["." * 400_000, " \n" * 150_000 + "end", "漢字仮名" * 50_000],
+    ids=["dots", "blank", "cjk"],
 )
 def test_monstrous_texts_take_linear_time(text: str) -> None:
     def seconds(part: str) -> float:
@@ -222,33 +209,12 @@ def test_monstrous_texts_take_linear_time(text: str) -> None:
     assert seconds(text) < 40 * small + 1.0  # quadratic growth would be 64-fold
 
 
-@pytest.mark.parametrize(("tokens", "overlap"), [(4, 0), (0, 0), (100, 51), (100, -1)])
-def test_impossible_options_are_refused(tokens: int, overlap: int) -> None:
-    with pytest.raises(UsageError) as caught:
-        ChunkOptions(tokens, overlap)
-    assert caught.value.hint
-
-
 def test_context_is_short_and_says_nothing_twice() -> None:
-    assert context("", ()) == ""
-    assert context("Guide.", ()) == "Guide"
-    assert context("Guide", ("GUIDE", "Setup", "Linux\n box", "Setup")) == (
-        "Guide. Setup > Linux box"
+    assert (
+        context("Guide", ("GUIDE", "Setup", "Linux\n box", "Setup")) == "Guide. Setup > Linux box"
     )
-    assert context("", ("Setup", "Linux")) == "Setup. Linux"
     assert len(context("t" * 500, ("h" * 500, "g" * 500))) <= 240
-
-
-def test_a_passage_that_opens_with_its_heading_is_not_told_it_again() -> None:
-    assert with_context("Guide", ("Setup",), "Setup\n\nInstall it.") == (
-        "Guide. Setup\n\nInstall it."
-    )
-    assert with_context("Guide", ("Setup",), "Install it.") == "Guide. Setup. Install it."
-    assert with_context("wing in a slipstream .", (), "Wing in a slipstream . More") == (
-        "Wing in a slipstream . More"
-    )
     assert with_context("", (), "Plain.") == "Plain."
     assert with_context("Guide", ("Use",), "Used in May.") == "Guide. Use. Used in May."
-    assert with_context("Guide", ("A", "B"), "## A ##\n### B\nText.") == (
-        "Guide. ## A ##\n### B\nText."
-    )
+    opens = with_context("Guide", ("A", "B"), "## A ##\n### B\nText.")
+    assert opens == "Guide. ## A ##\n### B\nText."

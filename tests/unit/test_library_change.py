@@ -30,22 +30,10 @@ class Killed(BaseException):
 def document(name: str, text: str) -> NewDocument:
     identifier = name.ljust(16, "0")
     row = DocumentRow(
-        id=identifier,
-        sha256=name.ljust(64, "0"),
-        bytes=len(text),
-        parser=PARSER,
-        title=name,
-        author=None,
-        date=None,
-        language=None,
-        kind="text",
-        pages=0,
-        passages=2,
-        characters=len(text),
-        notes=[],
-        labels=["kind=text"],
-        added="2024-01-01T00:00:00+00:00",
-    )
+        id=identifier, sha256=name.ljust(64, "0"), bytes=len(text), parser=PARSER, title=name,
+        author=None, date=None, language=None, kind="text", pages=0, passages=2,
+        characters=len(text), notes=[], labels=["kind=text"], added="2024-01-01T00:00:00+00:00",
+    )  # fmt: skip
     entries = [
         Entry(f"{identifier}.{n}", identifier, f"{text} {n}", (text, str(n)), 0, len(text))
         for n in range(2)
@@ -114,7 +102,7 @@ def state(stores: Stores) -> dict[str, str | None]:
     rows = {row.id: row for row in stores.catalog.documents()}
     assert stores.index.documents() == {row.id: row.passages for row in rows.values()}
     for row in rows.values():
-        assert stores.texts.read(row.text_key).text
+        assert stores.texts.read(row).text
     assert stores.catalog.journal() == {}
     files = stores.catalog.files()
     assert {item.document for item in files if item.document} == set(rows)

@@ -38,7 +38,7 @@ def store(tmp_path: Path) -> TableStore:
 
 
 def test_an_old_library_has_none(store: TableStore) -> None:
-    assert store.tables("a") == ()
+    assert store.held("a")[0] == ()
     assert store.holders() == []
     assert store.known(READER) == set()
     store.delete("a")
@@ -47,10 +47,10 @@ def test_an_old_library_has_none(store: TableStore) -> None:
 
 def test_what_an_older_reader_found_serves_until_it_is_read_again(store: TableStore) -> None:
     put(store, "a", "old", reader="0")
-    assert store.tables("a") == (table("old"),)
+    assert store.held("a")[0] == (table("old"),)
     assert store.known(READER) == set()
     put(store, "a", "new")
-    assert store.tables("a") == (table("new"),)
+    assert store.held("a")[0] == (table("new"),)
 
 
 def test_a_document_goes_with_all_that_is_its_own(store: TableStore) -> None:
@@ -73,9 +73,9 @@ def test_a_sweep_leaves_what_documents_hold(store: TableStore) -> None:
 def test_a_damaged_record_names_no_table(store: TableStore, damage: str) -> None:
     put(store, "a", "t1")
     (store.folder / "records" / "a.1.json").write_text(damage, encoding="utf-8")
-    assert store.tables("a") == ()
-    assert store.problem("a") == "its record is damaged"
-    assert not store.has("a", READER)
+    assert store.held("a")[0] == ()
+    assert store.held("a")[1] == "its record is damaged"
+    assert not store.known(READER, "a")
 
 
 def test_names_differ() -> None:

@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import io
+import json
+import sqlite3
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from secondlook.errors import Damaged, Encrypted, NoText, Unsupported
-from secondlook.retrieval.parse.extract import extract_bytes
+from secondlook.retrieval.parse import source
+from secondlook.retrieval.parse.extract import extract, extract_bytes
+from secondlook.retrieval.parse.text import MOST_ROWS, SHOWN_ROWS
 from tests.support import files
+from tests.support.compound import Storage, compound, message
 from tests.support.files import PROSE, word_paragraph
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from secondlook.document import Extracted
 
 
@@ -326,16 +335,6 @@ def test_markdown_headings_and_front_matter() -> None:
     assert "authors" not in extracted.text
 
 
-def test_rst_and_latex_headings() -> None:
-    rst = read(
-        "=====\nTitle\n=====\n\nPart\n----\n\ntext\n\nDeeper\n~~~~~~\n\nOther\n-----\n", "a.rst"
-    )
-    assert headings(rst) == [(1, "Title"), (2, "Part"), (3, "Deeper"), (2, "Other")]
-    latex = read("\\title{Tides}\\author{Lind}\\section{One}text\\subsection*{Sub}\n", "a.tex")
-    assert headings(latex) == [(1, "One"), (2, "Sub")]
-    assert (latex.title, latex.author) == ("Tides", "Lind")
-
-
 def test_notebook() -> None:
     data = files.notebook(
         {"cell_type": "markdown", "source": ["# Title\n", "\n", "words"]},
@@ -352,13 +351,10 @@ def test_notebook() -> None:
                 {"output_type": "error", "ename": "KeyError", "evalue": "x"},
             ],
         },
-        {"cell_type": "heading", "level": 3, "source": "Old style"},
     )
     extracted = read(data, "a.ipynb")
-    assert (
-        extracted.text == "# Title\n\nwords\n\nprint(1)\n\n1\n\n'two'\n\nKeyError: x\n\nOld style"
-    )
-    assert headings(extracted) == [(1, "Title"), (3, "Old style")]
+    assert extracted.text == "# Title\n\nwords\n\nprint(1)\n\n1\n\n'two'\n\nKeyError: x"
+    assert headings(extracted) == [(1, "Title")]
     assert isinstance(error_of("{nope", "a.ipynb"), Damaged)
     assert isinstance(error_of("[]", "a.ipynb"), Damaged)
 
@@ -393,10 +389,9 @@ def test_kinds_by_name_and_contents() -> None:
     ("data", "name", "kind", "words"),
     [
         (b"", "a.txt", NoText, "empty"),
-        (b"\x7fELF" + bytes(200), "a.txt", Unsupported, "executable"),
+        (b"\x7fELF" + bytes(200), "a.txt", Unsupported, "supported"),
         (b"SQLite format 3\x00" + bytes(200), "a.db", Damaged, "SQLite"),
         (b"PAR1" + bytes(200), "a.parquet", Damaged, "Parquet"),
-        (b"\x00\x00\x00\x18ftypmp42" + bytes(100), "a.pdf", Unsupported, "named .pdf"),
         (bytes(range(256)) * 4, "a.pdf", Damaged, "named .pdf"),
         (bytes(range(256)) * 4, "a.xyz", Unsupported, "supported"),
         (b"PK\x03\x04" + bytes(100), "a.docx", Damaged, "zip"),
@@ -419,3 +414,128 @@ def test_epub_with_copy_protection_or_without_parts() -> None:
     assert read(files.epub({"c1": "<p>x</p>"}, extra={"META-INF/encryption.xml": fonts}), "a.epub")
     bare = files.zipped({"META-INF/container.xml": "<container/>"})
     assert "OPF" in str(error_of(bare, "a.epub"))
+
+
+# Outlook and the other things that live in compound files
+
+HEADERS = (
+    "From: Ada Ferro <ada@example.org>\r\nTo: Bo <bo@example.org>\r\n"
+    "Date: Fri, 17 May 2024 10:00:00 +0200\r\n"
+)
+
+
+def test_a_message_with_body_headers_and_attachments() -> None:
+    data = message(
+        {0x0037: "Tide tables", 0x1000: "Please find\r\nthe tables attached.", 0x007D: HEADERS},
+        {"tables.txt": b"high water at noon", "..\\evil.md": b"# Evil"},
+    )
+    parsed = {item.member: item for item in extract_bytes(data, "a.msg")}
+    own = parsed[""].extracted
+    assert own is not None, parsed[""].error
+    assert own.text.endswith("Subject: Tide tables\n\nPlease find\nthe tables attached.")
+    assert "From: Ada Ferro <ada@example.org>" in own.text
+    assert (own.title, own.kind, own.date) == ("Tide tables", "mail", "2024-05-17")
+    assert set(parsed) == {"", "tables.txt", "evil.md"}
+    assert parsed["tables.txt"].extracted is not None
+
+
+@pytest.mark.parametrize(
+    ("stream", "kind", "words"),
+    [
+        ("WordDocument", Unsupported, ".docx"),
+        ("EncryptedPackage", Encrypted, "password"),
+    ],
+)
+def test_other_compound_files_are_named(stream: str, kind: type[Exception], words: str) -> None:
+    error = extract_bytes(compound(Storage({stream: b"x" * 100})), "a.doc")[0].error
+    assert type(error) is kind
+    assert words in f"{error} {error.hint}"
+
+
+# Tables as documents: short ones are text, long ones are described by a card
+
+SENTENCE = "The weir was opened twice that night and the pilot wrote down each time he heard it."
+
+
+def csv_of(rows: int, cell: str = "quay") -> str:
+    return "berth,depth\n" + "".join(f"{cell} {n},{n / 10}\n" for n in range(rows))
+
+
+def database(path: Path, *statements: str, wal: bool = False) -> bytes:
+    with sqlite3.connect(path) as connection:
+        if wal:
+            connection.execute("PRAGMA journal_mode=WAL")
+        for statement in statements:
+            connection.execute(statement)
+    connection.close()
+    return path.read_bytes()
+
+
+def test_a_short_table_is_text_row_by_row() -> None:
+    found = read(csv_of(MOST_ROWS), "depths.csv")
+    assert found.text.endswith(f"berth: quay {MOST_ROWS - 1}; depth: {(MOST_ROWS - 1) / 10}")
+    assert not found.card
+
+
+def test_a_long_table_is_described() -> None:
+    found = read(csv_of(MOST_ROWS + 1), "depths.csv")
+    assert found.card
+    assert found.text.startswith(f"A table of {MOST_ROWS + 1:,} rows and 2 columns")
+    assert "Columns: berth, depth." in found.text
+    assert f"berth: quay {SHOWN_ROWS - 1};" in found.text
+    assert f"quay {SHOWN_ROWS};" not in found.text
+
+
+def test_rows_of_sentences_stay_searchable() -> None:
+    found = read(csv_of(MOST_ROWS + 1, SENTENCE), "reports.csv")
+    assert not found.card
+    assert found.text.count("\n") == MOST_ROWS + 1
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp1252"])
+def test_a_large_file_is_described_by_its_beginning(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, encoding: str
+) -> None:
+    monkeypatch.setattr(source, "IN_MEMORY_BYTES", 1000)
+    file = tmp_path / "depths.csv"
+    file.write_text(csv_of(70_000, "Köln quay"), encoding=encoding)
+    [parsed] = extract(file)
+    assert parsed.extracted is not None, parsed.error
+    assert parsed.extracted.card
+    assert "A table of about 70,001 rows and 2 columns" in parsed.extracted.text
+    assert "berth: Köln quay 3; depth: 0.3" in parsed.extracted.text
+    assert not parsed.extracted.notes
+
+
+def test_parquet() -> None:
+    out = io.BytesIO()
+    pq.write_table(pa.table({"ship": ["Anna", None], "tons": [1.0, 2.5], "raw": [b"x", b""]}), out)
+    found = read(out.getvalue(), "ships.parquet")
+    assert found.kind == "parquet"
+    assert found.text == ("ship | tons | raw\nship: Anna; tons: 1; raw: 1 bytes\ntons: 2.5")
+
+
+@pytest.mark.parametrize("wal", [False, True])
+def test_sqlite_shows_its_tables_and_nothing_else(tmp_path: Path, wal: bool) -> None:
+    data = database(
+        tmp_path / "a.db",
+        "CREATE TABLE ships (name TEXT, tons REAL)",
+        "INSERT INTO ships VALUES ('Anna', 1.5), ('Berta', NULL)",
+        'CREATE TABLE "odd ""name" (x)',
+        "CREATE VIEW all_ships AS SELECT * FROM ships",
+        wal=wal,
+    )
+    found = read(data, "harbour.db")
+    assert found.kind == "sqlite"
+    assert found.text == (
+        'ships\n\nname | tons\nname: Anna; tons: 1.5\nname: Berta\n\nodd "name\n\nx'
+    )
+    assert [found.text[h.start : h.end] for h in found.headings] == ["ships", 'odd "name']
+
+
+def test_long_json_lines_are_described() -> None:
+    lines = "\n".join(json.dumps({"a": n, "b": None, "c": ["x"]}) for n in range(MOST_ROWS + 1))
+    found = read(lines, "a.jsonl")
+    assert found.card
+    assert "Columns: a, b, c." in found.text
+    assert 'a: 19; c: ["x"]' in found.text

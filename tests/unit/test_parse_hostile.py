@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import os
 import random
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.errors import ExtractionError, LimitExceeded
+from secondlook.errors import Damaged, Encrypted, ExtractionError, LimitExceeded, NoText
 from secondlook.retrieval.parse import source as source_module
+from secondlook.retrieval.parse import worker
+from secondlook.retrieval.parse.containers import harmless
 from secondlook.retrieval.parse.extract import extract, extract_bytes
-from secondlook.retrieval.parse.source import ParseLimits
+from secondlook.retrieval.parse.source import Parsed, ParseLimits
+from secondlook.retrieval.parse.worker import receive, serve
 from tests.support import files
 
 if TYPE_CHECKING:
@@ -99,7 +104,7 @@ def test_truncated_and_garbled_files_give_text_or_a_reason(name: str) -> None:
 def test_pipes_folders_and_vanished_files_are_not_opened(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    for path, words in ((pipe, "pipe"), (tmp_path, "folder"), (tmp_path / "gone", "no longer")):
+    for path, words in ((pipe, "pipe"), (tmp_path, "folder"), (tmp_path / "gone", "No such file")):
         parsed = extract(path)
         assert len(parsed) == 1
         assert words in str(parsed[0].error)
@@ -119,3 +124,134 @@ def test_files_beyond_memory_are_streamed(tmp_path: Path, monkeypatch: pytest.Mo
     archive = tmp_path / "a.zip"
     archive.write_bytes(files.zipped({"x.txt": "in zip"}))
     assert extract(archive)[0].member == "x.txt"
+
+
+def texts(parsed: list[Parsed]) -> dict[str, str]:
+    return {item.member: item.extracted.text for item in parsed if item.extracted}
+
+
+def test_zip_members_are_documents() -> None:
+    inner = files.zipped({"deep.md": "# Deep"})
+    data = files.zipped(
+        {
+            "a.txt": "one", "dir/b.html": "<html><body>two</body></html>", "dir/inner.zip": inner,
+            "__MACOSX/a.txt": "x", ".hidden": "x", "dir/.git/config": "x", "movie.mp4": b"x",
+            "../../up.txt": "harmless", "dir/": "", "C:\\win\\c.txt": "windows",
+        }
+    )  # fmt: skip
+    assert texts(extract_bytes(data, "a.zip")) == {
+        "a.txt": "one",
+        "dir/b.html": "two",
+        "dir/inner.zip/deep.md": "# Deep",
+        "up.txt": "harmless",
+        "win/c.txt": "windows",
+    }
+
+
+@pytest.mark.parametrize("mode", ["w", "w:gz", "w:bz2", "w:xz"])
+def test_tar_members_are_documents(mode: str) -> None:
+    data = files.tarred({"x/y.txt": b"words", "x/.hidden.txt": b"no", "x/y2.md": b"# M"}, mode=mode)
+    assert texts(extract_bytes(data, "a.tar")) == {"x/y.txt": "words", "x/y2.md": "# M"}
+
+
+def test_a_bad_member_costs_that_member() -> None:
+    data = bytearray(
+        files.zipped({"good.txt": "fine", "locked.txt": "secret", "bad.pdf": "%PDF-1.4 x"})
+    )
+    directory = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 1)
+    data[directory + 8] |= 1  # the flag that says: encrypted
+    local = data.index(b"PK\x03\x04", 10)
+    data[local + 6] |= 1
+    parsed = {item.member: item for item in extract_bytes(bytes(data), "a.zip")}
+    assert parsed["good.txt"].extracted is not None
+    assert isinstance(parsed["locked.txt"].error, Encrypted)
+    assert isinstance(parsed["bad.pdf"].error, Damaged)
+
+
+def test_bombs_are_refused_before_they_are_opened() -> None:
+    limits = ParseLimits(expanded_bytes=10 << 20)
+    bomb = files.zip_bomb(32 << 20)
+    assert len(bomb) < 1 << 20
+    parsed = extract_bytes(bomb, "bomb.zip", limits)
+    assert isinstance(parsed[0].error, LimitExceeded)
+    assert "unpacked" in str(parsed[0].error)
+    office = files.docx("<w:p/>", extra={"word/media/big.bin": "0" * (11 << 20)})
+    assert isinstance(extract_bytes(office, "a.docx", limits)[0].error, LimitExceeded)
+    squeezed = gzip.compress(bytes(32 << 20))
+    assert isinstance(extract_bytes(squeezed, "a.gz", limits)[0].error, LimitExceeded)
+    tar = files.tarred({"a.txt": b"a", "z.txt": bytes(32 << 20)}, mode="w:gz")
+    parsed = extract_bytes(tar, "a.tgz", limits)
+    assert isinstance(parsed[0].error, LimitExceeded)
+    assert texts(parsed) == {"a.txt": "a"}
+
+
+def test_members_and_depth_are_limited() -> None:
+    many = files.zipped({f"{number}.txt": f"n {number}" for number in range(30)})
+    parsed = extract_bytes(many, "a.zip", ParseLimits(members=20))
+    assert isinstance(parsed[0].error, LimitExceeded)
+    assert len(parsed) == 21
+    nested = b"core"
+    for _ in range(12):
+        nested = files.zipped({"inner.zip" if nested != b"core" else "core.txt": nested})
+    parsed = extract_bytes(nested, "a.zip")
+    assert len(parsed) == 1
+    assert isinstance(parsed[0].error, LimitExceeded)
+    assert "nested" in str(parsed[0].error)
+
+
+def test_empty_and_truncated_archives() -> None:
+    assert isinstance(extract_bytes(files.zipped({}), "a.zip")[0].error, NoText)
+    whole = files.tarred({"a.txt": b"x" * 2000, "b.txt": b"y" * 30_000})
+    parsed = {item.member: item for item in extract_bytes(whole[:9000], "a.tar")}
+    assert parsed["a.txt"].extracted is not None
+    assert any(isinstance(item.error, Damaged) for item in parsed.values())
+    squeezed = gzip.compress(b"words " * 1000)
+    assert isinstance(extract_bytes(squeezed[:-20], "a.gz")[0].error, Damaged)
+    assert isinstance(extract_bytes(squeezed[:12], "a.gz")[0].error, Damaged)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("/etc/passwd", "etc/passwd"),
+        ("..\\..\\x", "x"),
+        ("a/./b", "a/b"),
+        ("../", "unnamed"),
+        ("a\nb\x00c", "a_b_c"),
+        ("\udcff.txt", "?.txt"),
+    ],
+)
+def test_names_are_harmless(name: str, expected: Any) -> None:
+    assert harmless(name) == expected
+
+
+def conversation(jobs: list[str], limits: ParseLimits) -> list[object]:
+    waiting = iter([*jobs, None])
+    outbox = io.BytesIO()
+    serve(lambda: next(waiting), outbox, limits)
+    outbox.seek(0)
+    messages: list[object] = []
+    while outbox.tell() < len(outbox.getvalue()):
+        messages.append(receive(outbox))
+    return messages
+
+
+def test_whatever_a_parser_raises_is_an_outcome(monkeypatch: pytest.MonkeyPatch) -> None:
+    def leave(*_arguments: object, **_options: object) -> None:
+        raise SystemExit(3)
+
+    monkeypatch.setattr(worker, "extract", leave)
+    (outcome,) = [item for item in conversation(["x"], ParseLimits()) if item is not None]
+    assert isinstance(outcome, tuple)
+    assert "SystemExit" in str(outcome[0][0].error)
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_stored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(source_module, "IN_MEMORY_BYTES", 10)
+    path = tmp_path / "log.txt"
+    path.write_text("first words of a log")
+    (parsed,) = extract(path, beat=lambda: path.write_text("quite other words, and more of them"))
+    assert parsed.extracted is None
+    assert "changed while it was being read" in str(parsed.error)

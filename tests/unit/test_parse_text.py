@@ -17,7 +17,6 @@ from secondlook.retrieval.parse.compose import (
     iso_date,
     language_of,
     one_line,
-    sane_title,
     tidy,
 )
 from secondlook.retrieval.parse.extract import extract_bytes
@@ -41,18 +40,14 @@ CHINESE = (
     "灯塔看守人每天晚上都在一本厚厚的笔记本上写字。他记录风力、海浪的高度以及经过北角的船只的名字。"
     "后来他还加上了自己的想法。这是漫长冬天里的乐趣。"
 )
-FRENCH = (
-    "Le gardien du phare écrivait chaque soir dans un épais cahier. Il notait le vent, la hauteur "
-    "des vagues et les noms des navires qui passaient près du cap, où l'été finissait déjà."
-)
 
 
 @pytest.mark.parametrize(
     ("text", "encoding"),
     [
-        *((GERMAN, encoding) for encoding in ("cp1252", "utf-8-sig", "utf-16", "utf-32-be")),
-        *((JAPANESE, encoding) for encoding in ("utf-16-le", "shift_jis", "euc_jp")),
-        *((CHINESE, "gb18030"), (RUSSIAN, "koi8-r"), (RUSSIAN, "cp1251"), (FRENCH, "cp1252")),
+        *((GERMAN, encoding) for encoding in ("cp1252", "utf-8-sig", "utf-32-be")),
+        *((JAPANESE, encoding) for encoding in ("utf-16-le", "shift_jis")),
+        *((CHINESE, "gb18030"), (RUSSIAN, "koi8-r")),
     ],
 )
 def test_any_encoding_is_read(text: str, encoding: str) -> None:
@@ -113,7 +108,7 @@ def test_maps_are_exact(actions: list[tuple[str, str]]) -> None:
             composer.heading(2, text)
             headings.extend([one_line(text)] if one_line(text) else [])
         elif action == "join":
-            composer.join(text, " ")
+            composer.paragraph(text, " ")
         else:
             getattr(composer, action)(text)
     result = composer.finish("text")
@@ -134,39 +129,20 @@ def test_too_much_text_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given_title", "expected"),
-    [
-        ("Microsoft Word - Annual Report.doc", None),
-        ("Microsoft Word - Annual Report", "Annual Report"),
-        ("untitled", None),
-        ("  The  Sea\n", "The Sea"),
-    ],
-)
-def test_titles_that_say_nothing_are_dropped(given_title: str | None, expected: Any) -> None:
-    assert sane_title(given_title) == expected
-
-
-@pytest.mark.parametrize(
     ("value", "expected"),
     [
-        *(("2024-05-17T10:00:00Z", "2024-05-17"), ("2024-05", "2024-05"), ("2024", "2024")),
-        *(("D:20240517120000+02'00'", "2024-05-17"), ("20240231", "2024-02")),
-        *(
-            ("17 May 2024", "2024-05-17"),
-            ("May 2024", "2024-05"),
-            ("yesterday", None),
-            (None, None),
-        ),
+        ("2024-05-17T10:00:00Z", "2024-05-17"), ("2024", "2024"), ("May 2024", "2024-05"),
+        ("D:20240517120000+02'00'", "2024-05-17"), ("20240231", "2024-02"), ("yesterday", None),
     ],
-)
-def test_dates_become_iso(value: str | None, expected: Any) -> None:
+)  # fmt: skip
+def test_dates_become_iso(value: str, expected: Any) -> None:
     assert iso_date(value) == expected
 
 
 @pytest.mark.parametrize(
     ("text", "code"),
     [
-        (PROSE, "en"), (GERMAN, "de"), (FRENCH, "fr"), (RUSSIAN, "ru"), (JAPANESE, "ja"),
+        (PROSE, "en"), (GERMAN, "de"), (RUSSIAN, "ru"), (JAPANESE, "ja"),
         (CHINESE, "zh"), ("Too short to tell.", None), (PROSE * 100, "en"),
     ],
 )  # fmt: skip

@@ -39,7 +39,7 @@ def sales(tmp_path: Path) -> Path:
 
 def test_a_table_is_read_and_profiled(store: TableStore, tabulator: Tabulator, sales: Path) -> None:
     tabulator.take_in("d1", sales)
-    [table] = store.tables("d1")
+    [table] = store.held("d1")[0]
     assert (table.name, table.rows) == ("sales", 1)
     assert (store.folder / f"{table.id}.profile.json").is_file()
 
@@ -49,8 +49,8 @@ def test_a_file_that_is_no_table_is_on_record(
 ) -> None:
     (tmp_path / "a.parquet").write_bytes(b"PAR1 not really")
     tabulator.take_in("d1", tmp_path / "a.parquet")
-    assert store.has("d1", READER_VERSION)
-    assert store.problem("d1")
+    assert store.known(READER_VERSION, "d1")
+    assert store.held("d1")[1]
 
 
 def test_what_was_stopped_is_not_on_record(
@@ -64,7 +64,7 @@ def test_what_was_stopped_is_not_on_record(
     for _ in range(2):  # while it works, and before it begins
         with pytest.raises(TableError, match="stopped"):
             tabulator.take_in("d1", sales)
-    assert not store.has("d1", READER_VERSION)
+    assert not store.known(READER_VERSION, "d1")
 
 
 @pytest.mark.parametrize(

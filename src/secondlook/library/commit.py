@@ -159,7 +159,7 @@ def _finish(stores: Stores, intent: str, written: dict[str, Any]) -> None:
         catalog.put_documents(DocumentRow(**row) for row in written["documents"])
         catalog.put_files(FileRow(**row) for row in written["files"])
     for key in written["old_texts"]:
-        stores.texts.file(**key).unlink(missing_ok=True)
+        stores.texts.delete(**key)
     for document in written["dropped"]:
         stores.tables.delete(document)
     catalog.clear_journal(intent)

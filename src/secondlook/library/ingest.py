@@ -1,15 +1,11 @@
-"""Taking documents in: reading, embedding and storing, side by side.
-
-One thread takes what the parser processes deliver and cuts it into passages; another embeds them
-and commits in batches; the caller's thread reports progress and listens for Ctrl-C. A file is
-reported only once the commit that holds it is done.
-"""
+"""Taking documents in: parser processes read, one thread cuts, embeds and commits in batches, the
+caller's thread reports progress and listens for Ctrl-C. A file is reported only once the commit
+that holds it is done."""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import queue
 import tempfile
 import threading
 import time
@@ -44,7 +40,6 @@ from secondlook.tables.read import READER_VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
-    from concurrent.futures import Future
 
     from secondlook.library.manifest import Manifest
     from secondlook.library.report import Text
@@ -210,17 +205,20 @@ class _Item:
         return sum(len(document.entries) for document in self.prepared)
 
 
+class _Stopped(Exception):
+    """Nothing new is begun; what is in the batch is still committed."""
+
+
 class Ingest:
     def __init__(
         self, stores: Stores, manifest: Manifest, embedder: Embedder, tables: Tabulator
     ) -> None:
         self._stores, self._manifest, self._embedder = stores, manifest, embedder
         self._tables = tables
-        self._queue: queue.Queue[_Item | None] = queue.Queue(64)
         self._stop = threading.Event()
         self._batch = Change()
         self._batch_changes: list[FileChange] = []
-        self._batch_since = time.monotonic()
+        self._flushed = time.monotonic()
         self._commits = 0
         self._passages_read = 0
         self._done = Progress("reading")
@@ -237,77 +235,48 @@ class Ingest:
         `done` is called with each file once it is stored, `progress` ten times a second.
         """
         self._done = Progress("reading", files_total=total)
-        with ThreadPoolExecutor(2, thread_name_prefix="secondlook") as threads:
-            work = [threads.submit(self._read, sources), threads.submit(self._store)]
-            try:
-                completed = self._watch(work, progress, done)
-            except BaseException:
-                self._end()
-                raise
-        for future in work:
-            future.result()
-        return completed
-
-    def _watch(
-        self, work: list[Future[None]], progress: Callable[[Progress], None],
-        done: Callable[[FileChange], None],
-    ) -> bool:  # fmt: skip
         completed, reported = True, 0
-        while True:
-            try:
-                finished, running = wait(work, timeout=_TICK_SECONDS)
-                if any(future.exception() for future in finished):
+        with ThreadPoolExecutor(1, thread_name_prefix="secondlook") as threads:
+            work = threads.submit(self._work, sources)
+            while True:
+                try:
+                    is_over = bool(wait([work], timeout=_TICK_SECONDS).done)
+                    now = replace(self._done, passages_read=self._passages_read)
+                    if table := self._table:
+                        now = replace(now, stage="tables", current=table[0], share=table[1])
+                    progress(now)
+                    for change in self.changes[reported:]:
+                        reported += 1
+                        done(change)
+                    if is_over:
+                        break
+                except KeyboardInterrupt:
                     self._end()
-                now = replace(self._done, passages_read=self._passages_read)
-                if table := self._table:
-                    now = replace(now, stage="tables", current=table[0], share=table[1])
-                progress(now)
-                for change in self.changes[reported:]:
-                    reported += 1
-                    done(change)
-                if not running:
-                    return completed
-            except KeyboardInterrupt:
-                self._end()
-                completed = False
+                    completed = False
+                except BaseException:
+                    self._end()
+                    raise
+        work.result()
+        return completed
 
     def _end(self) -> None:
         """Nothing new is begun, and a table that takes its time is given up."""
         self._stop.set()
         self._tables.close()
 
-    # The cutting thread
-
-    def _read(self, sources: Iterator[ReadFile]) -> None:
-        try:
-            for source in sources:
-                if self._stop.is_set():
-                    break
-                item = self._cut(source)
-                self._passages_read += item.passages
-                self._send(item)
-        except TableError:
-            if not self._stop.is_set():
-                raise
-        finally:
-            self._send(None)
-
-    def _send(self, item: _Item | None) -> None:
-        # Once it is stopped nobody takes anything any more, not even the end mark.
-        while True:
-            with contextlib.suppress(queue.Full):
-                return self._queue.put(item, timeout=_TICK_SECONDS)
-            if self._stop.is_set():
-                return None
-
     def _cut(self, source: ReadFile) -> _Item:
+        self._go_on()
         item = _Item(read=len(source.files))
         for parsed in source.parsed:
             document, problem = self._document(item, parsed)
             if document and source.place and holds_tables(source.place, parsed):
                 path = source.files[0].path
                 self._table = (path, 0.0)
-                self._tables.take_in(document.id, source.place, on_progress=self._table_read)
+                try:
+                    self._tables.take_in(document.id, source.place, on_progress=self._table_read)
+                except TableError:
+                    self._go_on()
+                    raise
                 self._table = None
             for number, file in enumerate(source.files):
                 self._place(item, file, parsed, document, problem, copy=number > 0)
@@ -377,50 +346,35 @@ class Ingest:
             change = FileChange(path, what, document.id, document.passages)
         item.changes.append(change)
 
-    # The embedding and committing thread
-
-    def _store(self) -> None:
-        try:
-            while gathered := self._gather():
-                texts = [
-                    text for item in gathered for one in item.prepared for text in one.to_embed
-                ]
-                vectors = [np.empty((0, self._manifest.dimensions), np.float32)]
-                for start in range(0, len(texts), _EMBED_AT_ONCE):
-                    if self._stop.is_set():
-                        self._flush()
-                        return
-                    part = texts[start : start + _EMBED_AT_ONCE]
-                    vectors.append(self._embedder.embed_passages(part))
-                    self._advance(passages=len(part))
-                self._stage(gathered, np.concatenate(vectors))
-                if self._due():
+    def _work(self, sources: Iterator[ReadFile]) -> None:
+        waiting: list[_Item] = []
+        with contextlib.suppress(_Stopped):
+            for source in sources:
+                waiting.append(self._cut(source))
+                self._passages_read += waiting[-1].passages
+                is_due = time.monotonic() - self._flushed >= _COMMIT_SECONDS
+                if is_due or sum(item.passages for item in waiting) >= _EMBED_AT_ONCE:
+                    self._store(waiting)
+                    waiting = []
+                if is_due or self._batch.passages >= _COMMIT_PASSAGES:
                     self._flush()
-            self._flush()
-        except BaseException:
-            self._stop.set()
-            raise
+            self._store(waiting)
+        self._flush()
 
-    def _gather(self) -> list[_Item]:
-        """What is waiting, up to a good batch; empty when nothing will come any more."""
-        gathered: list[_Item] = []
-        passages = 0
-        while passages < _EMBED_AT_ONCE and not self._stop.is_set():
-            try:
-                item = self._queue.get(timeout=_TICK_SECONDS)
-            except queue.Empty:
-                if gathered:
-                    break
-                if self._due():
-                    self._flush()
-                continue
-            if item is None:
-                # Everything after this call would wait for ever: leave the end mark in place.
-                self._queue.put(None)
-                break
-            gathered.append(item)
-            passages += item.passages
-        return gathered
+    def _store(self, items: list[_Item]) -> None:
+        """Embeds what was cut and puts it into the batch, all of it or, when stopped, nothing."""
+        texts = [text for item in items for one in item.prepared for text in one.to_embed]
+        vectors = [np.empty((0, self._manifest.dimensions), np.float32)]
+        for start in range(0, len(texts), _EMBED_AT_ONCE):
+            self._go_on()
+            part = texts[start : start + _EMBED_AT_ONCE]
+            vectors.append(self._embedder.embed_passages(part))
+            self._advance(passages=len(part))
+        self._stage(items, np.concatenate(vectors))
+
+    def _go_on(self) -> None:
+        if self._stop.is_set():
+            raise _Stopped
 
     def _stage(self, gathered: list[_Item], vectors: Vectors) -> None:
         batch, start = self._batch, 0
@@ -442,13 +396,6 @@ class Ingest:
             failed = sum(change.change == "failed" for change in item.changes)
             self._advance(files=item.read, failed=failed, current=item.changes[-1].path)
 
-    def _due(self) -> bool:
-        if not self._batch.files:
-            self._batch_since = time.monotonic()
-            return False
-        waited = time.monotonic() - self._batch_since
-        return self._batch.passages >= _COMMIT_PASSAGES or waited >= _COMMIT_SECONDS
-
     def _flush(self) -> None:
         if self._batch.files or self._batch.gone_files:
             commit(self._stores, self._batch)
@@ -458,7 +405,7 @@ class Ingest:
                 self._stores.index.compact()
         self.changes.extend(self._batch_changes)
         self._batch, self._batch_changes = Change(), []
-        self._batch_since = time.monotonic()
+        self._flushed = time.monotonic()
 
     def _advance(
         self, *, files: int = 0, passages: int = 0, failed: int = 0, current: str = ""

@@ -293,9 +293,9 @@ class Library:
         return opening.load_reader_for(self.settings)
 
     def as_retriever(self, **search: object) -> BaseRetriever:
-        from secondlook.library.retriever import make_retriever
+        from secondlook.library.retriever import LibraryRetriever
 
-        return make_retriever(self, **search)
+        return LibraryRetriever(library=self, options=search)
 
     def hits(self, ranked: Sequence[Ranked]) -> list[Hit]:
         rows = self._stores.catalog.documents_by_id({item.entry.document for item in ranked})
@@ -656,7 +656,7 @@ def passing_library(settings: Settings, *, recorded: bool = False) -> Iterator[L
     # ignore_cleanup_errors: Windows keeps files alive that are still mapped
     with tempfile.TemporaryDirectory(prefix="secondlook-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "library"
-        own = {"library": settings.library.model_copy(update={"path": path})}
+        own: dict[str, Any] = {"library": settings.library.model_copy(update={"path": path})}
         if not recorded:
             own["runs"] = settings.runs.model_copy(update={"keep": 0})
         with Library.open(path, settings=settings.model_copy(update=own)) as library:

@@ -294,8 +294,7 @@ class Bucket:
                 self._files.open_input_stream(self._path(name)) as stream,
                 partial.open("wb") as copy,
             ):
-                while block := stream.read(_BLOCK):
-                    copy.write(block)
+                shutil.copyfileobj(stream, copy, _BLOCK)
             partial.replace(target)
         except FileNotFoundError:
             return False
@@ -313,8 +312,7 @@ class Bucket:
             file.open("rb") as source,
             self._files.open_output_stream(self._path(name)) as out,
         ):
-            while block := source.read(_BLOCK):
-                out.write(block)
+            shutil.copyfileobj(source, out, _BLOCK)
 
     def sizes(self, below: str = "") -> dict[str, int]:
         from pyarrow.fs import FileSelector

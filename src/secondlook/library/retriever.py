@@ -10,12 +10,8 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import run_in_executor
 from pydantic import ConfigDict, Field
 
-from secondlook.errors import UsageError
-
 if TYPE_CHECKING:
     from secondlook.passage import Hit
-
-_OPTIONS = frozenset({"k", "dense", "lexical", "rerank", "filters", "documents", "exclude"})
 
 
 class LibraryRetriever(BaseRetriever):
@@ -31,7 +27,7 @@ class LibraryRetriever(BaseRetriever):
         self, query: str, *, run_manager: Any = None, **options: Any
     ) -> list[Document]:
         del run_manager
-        chosen = {**self.options, **_checked(options)}
+        chosen = {**self.options, **options}
         return [document(hit) for hit in self.library.search(query, **chosen)]
 
     async def _aget_relevant_documents(
@@ -42,21 +38,8 @@ class LibraryRetriever(BaseRetriever):
         return await run_in_executor(None, self._get_relevant_documents, query, **options)
 
 
-def make_retriever(library: Any, **options: Any) -> LibraryRetriever:
-    return LibraryRetriever(library=library, options=_checked(options))
-
-
 def document(hit: Hit) -> Document:
     found = asdict(hit)
     passage = {**found.pop("passage"), "heading": list(hit.passage.heading)}
     text = passage.pop("text")
     return Document(id=hit.passage.id, page_content=text, metadata={**passage, **found})
-
-
-def _checked(options: dict[str, Any]) -> dict[str, Any]:
-    unknown = sorted(options.keys() - _OPTIONS)
-    if unknown:
-        raise UsageError(
-            f"a search has no option {unknown[0]!r}", hint=f"use {', '.join(sorted(_OPTIONS))}"
-        )
-    return options

@@ -69,7 +69,7 @@ class TableStore:
 
     def delete(self, document: str) -> None:
         """Forget the tables of a document. Doing it twice does no harm."""
-        gone = set()
+        gone: set[str] = set()
         for _, _, file in self._records(document):
             gone.update(table.id for table in self._record(file)[1])
             file.unlink(missing_ok=True)
@@ -77,7 +77,7 @@ class TableStore:
 
     def sweep(self, keep: Collection[str]) -> None:
         """Delete what belongs to none of these documents: leftovers of interrupted work."""
-        wanted, held = set(keep), set()
+        wanted, held = set(keep), set[str]()
         for document, _, file in self._records():
             if document in wanted:
                 held.update(table.id for table in self._record(file)[1])

@@ -138,15 +138,10 @@ class ChunkOptions:
     overlap: int = 25
 
     def __post_init__(self) -> None:
-        if self.tokens < _SMALLEST_BUDGET:
+        if self.tokens < _SMALLEST_BUDGET or not 0 <= self.overlap <= self.tokens // 2:
             raise UsageError(
-                f"a passage of {self.tokens!r} tokens is too short to search",
-                hint=f"use at least {_SMALLEST_BUDGET} tokens",
-            )
-        if not 0 <= self.overlap <= self.tokens // 2:
-            raise UsageError(
-                f"an overlap of {self.overlap!r} tokens does not fit passages of {self.tokens!r}",
-                hint="use an overlap between 0 and half of the passage",
+                f"passages cannot have {self.tokens!r} tokens with an overlap of {self.overlap!r}",
+                hint=f"use at least {_SMALLEST_BUDGET} tokens, and an overlap up to half of them",
             )
 
 

@@ -289,10 +289,8 @@ def rows(entries: Sequence[Entry], vectors: Vectors, *, commit: int) -> list[dic
 
 def entry(row: dict[str, Any]) -> Entry:
     start, end, page, heading, labels = json.loads(row["place"])
-    named = {name: row[name] for name in ("id", "document", "text")}
-    place = {"start": start, "end": end, "page": page}
-    lists = {"heading": tuple(heading), "labels": tuple(labels)}
-    return Entry(**named, **place, **lists, terms=terms_of(row["terms"]))
+    texts = (row["id"], row["document"], row["text"], terms_of(row["terms"]))
+    return Entry(*texts, start, end, page, tuple(heading), tuple(labels))
 
 
 def predicate(where: Filter) -> list[str]:

@@ -138,7 +138,7 @@ class Composer:
             self._page = (self._page[0], start)
         self._parts.append(text)
         self.length += len(text)
-        self._budget.spend_chars(len(text))
+        self._budget.spend("text_chars", len(text))
         return start
 
 

@@ -52,7 +52,7 @@ def _carried(members: Members, budget: Budget) -> Iterator[Carried]:
     """One bad member costs one member. The second of one name becomes "name (2)"."""
     seen: Counter[str] = Counter()
     for given, size, read in members:
-        budget.spend_member()
+        budget.spend("members")
         name = harmless(given)
         seen[name] += 1
         if seen[name] > 1:
@@ -109,7 +109,7 @@ def _tar_members(stream: IO[bytes], budget: Budget) -> Members:
         for info in archive:
             budget.beat()
             # Headers are counted too: what is skipped still had to be decompressed.
-            budget.spend_expanded(_TAR_HEAD + (info.size if info.isreg() else 0))
+            budget.spend("expanded_bytes", _TAR_HEAD + (info.size if info.isreg() else 0))
             if info.isreg() and not is_hidden(info.name):
                 yield info.name, info.size, partial(_tar_data, archive, info)
 
@@ -244,7 +244,7 @@ def _attachment(part: Any, budget: Budget) -> bytes:
         data = bytes(inner[0]) if is_mail and inner else part.get_payload(decode=True) or b""
     except _MALFORMED as error:
         raise Damaged(f"the attachment cannot be decoded: {error}") from error
-    budget.spend_expanded(len(data))
+    budget.spend("expanded_bytes", len(data))
     return data
 
 
@@ -278,7 +278,7 @@ def open_msg(source: Source) -> tuple[Extracted, Iterator[Carried]]:
     def members() -> Members:
         for number, (name, data) in enumerate(attached, 1):
             if data:
-                source.budget.spend_expanded(len(data))
+                source.budget.spend("expanded_bytes", len(data))
                 yield name or f"attachment-{number}", 0, partial(bytes, data)
 
     return composer.finish("mail"), _carried(members(), source.budget)

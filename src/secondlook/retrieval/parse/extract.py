@@ -145,7 +145,7 @@ _MODULES = {
     "office": "docx pptx odt odp rtf",
     "sheets": "sheets csv parquet sqlite",
     "html": "html epub",
-    "text": "markdown rst latex notebook json json_lines xml subtitles code text",
+    "text": "markdown notebook json json_lines xml subtitles code text",
 }
 PARSERS: dict[str, Callable[[Source], Extracted]] = {
     {"sheets": "sheet", "json_lines": "jsonl"}.get(name, name): _lazy(module, f"parse_{name}")

@@ -10,6 +10,7 @@ import re
 import stat
 import zipfile
 import zlib
+from collections import Counter
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING, Any, BinaryIO, Literal
@@ -81,10 +82,8 @@ _KINDS = {
     "vhd vhdl f f90 f95 for pas d nim zig cu cl glsl hlsl tf hcl nix cmake mk gradle bzl el lisp "
     "scm rkt tcl vb vbs coffee elm sol vim awk sed sty",
     "text": "txt text log cfg conf ini toml env properties yaml yml nfo me rest asc adoc asciidoc "
-    "org wiki textile po bib ris diff patch",
+    "org wiki textile po bib ris diff patch rst tex latex ltx",
     "markdown": "md markdown mdown mkd mdx qmd rmd",
-    "rst": "rst",
-    "latex": "tex latex ltx",
     "html": "html htm xhtml xht",
     "mail": "mhtml mht eml",
     "json": "json geojson",
@@ -125,38 +124,27 @@ IN_MEMORY_BYTES = 64 << 20
 HEAD_BYTES = 64 << 10
 
 
+_UNITS = {
+    "members": "files", "expanded_bytes": "bytes when it is unpacked",
+    "text_chars": "characters of text",
+}  # fmt: skip
+
+
 @dataclass(slots=True)
 class Budget:
     """What is left of the limits of one file, spent by it and by everything inside it."""
 
     limits: ParseLimits = DEFAULT_LIMITS
     beat: Callable[[], None] = lambda: None
-    members: int = 0
-    expanded: int = 0
-    chars: int = 0
+    spent: Counter[str] = field(default_factory=Counter)
 
-    def spend_member(self) -> None:
+    def spend(self, limit: str, count: int = 1) -> None:
+        """Counts against the limit of that name."""
         self.beat()
-        self.members += 1
-        if self.members > self.limits.members:
-            raise LimitExceeded(
-                f"the archive holds more than {self.limits.members:,} files; the rest was left out",
-                hint="unpack it and add the folder",
-            )
-
-    def spend_expanded(self, count: int) -> None:
-        self.expanded += count
-        if self.expanded > self.limits.expanded_bytes:
-            raise LimitExceeded(
-                f"it expands to more than {self.limits.expanded_bytes:,} bytes",
-                hint="a small file that grows this much is usually a decompression bomb",
-            )
-
-    def spend_chars(self, count: int) -> None:
-        self.beat()
-        self.chars += count
-        if self.chars > self.limits.text_chars:
-            raise LimitExceeded(f"it holds more than {self.limits.text_chars:,} characters of text")
+        self.spent[limit] += count
+        most = getattr(self.limits, limit)
+        if self.spent[limit] > most:
+            raise LimitExceeded(f"it holds more than {most:,} {_UNITS[limit]}")
 
     def spend_pages(self, count: int) -> None:
         self.beat()
@@ -376,9 +364,9 @@ def package(source: Source) -> Iterator[Package]:
 
 def check_expansion(archive: zipfile.ZipFile, budget: Budget) -> None:
     """Refuses by the declared sizes, before anything is decompressed. Spends nothing."""
-    spent = budget.expanded
-    budget.spend_expanded(sum(info.file_size for info in archive.infolist()))
-    budget.expanded = spent
+    declared = sum(info.file_size for info in archive.infolist())
+    budget.spend("expanded_bytes", declared)
+    budget.spent["expanded_bytes"] -= declared
 
 
 def read_member(archive: zipfile.ZipFile, info: zipfile.ZipInfo, budget: Budget) -> bytes:
@@ -395,8 +383,7 @@ def read_expanded(stream: IO[bytes], budget: Budget) -> bytes:
     """What is decompressed, counted while it comes: declared sizes may lie."""
     blocks: list[bytes] = []
     while block := stream.read(_BLOCK):
-        budget.spend_expanded(len(block))
-        budget.beat()
+        budget.spend("expanded_bytes", len(block))
         blocks.append(block)
     return b"".join(blocks)
 

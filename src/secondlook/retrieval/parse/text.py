@@ -258,7 +258,7 @@ def lines_in(source: Source) -> int:
     return count
 
 
-# Markdown, reStructuredText and LaTeX: the source as it stands, with a map of its headings.
+# Markdown: the source as it stands, with a map of its headings.
 
 _FRONT_MATTER = re.compile(r"\A---[ \t]*\n(.*?)\n(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL)
 _FRONT_FIELD = re.compile(r"^(title|author|authors|date)[ \t]*:[ \t]*(.*)$", re.IGNORECASE)
@@ -266,12 +266,6 @@ _FRONT_ITEM = re.compile(r"^[ \t]+-[ \t]*(?:name:[ \t]*)?(.+)$|^-[ \t]*(?:name:[
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})")
 _ATX = re.compile(r"^ {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*$")
 _SETEXT = re.compile(r"^ {0,3}(=+|-{2,})[ \t]*$")
-_RST_LINE = re.compile(r"^([=\-~^\"'`#*+.:_<>])\1{2,}$")
-_LATEX = re.compile(
-    r"\\(part|chapter|section|subsection|subsubsection|paragraph)\*?(?:\[[^\]]{0,300}\])?\{([^{}]{1,300})\}"
-)
-_LATEX_LEVELS = ("part", "chapter", "section", "subsection", "subsubsection", "paragraph")
-_LATEX_ABOUT = re.compile(r"\\(title|author|date)\{([^{}]{1,500})\}")
 
 Found = tuple[int, int, int]  # level, start and end of a heading
 
@@ -293,79 +287,31 @@ def parse_markdown(source: Source) -> Extracted:
                 found[current] = f"{found[current]}, {name}".strip(", ")
             elif line[:1].strip():
                 current = ""
-        _describe(found, composer)
+        for name in ("title", "author", "date"):
+            setattr(composer.about, name, found.get(name) or None)
         text = text[front.end() :].lstrip("\n")
-    return _with_headings(text, _markdown_headings(text), composer, "markdown")
-
-
-def _with_headings(
-    text: str, headings: Iterable[Found], composer: Composer, kind: str
-) -> Extracted:
     composer.block(text)
-    for level, begin, end in headings:
+    for level, begin, end in _markdown_headings(text):
         composer.mark_heading(level, begin, end)
-    return composer.finish(kind)
+    return composer.finish("markdown")
 
 
 def _markdown_headings(text: str) -> Iterator[Found]:
-    fence = ""
+    fence, following = "", 0
     before: tuple[int, str] = (0, "")
-    for begin, line in _lines(text):
-        mark = _FENCE.match(line)
+    for line in text.split("\n"):
+        begin, following = following, following + len(line) + 1
+        mark, atx, rule = _FENCE.match(line), _ATX.match(line), _SETEXT.match(line)
         if mark and (not fence or mark.group(1).startswith(fence)):
             fence = "" if fence else mark.group(1)
-        elif not fence and (match := _ATX.match(line)) and match.group(2):
-            yield len(match.group(1)), begin + match.start(2), begin + match.end(2)
-        elif not fence and (rule := _SETEXT.match(line)) and before[1].strip():
-            yield _stretch(1 if rule.group(1)[0] == "=" else 2, *before)
-        is_plain = not fence and not mark and not _ATX.match(line) and not _SETEXT.match(line)
+        elif not fence and atx and atx.group(2):
+            yield len(atx.group(1)), begin + atx.start(2), begin + atx.end(2)
+        elif not fence and rule and before[1].strip():
+            at, words = before
+            lead = len(words) - len(words.lstrip())
+            yield (1 if rule.group(1)[0] == "=" else 2), at + lead, at + len(words.rstrip())
+        is_plain = not (fence or mark or atx or rule)
         before = (begin, line if is_plain and not line.startswith((" " * 4, ">", "|")) else "")
-
-
-def _stretch(level: int, begin: int, line: str) -> Found:
-    lead = len(line) - len(line.lstrip())
-    return level, begin + lead, begin + len(line.rstrip())
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    position = 0
-    for line in text.split("\n"):
-        yield position, line
-        position += len(line) + 1
-
-
-def parse_rst(source: Source) -> Extracted:
-    text, composer = start(source)
-    text = tidy(text)
-    order: list[str] = []  # underlines as they first appear, which gives their levels
-    found: list[Found] = []
-    lines = list(_lines(text))
-    for (_, above), (begin, words), (_, rule) in zip(
-        [(0, ""), *lines], lines, lines[1:], strict=False
-    ):
-        if not _RST_LINE.match(rule) or not words.strip() or _RST_LINE.match(words):
-            continue
-        if len(rule) < len(words.strip()) or (above.strip() and not _RST_LINE.match(above)):
-            continue
-        style = rule[0] + ("-" if above == rule else "")
-        order.extend([] if style in order else [style])
-        found.append(_stretch(order.index(style) + 1, begin, words))
-    return _with_headings(text, found, composer, "rst")
-
-
-def parse_latex(source: Source) -> Extracted:
-    text, composer = start(source)
-    text = tidy(text)
-    found = [(_LATEX_LEVELS.index(match[1]), *match.span(2)) for match in _LATEX.finditer(text)]
-    top = min((level for level, _, _ in found), default=0)
-    _describe({match[1]: match[2] for match in _LATEX_ABOUT.finditer(text)}, composer)
-    headings = ((level - top + 1, begin, end) for level, begin, end in found)
-    return _with_headings(text, headings, composer, "latex")
-
-
-def _describe(fields: dict[str, str], composer: Composer) -> None:
-    for name in ("title", "author", "date"):
-        setattr(composer.about, name, fields.get(name) or None)
 
 
 # Jupyter notebooks: the prose with its headings, the code, and what it printed.

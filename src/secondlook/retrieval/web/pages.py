@@ -94,8 +94,8 @@ class PageReader:
                 "pdf",
             }:
                 return one.extracted
-        error = next((one.error for one in parsed if one.error), None)
-        raise WebSearchError(f"it holds no text to read: {error or 'of no known kind'}")
+        reason = next((one.error for one in parsed if one.error), None)
+        raise WebSearchError(f"it holds no text to read: {reason or 'of no known kind'}")
 
     def close(self) -> None:
         self._pool.close()
