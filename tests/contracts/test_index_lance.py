@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from secondlook.errors import LibraryError, LibraryFormat, LibraryMissing
 from secondlook.retrieval.index import lance as lance_rows
 from secondlook.retrieval.index import lance as lance_upkeep
 from secondlook.retrieval.index.lance import LanceIndex
@@ -31,27 +29,6 @@ def vectors(count: int, dimensions: int = 8) -> Vectors:
     rows = np.random.default_rng(0).standard_normal((count, dimensions))
     unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     return unit
-
-
-def test_opening_nothing_says_so_and_makes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(LibraryMissing, match="no index"):
-        LanceIndex.open(tmp_path / "none", dimensions=8)
-    assert not (tmp_path / "none").exists()
-
-
-def test_other_dimensions_are_refused(tmp_path: Path) -> None:
-    LanceIndex.open(tmp_path / "i", dimensions=8, create=True)
-    with pytest.raises(LibraryFormat, match="8 dimensions, not 16"):
-        LanceIndex.open(tmp_path / "i", dimensions=16)
-
-
-def test_a_folder_left_over_from_a_killed_creation_opens(tmp_path: Path) -> None:
-    path = tmp_path / "i"
-    LanceIndex.open(path, dimensions=8, create=True)
-    shutil.rmtree(path / "_versions")  # data files were written, nothing was committed
-    index = LanceIndex.open(path, dimensions=8, create=True)
-    index.add(entries(3), vectors(3))
-    assert len(index.lexical(["t"], 5)) == 3
 
 
 def test_the_vector_index_comes_grows_and_goes_with_the_passages(tmp_path: Path) -> None:
@@ -101,9 +78,3 @@ def test_any_term_survives_being_joined(term: str) -> None:
     joined = lance_rows.join_terms([term, "next"])
     assert len(joined.split()) == 2
     assert lance_rows.split_terms(joined) == (term, "next")
-
-
-def test_a_place_that_cannot_hold_an_index_is_named(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(LibraryError, match="file"):
-        LanceIndex.open(tmp_path / "file", dimensions=8, create=True)

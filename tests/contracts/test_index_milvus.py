@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,14 +10,11 @@ import pytest
 
 from secondlook.errors import (
     LibraryFormat,
-    LibraryMissing,
     LibraryUnreachable,
-    SettingsError,
     UsageError,
 )
 from secondlook.retrieval.index import milvus_server as milvus_rows
 from secondlook.retrieval.index.milvus import MilvusIndex
-from secondlook.retrieval.index.milvus_server import Server
 from secondlook.retrieval.index.port import Entry
 from tests.support import milvus
 
@@ -48,25 +44,6 @@ def test_a_server_that_is_away_is_named_and_may_be_tried_again() -> None:
         MilvusIndex.open(NOBODY, "x", dimensions=8, token="root:s3cret")  # noqa: S106
     assert caught.value.retryable
     assert "s3cret" not in f"{caught.value!r}{caught.value.hint}"
-
-
-def test_without_its_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pymilvus", None)
-    with pytest.raises(SettingsError, match="not installed") as caught:
-        Server("http://127.0.0.1:19530")
-    assert "pip install pymilvus" in (caught.value.hint or "")
-
-
-def test_opening_nothing_says_so_and_makes_nothing(tmp_path: Path) -> None:
-    with pytest.raises(LibraryMissing, match="holds no index"):
-        opened(tmp_path, create=False)
-    assert Server(milvus.address()).names(milvus.name_for(tmp_path)) == []
-
-
-def test_other_dimensions_are_refused(tmp_path: Path) -> None:
-    opened(tmp_path)
-    with pytest.raises(LibraryFormat, match="8 dimensions, not 16"):
-        opened(tmp_path, dimensions=16)
 
 
 def test_a_newer_format_is_refused(tmp_path: Path) -> None:

@@ -111,17 +111,10 @@ def test_the_raw_threshold_looks_at_the_worst_of_the_best(
 
 def _page(text: str) -> WebPassage:
     return WebPassage(
-        id="web-00.0",
-        document="web-00",
-        sha256="0" * 64,
-        url="http://example.org/lamp",
-        title="The lamp",
-        text=text,
-        start=0,
-        end=len(text),
-        fetched="2026-01-02T03:04:05+00:00",
+        id="web-00.0", document="web-00", sha256="0" * 64, url="http://example.org/lamp",
+        title="The lamp", text=text, start=0, end=len(text), fetched="2026-01-02T03:04:05+00:00",
         score=1.0,
-    )
+    )  # fmt: skip
 
 
 @dataclass(slots=True)

@@ -30,23 +30,6 @@ def test_restore_never_replaces_what_is_no_library(
         Library.restore(archive, precious / "thesis.txt")
 
 
-def test_restore_of_something_else_says_so(library: Library, tmp_path: Path) -> None:
-    import tarfile
-
-    import zstandard
-
-    foreign = tmp_path / "foreign.tar.zst"
-    with (
-        foreign.open("wb") as out,
-        zstandard.ZstdCompressor().stream_writer(out) as packed,
-        tarfile.open(fileobj=packed, mode="w|") as archive,
-    ):
-        archive.add(__file__, "a.py")
-    with pytest.raises(UsageError, match="not a backup of a library"):
-        Library.restore(foreign, tmp_path / "new")
-    assert not (tmp_path / "new").exists()
-
-
 @pytest.mark.parametrize(
     "wrong", [{"library": {"language": "klingon"}}, {"chunking": {"tokens": 5000, "overlap": 2500}}]
 )
@@ -64,13 +47,6 @@ def test_a_wrong_setting_leaves_no_broken_library(
         library.add([folder])
         assert len(library.documents()) == 2
         assert library.language == "english"
-
-
-def test_the_library_does_not_swallow_itself(folder: Path) -> None:
-    with Library.open(folder / "library") as library:
-        assert library.add([folder]).count("added") == 2
-        report = library.add([folder], prune=True)
-        assert [change.change for change in report.changes] == ["unchanged", "unchanged"]
 
 
 def test_searches_go_on_through_rebuilds(library: Library, folder: Path) -> None:
@@ -97,14 +73,3 @@ def test_searches_go_on_through_rebuilds(library: Library, folder: Path) -> None
     for reader in readers:
         reader.join()
     assert wrong == []
-
-
-@pytest.mark.parametrize("name", ["", "  "])
-def test_an_empty_name_removes_nothing(
-    library: Library, folder: Path, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    library.add([folder])
-    monkeypatch.chdir(folder)
-    with pytest.raises(UsageError):
-        library.remove([name])
-    assert len(library.documents()) == 2

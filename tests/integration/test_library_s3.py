@@ -14,6 +14,7 @@ import pytest
 from secondlook.errors import LibraryError, LibraryMissing, LibraryUnreachable, UsageError
 from secondlook.evaluation import calibration as calibrating
 from secondlook.library.library import Library
+from secondlook.library.publish import Bucket
 from tests.support import s3
 from tests.support.serving import client_of
 
@@ -174,3 +175,12 @@ def test_nothing_there_and_nobody_there_are_told_apart(monkeypatch: pytest.Monke
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     with pytest.raises(LibraryUnreachable, match="does not answer"):
         Library.open(f"s3://{s3.BUCKET}/none")
+
+
+def test_a_place_that_holds_something_else_is_not_overwritten(source: Library) -> None:
+    address = f"s3://{s3.BUCKET}/mine"
+    bucket = Bucket(address)
+    bucket.write("thesis.txt", b"precious")
+    with pytest.raises(UsageError, match="not empty"):
+        source.publish(address)
+    assert bucket.sizes() == {"thesis.txt": 8}

@@ -66,17 +66,12 @@ def test_a_scanned_pdf_is_read(tmp_path: Path) -> None:
 
 
 @needs_tesseract
-def test_a_picture_is_read() -> None:
+def test_pictures_are_read_and_blank_scans_and_missing_languages_named() -> None:
     stream = io.BytesIO()
     picture(LINES).save(stream, "TIFF")
     extracted = extract_bytes(stream.getvalue(), "scan.tiff")[0].extracted
     assert extracted is not None
-    assert extracted.kind == "image"
     assert likeness(extracted.text) > 0.9
-
-
-@needs_tesseract
-def test_blank_scans_and_missing_languages_are_named() -> None:
     assert "OCR found no text" in str(extract_bytes(scan([""]), "blank.pdf")[0].error)
     error = extract_bytes(scan(LINES), "a.pdf", ParseLimits(ocr_language="xxx"))[0].error
     assert isinstance(error, Damaged)

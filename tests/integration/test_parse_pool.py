@@ -143,22 +143,3 @@ def _has_ended(pid: int) -> bool:
 def select_briefly() -> None:
     """Gives other processes a moment without a fixed sleep in the test's own logic."""
     subprocess.run([sys.executable, "-S", "-c", ""], check=True)
-
-
-def test_a_script_without_a_main_guard_can_use_the_pool(tmp_path: Path) -> None:
-    """`multiprocessing` would run the script again in every worker."""
-    (tmp_path / "a.txt").write_text("words")
-    script = tmp_path / "script.py"
-    script.write_text(
-        "from pathlib import Path\n"
-        "from secondlook.retrieval.parse.pool import ParserPool\n"
-        "print('started')\n"
-        "with ParserPool(1) as pool:\n"
-        f"    results = pool.parse([(1, Path({str(tmp_path / 'a.txt')!r}))])\n"
-        "    print(len(list(results)))\n"
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, str(script)], capture_output=True, check=True, env=environment, timeout=60
-    )
-    assert done.stdout.split() == [b"started", b"1"]

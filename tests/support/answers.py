@@ -68,17 +68,12 @@ class Desk:
         key = (passage.id, passage.start + start, passage.start + end)
         if key not in self.places:
             self.places[key] = Citation(
-                number=len(self.places) + 1,
-                passage=passage.id,
-                document=passage.document,
-                sha256=passage.sha256,
-                title=passage.title,
-                page=_page(self.library, passage, key[1]),
-                start=key[1],
-                end=key[2],
+                number=len(self.places) + 1, passage=passage.id, document=passage.document,
+                sha256=passage.sha256, title=passage.title,
+                page=_page(self.library, passage, key[1]), start=key[1], end=key[2],
                 quote=passage.text[start:end],
                 path=self.library.paths({passage.document})[passage.document][0],
-            )
+            )  # fmt: skip
         return self.places[key].number
 
     def claim(self, text: str | None, *numbers: int, supported: bool | None = True) -> None:
@@ -117,22 +112,12 @@ class Desk:
 def seen(hit: Hit) -> SeenPassage:
     passage = hit.passage
     return SeenPassage(
-        id=passage.id,
-        document=passage.document,
-        title=passage.title,
-        page=passage.page,
-        start=passage.start,
-        end=passage.end,
-        score=hit.score,
-        fusion_score=hit.fusion_score,
-        dense_rank=hit.dense_rank,
-        dense_score=hit.dense_score,
-        lexical_rank=hit.lexical_rank,
-        lexical_score=hit.lexical_score,
-        rerank_score=hit.rerank_score,
-        kept=True,
+        id=passage.id, document=passage.document, title=passage.title, page=passage.page,
+        start=passage.start, end=passage.end, score=hit.score, fusion_score=hit.fusion_score,
+        dense_rank=hit.dense_rank, dense_score=hit.dense_score, lexical_rank=hit.lexical_rank,
+        lexical_score=hit.lexical_score, rerank_score=hit.rerank_score, kept=True,
         why="among the best",
-    )
+    )  # fmt: skip
 
 
 def extractive(library: Library, question: str, words: str) -> Answer:
@@ -219,25 +204,13 @@ def from_the_web() -> Answer:
         "url": PAGE_URL,
     }
     citation = Citation(
-        number=1,
-        passage=f"{document}.0",
-        sha256=hashlib.sha256(PAGE_TEXT.encode()).hexdigest(),
-        start=100,
-        end=100 + len(sentence),
-        quote=sentence,
-        fetched=now(),
-        **source,
-    )
+        number=1, passage=f"{document}.0", sha256=hashlib.sha256(PAGE_TEXT.encode()).hexdigest(),
+        start=100, end=100 + len(sentence), quote=sentence, fetched=now(), **source,
+    )  # fmt: skip
     passage = SeenPassage(
-        id=f"{document}.0",
-        start=100,
-        end=100 + len(PAGE_TEXT),
-        score=1.0,
-        kept=True,
-        why="from the web",
-        text=PAGE_TEXT,
-        **source,
-    )
+        id=f"{document}.0", start=100, end=100 + len(PAGE_TEXT), score=1.0, kept=True,
+        why="from the web", text=PAGE_TEXT, **source,
+    )  # fmt: skip
     return Answer(
         run="20260101-000000-fedcba",
         question="How high are spring tides?",

@@ -129,21 +129,11 @@ class FakeLibrary:
         heading = (Heading(1, 2, 2 + len(title)),) if text.startswith("# ") else ()
         self.shelf.texts[digest[:16]] = Extracted(text, title, pages=pages, headings=heading)
         self.shelf.documents[digest[:16]] = DocumentInfo(
-            id=digest[:16],
-            sha256=digest,
-            title=title,
-            kind=Path(path).suffix.lstrip("."),
-            paths=(path,),
-            author="Ada",
-            date=None,
-            language="en",
-            pages=len(pages),
-            passages=1,
-            characters=len(text),
-            metadata=dict(meta),
-            notes=("one page has no text",),
+            id=digest[:16], sha256=digest, title=title, kind=Path(path).suffix.lstrip("."),
+            paths=(path,), author="Ada", date=None, language="en", pages=len(pages), passages=1,
+            characters=len(text), metadata=dict(meta), notes=("one page has no text",),
             added="2026-01-02T03:04:05Z",
-        )
+        )  # fmt: skip
 
     def search(self, query: str, **options: object) -> list[Hit]:
         self.shelf.searched.append({"query": query, **options})
@@ -162,16 +152,9 @@ class FakeLibrary:
     def _hit(self, item: DocumentInfo) -> Hit:
         text = self.shelf.texts[item.id].text
         passage = Passage(
-            id=f"{item.id}:0",
-            document=item.id,
-            sha256=item.sha256,
-            title=item.title,
-            text=text,
-            start=0,
-            end=len(text),
-            page=1 if item.pages else None,
-            heading=("Top", "Sub"),
-        )
+            id=f"{item.id}:0", document=item.id, sha256=item.sha256, title=item.title, text=text,
+            start=0, end=len(text), page=1 if item.pages else None, heading=("Top", "Sub"),
+        )  # fmt: skip
         return Hit(passage, score=0.75, fusion_score=0.5, lexical_rank=1, lexical_score=3.5)
 
     def documents(self, *, filters: Mapping[str, str] | None = None) -> list[DocumentInfo]:
@@ -205,18 +188,12 @@ class FakeLibrary:
     def status(self) -> Status:
         held = len(self.shelf.documents)
         return Status(
-            path=str(self.path),
-            documents=held,
-            passages=held,
-            failed=tuple(self.shelf.failed),
-            bytes=3_500_000,
-            embedder="small@1",
-            language=self.shelf.language,
-            format=1,
+            path=str(self.path), documents=held, passages=held, failed=tuple(self.shelf.failed),
+            bytes=3_500_000, embedder="small@1", language=self.shelf.language, format=1,
             compact_due=self.shelf.compact_due,
             why_compact="many changes" if self.shelf.compact_due else "",
             writer=self.shelf.writer,
-        )
+        )  # fmt: skip
 
     def compact(self, *, purge: bool = False) -> None:
         self.shelf.purged.append(purge)

@@ -46,33 +46,17 @@ def answer_of(run: str = "20260102-abc", **changes: Any) -> Answer:
     """A plain answer with one citation, but for what is given."""
     quote = "Berth 4 is 7.8 metres deep."
     citation = Citation(
-        number=1,
-        passage="p1",
-        document="d1",
-        sha256="0" * 64,
-        title="Survey",
-        page=2,
-        start=0,
-        end=len(quote),
-        quote=quote,
-    )
+        number=1, passage="p1", document="d1", sha256="0" * 64, title="Survey", page=2, start=0,
+        end=len(quote), quote=quote,
+    )  # fmt: skip
     plain = Answer(
-        run=run,
-        question="how deep is berth 4",
-        asked="how deep is berth 4",
-        workflow="linear",
-        method="extractive",
-        text=f"{quote} [1]",
-        short="7.8 metres",
-        status="answered",
-        stop_reason="answered",
-        claims=(Claim(text=quote, citations=(1,)),),
-        citations=(citation,),
-        confidence=Confidence(value=0.9),
+        run=run, question="how deep is berth 4", asked="how deep is berth 4", workflow="linear",
+        method="extractive", text=f"{quote} [1]", short="7.8 metres", status="answered",
+        stop_reason="answered", claims=(Claim(text=quote, citations=(1,)),),
+        citations=(citation,), confidence=Confidence(value=0.9),
         usage=Usage(calls=1, tokens_in=100, tokens_out=20, tokens_cached=40),
-        created="2026-01-02T03:04:05+00:00",
-        version="0.1.0",
-    )
+        created="2026-01-02T03:04:05+00:00", version="0.1.0",
+    )  # fmt: skip
     return plain.model_copy(update=changes)
 
 

@@ -252,6 +252,10 @@ def test_a_file_that_changes_while_it_is_read_is_not_stored(
     monkeypatch.setattr(source_module, "IN_MEMORY_BYTES", 10)
     path = tmp_path / "log.txt"
     path.write_text("first words of a log")
-    (parsed,) = extract(path, beat=lambda: path.write_text("quite other words, and more of them"))
+
+    def change() -> None:
+        path.write_text("quite other words, and more of them")
+
+    (parsed,) = extract(path, beat=change)
     assert parsed.extracted is None
     assert "changed while it was being read" in str(parsed.error)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import math
 import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -12,7 +13,7 @@ import pytest
 
 from secondlook.errors import ModelUnavailable, UsageError
 from secondlook.reading.port import Reading, glimpse
-from secondlook.retrieval.fusion import fuse
+from secondlook.retrieval.fusion import Fused, blended, fuse, rerank
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry, Filter, Scored
 from secondlook.retrieval.search import Searcher, SearchOptions
@@ -111,7 +112,7 @@ def test_each_search_alone_and_both_together(searcher: Searcher) -> None:
     assert set(found(searcher, "cat", k=3)) == {"cats", "pets", "dogs"}
     for impossible in ({"k": 0}, {"looks": 0}, {"blend": 2.0}):
         with pytest.raises(UsageError):
-            SearchOptions(**impossible)  # type: ignore[arg-type]
+            SearchOptions(**impossible)
 
 
 def test_every_score_comes_back(searcher: Searcher) -> None:
@@ -243,3 +244,37 @@ def test_nonsense_is_refused(dense: float, lexical: float, k: int) -> None:
     with pytest.raises(UsageError) as caught:
         fuse([], [], dense_weight=dense, lexical_weight=lexical, k=k)
     assert caught.value.hint
+
+
+def fused(*scores: float) -> list[Fused]:
+    return [Fused(chr(ord("a") + at), score) for at, score in enumerate(scores)]
+
+
+def order(entries: list[tuple[Fused, float]]) -> str:
+    return "".join(entry.id for entry, _ in entries)
+
+
+def test_blend_zero_is_fusion_and_blend_one_is_the_reader() -> None:
+    entries = fused(1.0, 0.9, 0.8)
+    relevance = {"a": 1.0, "b": 3.0, "c": 2.0}
+    assert rerank(entries, relevance, blend=0.0) == [(entry, entry.score) for entry in entries]
+    assert order(rerank(entries, relevance, blend=1.0)) == "bca"
+
+
+def test_a_model_gone_wrong_does_not_scramble_the_order() -> None:
+    entries = fused(1.0, 0.9)
+    assert order(rerank(entries, {"a": math.nan, "b": -1.0}, blend=0.1)) == "ab"
+    assert blended(0.5, math.inf, 1.0) == 1.0
+    assert blended(0.5, -math.inf, 1.0) == 0.0
+
+
+def test_looked_at_comes_before_glanced_at_comes_before_unread() -> None:
+    entries = fused(1.0, 0.9, 0.8, 0.7, 0.6)
+    relevance = {"a": -8.0, "b": -9.0, "c": 20.0, "d": 30.0}
+    ranked = rerank(entries, relevance, blend=0.7, glanced={"c", "d"})
+    assert order(ranked) == "abdce"
+    scores = [score for _, score in ranked]
+    assert scores == sorted(scores, reverse=True)
+    assert scores[:2] == [blended(1.0, -8.0, 0.7), blended(0.9, -9.0, 0.7)]
+    # What was only glanced at scores no more than the least of what was looked at.
+    assert scores[2] == scores[3] == scores[1]
