@@ -152,7 +152,7 @@ class LibrarySettings(Section):
         "published, which is read only.",
     )
     language: Language = setting(
-        "english", "Language whose stemming and stop words the lexical index uses."
+        "english", "Language whose stemming the lexical index uses."
     )
     index: str = setting(
         "embedded",
