@@ -224,7 +224,7 @@ def test_rows_that_cannot_be_used_are_named_by_their_first_line(tmp_path: Path) 
     assert (data.cases[2].answers, data.cases[2].answerable) == ((), False)
     assert data.cases[3].gold == {"rules/bakery.txt": 1}
     (film, *rest) = sorted(told(data), key=lambda problem: (problem[1] or 0, problem[2]))
-    assert film == ("film.mp4", None, "not supported: it is video")
+    assert film == ("film.mp4", None, "files of type .mp4 are not supported")
     assert [(line, reason) for _, line, reason in rest] == [
         (4, "question is empty"),
         (5, "6 cells under 5 columns: is a text unquoted?"),

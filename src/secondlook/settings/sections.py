@@ -151,9 +151,7 @@ class LibrarySettings(Section):
         description="Folder that holds the library, or `s3://BUCKET/PREFIX` where one was "
         "published, which is read only.",
     )
-    language: Language = setting(
-        "english", "Language whose stemming the lexical index uses."
-    )
+    language: Language = setting("english", "Language whose stemming the lexical index uses.")
     index: str = setting(
         "embedded",
         "Where passages are held and searched: `embedded`, in the library's folder, or "
