@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from secondlook.nodes.route import BY_CODE, Signs, named_column, signs_of, summary_scope
-from secondlook.roles.route import MOST_PARTS, apart, asks_for_account, from_documents, shared_head
+from secondlook.roles.route import MOST_PARTS, apart, from_documents, shared_head
 from secondlook.settings.workflows import AutoSettings, Routes
 from secondlook.tables.table import Column, Table
 from tests.support.auto import TITLES, context, customers
@@ -119,7 +119,9 @@ def test_the_kind_of_question_decides_between_workflows(
     ],
 )
 def test_an_account_is_told_from_a_fact(question: str, is_one: bool) -> None:
-    assert asks_for_account(question) is is_one
+    workflow, why = from_documents(question, AutoSettings())
+    assert ("an account" in why) is is_one
+    assert workflow
 
 
 # Tables

@@ -43,7 +43,7 @@ _FOUND_BY = {
     (False, True): "it is found by words rather than by meaning",
     (False, False): "neither search ranks it high",
 }
-_ANSWER = ("margin", "answerable", "fusion")
+_ANSWER = ("relevance", "margin", "answerable", "fusion")
 _QUALITY = ("relevance", "lead", "fusion", "agreement")
 
 
@@ -81,6 +81,7 @@ class Candidate:
     def features(self) -> dict[str, float]:
         """What an answer is chosen by, and the probability that it is right is made from."""
         return {
+            "relevance": _bounded(self.relevance),
             "margin": _bounded(self.margin),
             "answerable": _bounded(self.answerable),
             "fusion": self.fusion_score,

@@ -21,7 +21,7 @@ from secondlook.roles.follow_up import names
 from secondlook.roles.prompts.marks import CONTROL_MARK, without_evidence_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from secondlook.models.calls import Asker, Models
     from secondlook.models.chat import Finish, Message, Role
@@ -30,16 +30,9 @@ if TYPE_CHECKING:
 # Decides whether what a model made of a question may be searched for.
 
 Reason = Literal[
-    "empty",
-    "several lines",
-    "too long",
-    "marks",
-    "instruction",
-    "repeat",
-    "drift",
-    "new words",
+    "empty", "several lines", "too long", "marks", "instruction", "repeat", "drift", "new words",
     "answers",
-]
+]  # fmt: skip
 """Why a rewrite is refused. `drift`: it lost what the question is about; `new words`: most of it is
 from elsewhere; `answers`: it states something, or brings a name or number that nobody gave."""
 
@@ -111,7 +104,20 @@ def accepted(
     """
     query = bare(reply)
     words = word_count(query)
-    if wrong := _fault_of_form(reply, query, question):
+    marks = CONTROL_MARK.search(query) or without_evidence_marks(query) != query
+    unseen = any(
+        unicodedata.category(sign)[0] == "C" and sign not in _PRINTED_SIGNS for sign in query
+    )
+    wrong: Reason | None = None
+    if not words:
+        wrong = "empty"
+    elif len([line for line in reply.splitlines() if line.strip()]) > 1:
+        wrong = "several lines"
+    elif marks or unseen or _MARKUP.search(query):  # no plain text
+        wrong = "marks"
+    elif words > most_words(question):
+        wrong = "too long"
+    if wrong:
         return Verdict(None, wrong, words)
     reason = _fault_of_content(query, question, earlier, known=known, language=language)
     kept = subject(question, language).kept_by(query, language)
@@ -120,20 +126,7 @@ def accepted(
 
 def bare(reply: str) -> str:
     """The reply without the label and the quotation marks around the query."""
-    line = reply.strip()
-    return _LABEL.sub("", line, count=1).strip(_QUOTES)
-
-
-def _fault_of_form(reply: str, query: str, question: str) -> Reason | None:
-    if not word_count(query):
-        return "empty"
-    if len([line for line in reply.splitlines() if line.strip()]) > 1:
-        return "several lines"
-    if _has_marks(query):
-        return "marks"
-    if word_count(query) > most_words(question):
-        return "too long"
-    return None
+    return _LABEL.sub("", reply.strip(), count=1).strip(_QUOTES)
 
 
 def _fault_of_content(
@@ -143,37 +136,22 @@ def _fault_of_content(
     own = set(terms(question))
     if any(not own.issuperset(terms(order[0])) for order in _ORDER.finditer(query)):
         return "instruction"
-    if _is_repeat(query, [question, *earlier], language):
+    if normalised(query, language) in {normalised(one, language) for one in (question, *earlier)}:
         return "repeat"
     if not subject(question, language).is_kept_by(query, language):
         return "drift"
-    if _states(query, question) or brings_facts(query, question, known, language):
+    # Where it says something that the question asks, it is an answer, right or wrong.
+    said, asked = (
+        1 + len(_SECOND_SENTENCE.findall(_ABBREVIATED.sub("", text))) for text in (query, question)
+    )
+    states = said > max(1, asked) or (_is_statement(query) and not _is_statement(question))
+    if states or brings_facts(query, question, known, language):
         return "answers"
     # Whether it is more new words than words that the question, or what is known, has.
     given = _given(query, f"{question} . {known}", language)
-    said = content(query, language)
-    new = sum(stem not in given for stem in said)
-    return "new words" if (new > max(_FREE_WORDS, len(said) - new)) else None
-
-
-def _has_marks(query: str) -> bool:
-    """Anything that is no plain text: marks of prompts, of programs, or for the eye alone."""
-    if CONTROL_MARK.search(query) or without_evidence_marks(query) != query:
-        return True
-    return _MARKUP.search(query) is not None or any(
-        unicodedata.category(sign)[0] == "C" and sign not in _PRINTED_SIGNS for sign in query
-    )
-
-
-def _is_repeat(query: str, earlier: Sequence[str], language: str) -> bool:
-    return normalised(query, language) in {normalised(one, language) for one in earlier}
-
-
-def _states(query: str, question: str) -> bool:
-    """Whether it says something where the question asks: then it is an answer, right or wrong."""
-    if _sentences(query) > max(1, _sentences(question)):
-        return True
-    return _is_statement(query) and not _is_statement(question)
+    telling = content(query, language)
+    new = sum(stem not in given for stem in telling)
+    return "new words" if new > max(_FREE_WORDS, len(telling) - new) else None
 
 
 def _is_statement(text: str) -> bool:
@@ -181,10 +159,6 @@ def _is_statement(text: str) -> bool:
         return False
     stating = _STATING.search(text)
     return stating is not None and not _ASKING.search(text[: stating.end()])
-
-
-def _sentences(text: str) -> int:
-    return 1 + len(_SECOND_SENTENCE.findall(_ABBREVIATED.sub("", text)))
 
 
 # Whether a query still asks what the question asks, told by the words they share.
@@ -218,30 +192,27 @@ class Subject:
 
     def kept_by(self, query: str, language: str) -> float:
         """Share of it that a query keeps, by weight; 1 where there is nothing to keep."""
+        names, words = self._kept(query, language)
         weight = _NAME_WEIGHT * len(self.names) + len(self.words)
-        kept = _NAME_WEIGHT * self._names_in(query, language) + self._words_in(query, language)
-        return kept / weight if weight else 1.0
+        return (_NAME_WEIGHT * names + words) / weight if weight else 1.0
 
     def is_kept_by(self, query: str, language: str) -> bool:
-        if self.names and not self._names_in(query, language):
-            return False
-        if len(self.words) > 1 and not self._words_in(query, language):
+        names, words = self._kept(query, language)
+        if (self.names and not names) or (len(self.words) > 1 and not words):
             return False
         return self.kept_by(query, language) >= MIN_KEPT
 
-    def _names_in(self, query: str, language: str) -> int:
-        """Half of a name is enough, for people are called by one of theirs."""
-        there = Stems({*terms(query, language), *numbers(query)})
-        short = _acronyms(query)
-        return sum(
+    def _kept(self, query: str, language: str) -> tuple[int, int]:
+        """How many names and words. Half of a name is enough: people go by one of theirs."""
+        stems, short = terms(query, language), _acronyms(query)
+        there = Stems({*stems, *numbers(query)})
+        names = sum(
             not short.isdisjoint(name.acronyms)
             or 2 * sum(stem in there for stem in name.stems) >= len(name.stems)
             for name in self.names
         )
-
-    def _words_in(self, query: str, language: str) -> int:
-        there = Stems(terms(query, language))
-        return sum(word in there for word in self.words)
+        held = Stems(stems)
+        return names, sum(word in held for word in self.words)
 
 
 def subject(question: str, language: str) -> Subject:
@@ -256,12 +227,16 @@ def brings_facts(query: str, question: str, known: str, language: str) -> bool:
     told = f"{question} . {known}"
     if numbers(query) - numbers(told):
         return True
-    if not _has_names(language) or _is_headline(query, language):
+    words = [word for word in _WORD.findall(query) if any(map(is_telling, terms(word)))]
+    headline = len(words) >= _FEWEST_CAPITALS and all(word[0].isupper() for word in words)
+    if not _has_names(language) or headline:
         return False
     given = _given(query, told, language)
     return any(
         is_telling(stem, language) and stem not in given
-        for word in _capitals(query)
+        # The first word has its capital from where it stands.
+        for word in query.split()[1:]
+        if word.lstrip(_OPENING)[:1].isupper()
         for stem in terms(word, language)
     )
 
@@ -271,11 +246,6 @@ def _given(query: str, told: str, language: str) -> Stems:
     short = _acronyms(told)
     spelled_out = " ".join(name for name in names(query) if not short.isdisjoint(_acronyms(name)))
     return Stems({*short, *terms(f"{told} {spelled_out}", language)})
-
-
-def _capitals(query: str) -> list[str]:
-    """Words with a capital, but for the first, which has it from where it stands."""
-    return [word for word in query.split()[1:] if word.lstrip(_OPENING)[:1].isupper()]
 
 
 def _names(question: str, language: str) -> Iterator[Name]:
@@ -301,13 +271,6 @@ def _acronyms(text: str) -> frozenset[str]:
 def _has_names(language: str) -> bool:
     """German writes every noun with a capital."""
     return language_name(language) != "german"
-
-
-def _is_headline(query: str, language: str) -> bool:
-    words = [
-        word for word in _WORD.findall(query) if any(is_telling(s, language) for s in terms(word))
-    ]
-    return len(words) >= _FEWEST_CAPITALS and all(word[0].isupper() for word in words)
 
 
 # A query by code, without a model: the question's own words and the terms that set the best
@@ -360,29 +323,23 @@ def expanded(
     room = min(most, most_words(question) - word_count(own))
     used = Stems(stem for one in (question, *earlier) for stem in terms(one, language))
     found = _weighed(question, passages, weights, language)
-    rarity = _rarity([*passages, *others], language)
-    ranked = sorted(
-        (stem for stem in found if stem not in used),
-        key=lambda stem: (-_worth(found[stem], rarity[stem]), stem),
-    )
-    query = " ".join([own, *(found[stem].form for stem in _unlike(ranked, room))]).strip()
+    # How few of the passages have a term: 0 for one that stands in all of several.
+    every = [*passages, *others]
+    having = Counter(stem for passage in every for stem in set(terms(passage, language)))
+    worths = {
+        stem: term.weight
+        * math.log((1 + len(every)) / (having[stem] or 1))
+        * (_NAME_BONUS if term.is_name else 1.0)
+        for stem, term in found.items()
+    }
+    chosen: list[str] = []
+    for stem in sorted(found, key=lambda stem: (-worths[stem], stem)):
+        # Without those that say the same as a better one.
+        if len(chosen) < room and stem not in used and stem not in Stems(chosen):
+            chosen.append(stem)
+    query = " ".join([own, *(found[stem].form for stem in chosen)]).strip()
     tried = {normalised(one, language) for one in (question, *earlier)}
     return None if normalised(query, language) in tried else query
-
-
-def _worth(term: _Term, rarity: float) -> float:
-    return term.weight * rarity * (_NAME_BONUS if term.is_name else 1.0)
-
-
-def _unlike(ranked: Sequence[str], most: int) -> list[str]:
-    """The first ones, without those that say the same as a better one."""
-    chosen: list[str] = []
-    for stem in ranked:
-        if len(chosen) >= most:
-            break
-        if stem not in Stems(chosen):
-            chosen.append(stem)
-    return chosen
 
 
 def _weighed(
@@ -392,7 +349,9 @@ def _weighed(
     found: defaultdict[str, _Term] = defaultdict(_Term)
     whole = math.fsum(weights) or 1.0
     for passage, weight in zip(passages, weights, strict=True):
-        sentences = [list(_words(sentence, language)) for sentence in _expansion_sentences(passage)]
+        bounds = [0, *sentence_starts(passage), len(passage)]
+        pieces = (passage[start:end] for start, end in itertools.pairwise(bounds))
+        sentences = [list(_words(piece, language)) for piece in pieces]
         length = max(1, sum(map(len, sentences)))
         for words in sentences:
             shared = len(asked.intersection(stem for stem, _, _ in words))
@@ -402,21 +361,6 @@ def _weighed(
                     found[stem].forms[form] += 1
                     found[stem].capitals += capital
     return found
-
-
-def _rarity(passages: Collection[str], language: str) -> dict[str, float]:
-    """How few of the passages have a term: 0 for one that stands in all of several."""
-    having = Counter(stem for passage in passages for stem in set(terms(passage, language)))
-    count = len(passages)
-    return defaultdict(
-        lambda: math.log(1 + count),
-        {stem: math.log((1 + count) / number) for stem, number in having.items()},
-    )
-
-
-def _expansion_sentences(passage: str) -> Iterator[str]:
-    bounds = [0, *sentence_starts(passage), len(passage)]
-    return (passage[start:end] for start, end in itertools.pairwise(bounds))
 
 
 def _words(sentence: str, language: str) -> Iterator[tuple[str, str, bool]]:
@@ -464,7 +408,8 @@ def expansions(
         if one is None:
             break
         made.append(one)
-    if not made and short and not _is_there(short, chosen):
+    there = {one.rstrip(" ?.!").casefold() for one in chosen}
+    if not made and short and short.casefold() not in there:
         made.append(short)
     return made[:most]
 
@@ -480,10 +425,6 @@ def telling_words(question: str, language: str) -> str:
             if any(is_telling(stem, language) for stem in stems):
                 words.setdefault(" ".join(stems), word)
     return " ".join(list(words.values())[:LONG])
-
-
-def _is_there(words: str, chosen: Sequence[str]) -> bool:
-    return words.casefold() in {one.rstrip(" ?.!").casefold() for one in chosen}
 
 
 # The words of questions and queries: how many, which of them tell something, which are alike.

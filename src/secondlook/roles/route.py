@@ -13,6 +13,8 @@ from secondlook.roles.prompts import load
 from secondlook.roles.split import needs_more, split_by_form
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from secondlook.answer import QueryType
     from secondlook.models.calls import Asker
     from secondlook.settings.workflows import AutoSettings
@@ -33,17 +35,51 @@ def classified(question: str, *, choices: int) -> Verdict:
     """`question` without its choices, of which only the number is known here."""
     if len(question) > LONGEST_CLASSIFIED:
         return Verdict("multi_hop", f"it is {len(question)} characters long")
-    wording = Wording.of(question)
-    found = (
-        has_parts(wording)
-        or asks_twice(wording)
-        or compares(wording)
-        or tells_much(wording)
-        or (None if choices else leaves_doubt(wording))
+    # What it tells, and what it asks.
+    sentences = _SENTENCE.split(" ".join(question.split()))
+    asking = [each for each in sentences if each.rstrip("\"')\u201d").endswith("?")]
+    asking = asking or sentences[-1:]
+    told = sum(len(each.split()) for each in sentences if each not in asking)
+    asked = _PREAMBLE.sub("", " ".join(asking))
+    plain = _RATHER.sub(" ", asked)
+    signs: tuple[tuple[str, Callable[[], object]], ...] = (
+        ("its form tells the facts that it needs", lambda: split_by_form(asked)),
+        (
+            "it asks about something that it only describes",
+            lambda: needs_more(asked) or _DESCRIBED.search(asked),
+        ),
+        (f"it asks {len(asking)} questions", lambda: len(asking) > 1),
+        (
+            "it asks for several things at once",
+            lambda: (
+                _ASKED_AGAIN.search(asked)
+                or _AND_WHY.search(asked)
+                or (_DONE_AGAIN.search(asked) and _ASKING.search(asked))
+            ),
+        ),
+        (
+            "it compares, or sets several conditions",
+            lambda: any(form.search(plain) for form in (_COMPARED, _THAN, _EITHER)),
+        ),
+        (f"{told} words of facts come before the question", lambda: told >= LONG_FACTS),
     )
+    found = next((why for why, holds in signs if holds()), None)
+    if not found and not choices:
+        found = _doubt(asked)
     if found:
         return Verdict("multi_hop", found)
     return Verdict("simple", "nothing speaks for more than one concept")
+
+
+def _doubt(asked: str) -> str | None:
+    """What an open question is taken by in doubt. Of questions with choices these signs say
+    little: the facts of one case are often long, and still of one matter."""
+    words, known = len(asked.split()), len(list(names(asked[:1].lower() + asked[1:])))
+    if words >= LONG_QUESTION or (known > 1 and words >= NAMED_QUESTION):
+        return f"its question is {words} words long"
+    if _QUALIFIED.search(asked) or _LATE.match(asked):
+        return "it may ask about something that it only describes"
+    return "it asks for two things of one" if _TWO_SIDES.search(asked) else None
 
 
 # Signs that a question needs several facts, each in words for people. English only: a question
@@ -116,66 +152,6 @@ LONG_QUESTION: Final = 18
 """Words of an open question from which on one may doubt that it asks for one fact."""
 NAMED_QUESTION: Final = 14
 """The same where it names two or more."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wording:
-    """A question, parted into what it tells and what it asks."""
-
-    told: str
-    asked: str
-    questions: int
-
-    @classmethod
-    def of(cls, question: str) -> Wording:
-        text = " ".join(question.split())
-        sentences = _SENTENCE.split(text)
-        asking = [each for each in sentences if each.rstrip("\"')\u201d").endswith("?")]
-        asking = asking or sentences[-1:]
-        told = [each for each in sentences if each not in asking]
-        asked = _PREAMBLE.sub("", " ".join(asking))
-        return cls(" ".join(told), asked, len(asking))
-
-
-def asks_twice(wording: Wording) -> str | None:
-    if wording.questions > 1:
-        return f"it asks {wording.questions} questions"
-    again = _ASKED_AGAIN.search(wording.asked) or _AND_WHY.search(wording.asked)
-    if again or (_DONE_AGAIN.search(wording.asked) and _ASKING.search(wording.asked)):
-        return "it asks for several things at once"
-    return None
-
-
-def has_parts(wording: Wording) -> str | None:
-    if split_by_form(wording.asked):
-        return "its form tells the facts that it needs"
-    if needs_more(wording.asked) or _DESCRIBED.search(wording.asked):
-        return "it asks about something that it only describes"
-    return None
-
-
-def compares(wording: Wording) -> str | None:
-    text = _RATHER.sub(" ", wording.asked)
-    if _COMPARED.search(text) or _THAN.search(text) or _EITHER.search(text):
-        return "it compares, or sets several conditions"
-    return None
-
-
-def tells_much(wording: Wording) -> str | None:
-    told = len(wording.told.split())
-    return f"{told} words of facts come before the question" if told >= LONG_FACTS else None
-
-
-def leaves_doubt(wording: Wording) -> str | None:
-    """What an open question is taken by in doubt. Of questions with choices these signs say
-    little: the facts of one case are often long, and still of one matter."""
-    asked = wording.asked
-    words, known = len(asked.split()), len(list(names(asked[:1].lower() + asked[1:])))
-    if words >= LONG_QUESTION or (known > 1 and words >= NAMED_QUESTION):
-        return f"its question is {words} words long"
-    if _QUALIFIED.search(asked) or _LATE.match(asked):
-        return "it may ask about something that it only describes"
-    return "it asks for two things of one" if _TWO_SIDES.search(asked) else None
 
 
 # The kind of a question by a model, in one word.
@@ -303,9 +279,8 @@ def summary_request(question: str) -> str | None:
     text = whole
     while (shorter := re.sub(_AFTERTHOUGHT, "", text, flags=_FLAGS)) != text:
         text = shorter
-    bare = text
     for form in _FORMS:
-        if found := re.fullmatch(_SAY + form, bare, _FLAGS):
+        if found := re.fullmatch(_SAY + form, text, _FLAGS):
             said = found["target"] or ""
             if re.search(_QUESTION_INSIDE, said, _FLAGS):
                 return None
@@ -321,17 +296,16 @@ def summary_request(question: str) -> str | None:
 MOST_PARTS: Final = 4
 LONGEST_TAKEN_APART: Final = 1000
 """Characters. What is longer tells a story, and is asked as a whole."""
-_APART_WH: Final = "what|which|who|whom|whose|when|where|why|how"
 _APART_DO: Final = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should"
 _ORDER: Final = "show|plot|draw|chart|list|give|compute|calculate|count|tell|name|find|sum"
 _BEFORE: Final = "in|at|on|by|for|to|of|from|with|under"
 _ASKS = re.compile(
-    rf"\W*(?:(?:please|also|and|then)\s+)*(?:(?:{_BEFORE})\s+)?(?:{_APART_WH}|{_APART_DO}|{_ORDER})\b",
+    rf"\W*(?:(?:please|also|and|then)\s+)*(?:(?:{_BEFORE})\s+)?(?:{_WH}|{_APART_DO}|{_ORDER})\b",
     re.IGNORECASE,
 )
 _JOINT = re.compile(
     rf"\s*(?:[,;]\s*(?:(?:and|but|plus)\b)?|\b(?:and|but|plus|as well as)\b)\s*(?:also\s+)?"
-    rf"(?=(?:(?:{_BEFORE})\s+)?(?:{_APART_WH}|show|plot|draw|list|give|compute|calculate|count)\b)",
+    rf"(?=(?:(?:{_BEFORE})\s+)?(?:{_WH}|show|plot|draw|list|give|compute|calculate|count)\b)",
     re.IGNORECASE,
 )
 _ENDS = re.compile(r"(?<=[?!.;])\s+(?=\S)")
@@ -340,7 +314,7 @@ _SHARED = re.compile(
     r"(?P<one>.+?)\s*,?\s+(?:and|with|to)\s+(?P<other>(?:the|our|its|an?|total|average|mean)\s.+)",
     re.IGNORECASE,
 )
-_ASKED_AS: Final = {"tell me": "what is", "give me": "what is", "show me": "what is"}
+_ASKED_AS: Final = frozenset({"tell me", "give me", "show me", "compare"})
 _FEWEST_WORDS: Final = 2
 
 
@@ -351,9 +325,8 @@ def apart(question: str) -> tuple[str, ...]:
         return (text,)
     pieces = [piece for sentence in _ENDS.split(text) for piece in _JOINT.split(sentence)]
     parts = [_whole(piece) for piece in pieces if piece.strip(" ,;.?!")]
-    if not 1 < len(parts) <= MOST_PARTS or not all(map(_is_question, parts)):
-        return (text,)
-    return tuple(parts)
+    asks = all(_ASKS.match(part) and len(part.split()) > _FEWEST_WORDS for part in parts)
+    return tuple(parts) if asks and 1 < len(parts) <= MOST_PARTS else (text,)
 
 
 def shared_head(question: str) -> tuple[str, ...]:
@@ -364,12 +337,8 @@ def shared_head(question: str) -> tuple[str, ...]:
     if found is None:
         return (text,)
     head = found["head"].strip()
-    asked = _ASKED_AS.get(head.casefold(), "what is" if head.casefold() == "compare" else head)
+    asked = "what is" if head.casefold() in _ASKED_AS else head
     return tuple(_whole(f"{asked} {found[name]}") for name in ("one", "other"))
-
-
-def _is_question(part: str) -> bool:
-    return _ASKS.match(part) is not None and len(part.split()) > _FEWEST_WORDS
 
 
 def _whole(piece: str) -> str:
@@ -391,13 +360,9 @@ _ACCOUNT = re.compile(
 """An account has no short answer: what it is worth is the evidence that it lays out."""
 
 
-def asks_for_account(question: str) -> bool:
-    return _ACCOUNT.search(question) is not None
-
-
 def from_documents(question: str, settings: AutoSettings) -> tuple[str, str]:
     """The workflow, and why."""
-    if asks_for_account(question):
+    if _ACCOUNT.search(question):
         return settings.routes.account, "It asks for an account of several things"
     verdict = classified(question, choices=0)
     if verdict.kind == "multi_hop":
