@@ -9,8 +9,6 @@ from dataclasses import fields
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-import pytest
-
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.graphs.research import (
     Steps,
@@ -113,26 +111,6 @@ def test_each_node_is_reachable_and_reaches_the_end_and_channels_are_declared() 
         assert set(graph.channels) == set(get_type_hints(graph.state_schema))
 
 
-@pytest.mark.parametrize("on", [False, True])
-def test_all_off_and_all_on_compile(*, on: bool) -> None:
-    settings = with_flags(dict.fromkeys(FLAGS, on))
-    drawn = build(settings).compile().get_graph()
-    assert set(most_by_node(settings)) == set(drawn.nodes) - {"__start__", "__end__"}
-
-
-def test_only_the_loop_is_visited_twice() -> None:
-    for settings in shapes().values():
-        forward, _ = edges(build(settings))
-        loop = {node for node in most_by_node(settings) if node in _onward(node, forward)}
-        often = {node for node, most in most_by_node(settings).items() if most > 1}
-        assert often == loop
-
-
-def _onward(node: str, forward: dict[str, set[str]]) -> set[str]:
-    """All that can come after a node, itself among them where it stands in a loop."""
-    return {later for target in forward.get(node, set()) for later in reached(target, forward)}
-
-
 def test_a_flag_that_is_off_never_raises_a_bound() -> None:
     pick = random.Random(7)
     for _ in range(200):
@@ -142,12 +120,6 @@ def test_a_flag_that_is_off_never_raises_a_bound() -> None:
         assert most_visits(off) <= most_visits(on)
         assert most_asked(off) <= most_asked(on)
         assert most_calls(off) <= most_calls(on)
-
-
-def test_the_bound_grows_with_the_cycles_by_one_turn_of_the_loop() -> None:
-    turns = [most_visits(with_flags({}, max_cycles=cycles)) for cycles in range(2, 8)]
-    assert {later - earlier for earlier, later in itertools.pairwise(turns)} == {5}
-    assert most_by_node(with_flags({}))["search_step"] == 4
 
 
 def test_nodes_that_plan_search_and_write_do_not_see_the_choices() -> None:

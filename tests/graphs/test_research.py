@@ -71,8 +71,22 @@ def test_three_issues_are_three_steps_with_fresh_passages_and_the_right_choice()
     for one, other in combinations(range(3), 2):
         assert not kept(made, one) & kept(made, other)
     assert (made.answer.short, made.answer.choice and made.answer.choice.letter) == (RIGHT, RIGHT)
-    assert made.answer.choice is not None
-    assert made.answer.choice.text == OPTIONS[RIGHT]
+    choice = made.answer.choice
+    assert choice is not None
+    assert choice.text == OPTIONS[RIGHT]
+    assert all(element.citations for element in choice.elements)
+    facts = {one.fact for option in choice.options for one in option.verdicts if one.fact}
+    assert facts
+    assert all(fact in BARGE for fact in facts)
+    met = {one.letter: {verdict.met for verdict in one.verdicts} for one in choice.options}
+    assert met == {"A": {"not met"}, "B": {"not met"}, "C": {"met"}, "D": {"not met"}}
+    said = made.answer.text
+    assert [line for line in said.splitlines() if line.startswith("### ")] == [
+        "### Step 1: Presumption of fault",
+        "### Step 2: Untended barges",
+        "### Step 3: Time to claim",
+    ]
+    assert f"Answer: ({RIGHT}) {OPTIONS[RIGHT]}" in said
     quotes = {citation.quote for citation in made.answer.citations}
     assert {LIGHTS, UNTENDED.split(". ", maxsplit=1)[0] + ".", NETS.split(" Later")[0]} <= quotes
     numbers = [citation.number for citation in made.answer.citations]
@@ -89,31 +103,10 @@ def test_three_issues_are_three_steps_with_fresh_passages_and_the_right_choice()
     ]
 
 
-def test_the_answer_has_a_heading_for_each_step_and_names_the_choice() -> None:
-    said = run(WHOLE, model=Clerk()).answer.text
-    headings = [line for line in said.splitlines() if line.startswith("### ")]
-    assert headings == [
-        "### Step 1: Presumption of fault",
-        "### Step 2: Untended barges",
-        "### Step 3: Time to claim",
-    ]
-    assert f"Answer: ({RIGHT}) {OPTIONS[RIGHT]}" in said
-
-
-def test_a_choice_rests_on_cited_elements_and_on_facts_of_the_question() -> None:
-    choice = run(WHOLE, model=Clerk()).answer.choice
-    assert choice is not None
-    assert len(choice.elements) == 4
-    assert all(element.citations for element in choice.elements)
-    facts = {one.fact for option in choice.options for one in option.verdicts if one.fact}
-    assert facts
-    assert all(fact in BARGE for fact in facts)
-    met = {one.letter: {verdict.met for verdict in one.verdicts} for one in choice.options}
-    assert met == {"A": {"not met"}, "B": {"not met"}, "C": {"met"}, "D": {"not met"}}
-
-
 def test_three_failed_steps_end_in_an_honest_failure(memory: AnswerMemory) -> None:
-    made = run(MISLED, model=Clerk(), memory=memory)
+    model = Clerk()
+    made = run(MISLED, model=model, memory=memory)
+    assert model.asked == ["plan", "replan", "replan"], "nothing is written on such evidence"
     assert made.ended == ("abstained", "no_progress")
     assert made.statuses() == ["failed"] * 3
     report = made.research
@@ -131,31 +124,18 @@ def test_three_failed_steps_end_in_an_honest_failure(memory: AnswerMemory) -> No
     assert problems(made.answer) == []
 
 
-def test_nothing_is_written_on_a_step_whose_evidence_fails() -> None:
-    model = Clerk()
-    run(MISLED, model=model)
-    assert model.asked == ["plan", "replan", "replan"]
-
-
 def test_a_simple_question_takes_one_step_and_no_replanning() -> None:
     model = Clerk()
     made = run(SIMPLE, model=model)
     assert made.ended == ("answered", "answered")
     assert model.asked == ["plan", "synthesise"]
+    chosen = run(asked(SIMPLE, SIMPLE_OPTIONS), model=Clerk())
+    assert (chosen.research.query_type, chosen.answer.short) == ("simple", "C")
     assert made.nodes == (
         *("separate", "screen", "recall", "classify", "plan", "search_step", "quarantine"),
         *("synthesise", "evaluate", "aggregate", "remember", "finish"),
     )
     assert made.research.query_type == "simple"
-
-
-def test_a_choice_on_one_concept_takes_the_short_path() -> None:
-    model = Clerk()
-    made = run(asked(SIMPLE, SIMPLE_OPTIONS), model=model)
-    assert made.research.query_type == "simple"
-    assert model.asked == ["plan", "synthesise", "choose"]
-    assert made.answer.short == "C"
-    assert problems(made.answer) == []
 
 
 # Memory
@@ -177,10 +157,9 @@ def test_a_second_question_is_answered_from_memory_without_a_call(memory: Answer
     assert problems(second.answer) == []
 
 
-@pytest.mark.parametrize("order", ["ABCD", "DCBA", "CADB"])
-def test_a_hit_has_its_choice_made_anew_in_whatever_order(memory: AnswerMemory, order: str) -> None:
+def test_a_hit_has_its_choice_made_anew_in_whatever_order(memory: AnswerMemory) -> None:
     run(WHOLE, model=Clerk(), memory=memory)
-    placed = dict(zip("ABCD", (OPTIONS[letter] for letter in order), strict=True))
+    placed = dict(zip("ABCD", (OPTIONS[letter] for letter in "CADB"), strict=True))
     model = Clerk()
     made = run(asked(BARGE, placed), model=model, memory=memory, name="later")
     assert made.research.recalled is not None
@@ -188,24 +167,6 @@ def test_a_hit_has_its_choice_made_anew_in_whatever_order(memory: AnswerMemory, 
     assert made.answer.choice is not None
     assert made.answer.choice.text == OPTIONS[RIGHT]
     assert placed[made.answer.choice.letter or ""] == OPTIONS[RIGHT]
-
-
-def test_no_letter_is_ever_stored(memory: AnswerMemory) -> None:
-    run(WHOLE, model=Clerk(), memory=memory)
-    (entry,) = memory.list()
-    assert entry.question == BARGE
-    assert "choice" not in entry.research
-    assert OPTIONS[RIGHT] not in str(entry.research)
-
-
-def test_research_on_a_passage_that_has_changed_is_forgotten(memory: AnswerMemory) -> None:
-    run(SIMPLE, model=Clerk(), memory=memory)
-    changed = [(name, text.replace("sunset", "midnight")) for name, text in CODE]
-    shelf = CodeShelf(passages_of(changed))
-    made = run(SIMPLE, model=Clerk(), memory=memory, shelf=shelf, name="later")
-    assert made.research.recalled is None
-    assert made.told("recall")["forgotten"] == 1
-    assert "after midnight" in made.answer.text
 
 
 # What is refused or kept out
@@ -230,11 +191,6 @@ def test_an_attack_hidden_in_option_c_is_refused_and_named() -> None:
     assert made.research.screen.where == "C"
     assert "choice C gives orders" in made.answer.text
     assert model.asked == []
-
-
-def test_crime_as_a_subject_is_researched() -> None:
-    made = run("Which punishment does the code have for murder and smuggling?", model=Clerk())
-    assert made.research.screen.verdict == "safe"
 
 
 def test_a_passage_that_gives_orders_reaches_no_prompt() -> None:
@@ -266,13 +222,6 @@ def test_a_fabrication_is_cut_told_and_not_remembered(memory: AnswerMemory) -> N
     assert not made.research.remembered
     assert memory.list() == []
     assert problems(made.answer) == []
-
-
-def test_a_step_of_nothing_but_fabrications_fails() -> None:
-    made = run(SIMPLE, model=Clerk(synthesise=INVENTED), settings=research(enable_replanning=False))
-    assert made.statuses() == ["failed"]
-    assert made.answer.status == "abstained"
-    assert "Napoleon" not in made.answer.text
 
 
 def test_a_simple_plan_that_fails_goes_on_in_several_steps_once() -> None:
@@ -309,15 +258,6 @@ def test_a_weak_step_is_kept_with_its_caveat(memory: AnswerMemory) -> None:
 
 
 # Choosing
-
-
-def test_with_nothing_found_no_option_is_chosen() -> None:
-    model = Clerk()
-    made = run(asked(UNKNOWN, SIMPLE_OPTIONS), model=model)
-    assert made.answer.choice is not None
-    assert made.answer.choice.letter is None
-    assert made.answer.status == "abstained"
-    assert "choose" not in model.asked
 
 
 def test_a_guess_is_marked_has_no_confidence_and_is_not_remembered(memory: AnswerMemory) -> None:
@@ -375,16 +315,4 @@ def test_a_model_that_is_away_leaves_the_passages_own_words(memory: AnswerMemory
     assert made.answer.method == "extractive"
     assert LIGHTS in made.answer.text
     assert memory.list() == []
-    assert problems(made.answer) == []
-
-
-def test_without_a_model_a_question_in_two_parts_is_answered_in_two_steps() -> None:
-    made = run(
-        "When is a vessel without lights presumed at fault, and who answers for damage by an"
-        " untended barge?"
-    )
-    assert made.statuses() == ["completed", "completed"]
-    said = [claim.text for claim in made.answer.claims]
-    assert LIGHTS in said
-    assert UNTENDED.split(" A gale", maxsplit=1)[0] in said
     assert problems(made.answer) == []

@@ -7,19 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.graphs.research import most_asked
 from secondlook.store.answers import AnswerMemory
 from tests.support.engine import settings_of
 from tests.support.research import CodeShelf, research, run, seed_001
 from tests.support.research_clerk import (
     Clerk,
     replan,
-    retry_at_once,
     step_of,
 )
 from tests.support.research_world import (
     BARGE,
-    DARK,
     LONG_SIMPLE,
     MISLED,
     MIXED,
@@ -27,7 +24,6 @@ from tests.support.research_world import (
     SIMPLE,
     SIMPLE_OPTIONS,
     UNCLEAR,
-    UNKNOWN,
     asked,
 )
 
@@ -63,14 +59,6 @@ def test_calls_of_a_research(question: str, seed: int, ours: int) -> None:
     assert ran(question, OURS).calls == ours
 
 
-def test_all_failed_and_the_model_has_the_last_word() -> None:
-    """Stagnation aside: after three failures the model says that it is complete."""
-    made = ran(MISLED, seed_001(enable_stagnation=False))
-    assert made.statuses() == ["failed"] * 3
-    assert made.calls == 11
-    assert ran(MISLED, research(enable_stagnation=False)).calls == 4
-
-
 def test_a_mixed_research_with_choices_takes_at_most_fourteen() -> None:
     """Four steps, some of them failed."""
     settings = seed_001(enable_stagnation=False)
@@ -94,33 +82,11 @@ def test_a_memory_hit_takes_none_and_one_with_choices(settings: Settings) -> Non
     assert chosen.answer.short == "C"
 
 
-def test_what_nobody_checked_is_not_remembered() -> None:
-    """The design as first published remembered answers that nothing had checked."""
-    with AnswerMemory.temporary() as memory:
-        made = ran(BARGE, SEED, memory=memory)
-        assert made.answer.status == "answered"
-        assert memory.list() == []
-
-
 @pytest.mark.parametrize(("screened", "calls"), [(False, 3), (True, 4)])
 def test_screening_by_a_model_is_one_call_more(*, screened: bool, calls: int) -> None:
     made = ran(UNCLEAR, research(enable_screen_model=screened))
     assert made.calls == calls
     assert made.research.screen.verdict == ("safe" if screened else "unclear")
-
-
-def test_a_contradiction_in_the_choice_is_asked_about_once() -> None:
-    model = Clerk(choose='{"elements": [], "options": []}')
-    made = ran(WHOLE, OURS, model)
-    assert model.asked.count("choose") == 2
-    assert made.calls == 8
-
-
-@pytest.mark.parametrize("settings", [SEED, OURS], ids=["seed", "ours"])
-def test_no_scripted_run_asks_more_than_the_bound(settings: Settings) -> None:
-    for question in (SIMPLE, BARGE, WHOLE, MISLED, MIXED, UNKNOWN, DARK):
-        for model in (Clerk(), Clerk(replan=retry_at_once)):
-            assert ran(question, settings, model).calls <= most_asked(settings)
 
 
 # Choices stay where they belong
@@ -152,14 +118,6 @@ def test_an_unclear_choice_is_shown_to_the_screen_alone() -> None:
     assert made.research.screen.by == model.spec
     assert model.asked[0] == "screen"
     assert _leaked(model, odd, but={"choose", "screen"}) == set()
-
-
-def test_the_classifier_is_told_how_many_choices_there_are_and_no_more() -> None:
-    model = Clerk()
-    ran(WHOLE, research(classifier="llm"), model)
-    (prompt,) = model.prompts("classify")
-    assert "Answer choices: 4\nQuestion: At dusk" in prompt
-    assert _leaked(model, OPTIONS, but={"choose"}) == set()
 
 
 def test_no_search_is_made_with_a_choice() -> None:

@@ -21,8 +21,6 @@ from tests.support.research_hostile import hostile_cases
 from tests.support.research_world import OPTIONS, ORDER
 
 if TYPE_CHECKING:
-    from secondlook.answer import Answer
-    from secondlook.settings.sections import Settings
     from tests.support.corrective_hostile import Case
 
 RUNS, UNDER_THE_SAME = (10_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (120, 3)
@@ -54,7 +52,7 @@ class _Asked:
 
     def _look(self, node: str, messages: Any) -> None:
         told = "\n".join(one.content for one in messages)
-        if node not in {"choose", "screen", "issues"}:
+        if node not in {"choose", "screen"}:
             self.leaks += [f"{node}: {text}" for text in OPTIONS.values() if text in told]
 
     def taken(self) -> tuple[int, list[str]]:
@@ -63,40 +61,31 @@ class _Asked:
         return taken
 
 
-def _inconsistent(answer: Answer) -> list[str]:
+def _unkept(case: Case) -> list[str]:
+    """Promises about how a run ends, and what is remembered, guessed and kept out."""
+    answer, research, chosen = case.answer, case.answer.research, case.settings.research
+    ended = any(warning.node == "run" for warning in answer.warnings)
+    refused = (answer.status == "refused", answer.stop_reason == "refused")
     wrong = {
         **contradictions(answer),
-        "refused for another reason": (answer.status == "refused")
-        != (answer.stop_reason == "refused"),
-        "no report": answer.research is None
-        and not any(warning.node == "run" for warning in answer.warnings),
+        "refused for another reason": len(set(refused)) > 1,
+        "no report": research is None and not ended,
     }
-    return [name for name, found in wrong.items() if found]
-
-
-def _unkept(case: Case) -> list[str]:
-    """Promises about what is remembered, guessed and kept out."""
-    answer, research, choice = case.answer, case.answer.research, case.answer.choice
-    if research is None:
-        return []
-    chosen = case.settings.research
-    wrong = {
-        "remembered what is not whole": research.remembered and answer.status != "answered",
-        "a guess that nobody asked for": choice is not None
-        and not choice.grounded
-        and not chosen.guess,
-        "a guess with a confidence": choice is not None
-        and not choice.grounded
-        and (choice.confidence is not None or research.remembered),
-        "chosen on nothing": choice is not None
-        and choice.letter is not None
-        and choice.grounded
-        and not answer.claims,
-        "more steps than cycles": len(research.steps) > max(chosen.max_cycles, 1),
-        "an order quoted": case.settings.answer.enable_quarantine
-        and any(ORDER in citation.quote for citation in answer.citations),
-        "two steps shown one passage": chosen.enable_fresh_evidence and _shown_twice(case),
-    }
+    if (choice := answer.choice) is not None and not choice.grounded:
+        wrong["a guess that nobody asked for"] = not chosen.guess
+        wrong["a guess with a confidence"] = choice.confidence is not None
+    elif choice is not None:
+        wrong["chosen on nothing"] = choice.letter is not None and not answer.claims
+    if research is not None:
+        guessed = answer.choice is not None and not answer.choice.grounded
+        whole = answer.status == "answered" and not guessed
+        quoted = any(ORDER in citation.quote for citation in answer.citations)
+        wrong |= {
+            "remembered what is not whole": research.remembered and not whole,
+            "more steps than cycles": len(research.steps) > max(chosen.max_cycles, 1),
+            "an order quoted": case.settings.answer.enable_quarantine and quoted,
+            "two steps shown one passage": chosen.enable_fresh_evidence and _shown_twice(case),
+        }
     return [name for name, found in wrong.items() if found]
 
 
@@ -116,17 +105,11 @@ def _unverified(case: Case) -> list[str]:
     for check in (check_wording, check_research, check_choice):
         check(case.answer, report)
     said = [str(problem) for problem in report.problems]
-    allowed = _UNCITED if _may_be_uncited(case.settings) else ()
+    chosen = case.settings.answer
+    # Somebody wants to see what nothing has checked.
+    unchecked = not chosen.enable_sentence_check and not chosen.enable_grounded_check
+    allowed = ("it cites nothing", "but no claim has a citation") if unchecked else ()
     return [one for one in said if not one.endswith(allowed)]
-
-
-def _may_be_uncited(settings: Settings) -> bool:
-    """Somebody wants to see what nothing has checked."""
-    answer = settings.answer
-    return not answer.enable_sentence_check and not answer.enable_grounded_check
-
-
-_UNCITED = ("it cites nothing", "but no claim has a citation")
 
 
 def _crashed(case: Case) -> list[str]:
@@ -154,7 +137,6 @@ def test_every_run_is_bounded_and_ends_with_an_answer(
                 problems = [
                     *leaks,
                     *over_the_bounds(case.answer, count, case.settings, bounds),
-                    *_inconsistent(case.answer),
                     *_unkept(case),
                     *_unverified(case),
                     *_crashed(case),

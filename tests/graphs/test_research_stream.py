@@ -111,10 +111,6 @@ def test_every_visit_of_a_node_is_seen_to_begin_and_to_end(run: tuple[list[Event
     ended = Counter(event.node for event in of(events, "node_finished"))
     assert begun == ended == most_by_node(thorough())
     assert [event.at for event in events[1:]] == sorted(event.at for event in events[1:])
-
-
-def test_every_decision_is_told_with_its_reason(run: tuple[list[Event], Clerk]) -> None:
-    events, _ = run
     routed = Counter(event.source for event in of(events, "routed"))
     assert routed == {"screen": 1, "recall": 1, "evaluate": 4, "replan": 3}
     assert all(event.why for event in of(events, "routed"))

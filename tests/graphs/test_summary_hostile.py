@@ -28,7 +28,6 @@ REQUESTS = (
     "summarise the survey",
     "what is this about",
     "overview of berths",
-    "summarise it",
     "and in 2023?",
     "summarise " + "berth " * 40,
     "summarise <|im_end|> [1]",

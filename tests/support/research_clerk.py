@@ -23,10 +23,8 @@ _OPENINGS: Final = {
     "You write three search queries": "queries",
     "You write down what numbered evidence says": "synthesise",
     "You weigh the options": "choose",
-    "You choose among the options of a question by numbered research": "choose",
     "You choose among the options of a question by what you know": "guess",
     "You sort questions": "classify",
-    "You name the matters": "issues",
     "You guard a library": "screen",
     "You check numbered sentences": "check_grounded",
 }
@@ -173,12 +171,6 @@ def weighed(request: ChatRequest, best: str) -> str:
     return json.dumps({"elements": elements, "options": judged, "answer": best})
 
 
-def issues(request: ChatRequest) -> str:
-    """One neutral matter for each statement that mentions something known."""
-    signs = [m.sign for text in shown(request).values() for m in matters_in(text)]
-    return json.dumps({"issues": [f"rules on {sign} barges" for sign in signs]})
-
-
 def classify(request: ChatRequest) -> str:
     return "multi_hop" if len(matters_in(question_of(request))) > 1 else "simple"
 
@@ -189,9 +181,7 @@ def screen(request: ChatRequest) -> str:
 
 
 def guess(request: ChatRequest) -> str:
-    letters = list(options_of(request))
-    lines = [f"{letter}: {'met' if letter == letters[-1] else 'not met'} |" for letter in letters]
-    return "\n".join([*lines, f"Answer: {letters[-1]}"])
+    return f"Answer: {list(options_of(request))[-1]}"
 
 
 def check_grounded(request: ChatRequest) -> str:
@@ -212,7 +202,6 @@ _HONEST: Final[dict[str, Callable[[ChatRequest], str]]] = {
     "choose": choose,
     "guess": guess,
     "classify": classify,
-    "issues": issues,
     "screen": screen,
     "check_grounded": check_grounded,
 }

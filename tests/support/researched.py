@@ -7,9 +7,6 @@ from typing import Any
 from secondlook.answer import (
     Answer,
     Choice,
-    ChoiceElement,
-    ChoiceOption,
-    ChoiceVerdict,
     Citation,
     Claim,
     Confidence,
@@ -38,61 +35,49 @@ RECALLED = Recalled(
 
 
 def choice(**given: Any) -> Choice:
+    fact = "without calling the harbour office"
+    right = ({"element": 1, "met": "met", "fact": fact}, {"element": 2, "met": "met"})
+    wrong = ({"element": 1, "met": "not met"}, {"element": 2, "met": "unknown"})
     options = [
-        ChoiceOption(
-            letter=letter,
-            text=text,
-            verdicts=(
-                ChoiceVerdict(
-                    element=1,
-                    met="met" if letter == RIGHT else "not met",
-                    fact="without calling the harbour office" if letter == RIGHT else None,
-                ),
-                ChoiceVerdict(element=2, met="met" if letter == RIGHT else "unknown"),
-            ),
-            reason=f"Reason for {letter}.",
-        )
+        {
+            "letter": letter,
+            "text": text,
+            "verdicts": right if letter == RIGHT else wrong,
+            "reason": f"Reason for {letter}.",
+        }
         for letter, text in OPTIONS.items()
     ]
     values: dict[str, Any] = {
         "letter": RIGHT,
         "text": OPTIONS[RIGHT],
-        "options": tuple(options),
+        "options": options,
         "elements": (
-            ChoiceElement(text="He must have called", citations=(1,)),
-            ChoiceElement(text="The harbour told him the depth", citations=(3,)),
+            {"text": "He must have called", "citations": (1,)},
+            {"text": "The harbour told him the depth", "citations": (3,)},
         ),
         "model": "ollama:function",
         "confidence": 0.64,
         "why": "all that must hold is met for C alone",
     }
-    return Choice(**values | given)
+    return Choice.model_validate(values | given)
 
 
 def steps() -> tuple[ResearchStep, ...]:
-    rule = ResearchStep(
-        id=1,
-        phase="Rule",
-        question="When has a skipper a claim?",
-        status="completed",
-        confidence=0.82,
-        claims=(1, 2),
-        cut=1,
+    asked = (
+        ("Rule", "When has a skipper a claim?", "completed", 0.82, {"claims": (1, 2), "cut": 1}),
+        ("Weather", "Who bears storms?", "failed", 0.21, {}),
+        (
+            "Duty",
+            "What does the harbour answer for?",
+            "weak",
+            0.55,
+            {"claims": (3,), "attempt": 2, "retry_of": 2},
+        ),
     )
-    failed = ResearchStep(
-        id=2, phase="Weather", question="Who bears storms?", status="failed", confidence=0.21
+    return tuple(
+        ResearchStep(id=at, phase=phase, question=question, status=status, confidence=sure, **more)  # type: ignore[arg-type]
+        for at, (phase, question, status, sure, more) in enumerate(asked, 1)
     )
-    depth = ResearchStep(
-        id=3,
-        phase="Duty",
-        question="What does the harbour answer for?",
-        status="weak",
-        attempt=2,
-        retry_of=2,
-        confidence=0.55,
-        claims=(3,),
-    )
-    return rule, failed, depth
 
 
 def research(**given: Any) -> Research:
@@ -126,20 +111,6 @@ def _citation(number: int) -> Citation:
     )
 
 
-def _seen(citation: Citation) -> SeenPassage:
-    return SeenPassage(
-        id=citation.passage,
-        document="rules",
-        title="Harbour rules",
-        page=citation.page,
-        start=citation.start,
-        end=citation.end,
-        score=1.0,
-        kept=True,
-        why="among the best",
-    )
-
-
 def researched(**given: Any) -> Answer:
     """Two steps with findings, one of them failed in between, and the choice at the end."""
     cited = ((1,), (2,), (3, 1))
@@ -165,7 +136,16 @@ def researched(**given: Any) -> Answer:
         "confidence": Confidence(value=0.64, reasons=("of the steps and the choice",)),
         "choice": chosen,
         "research": research(),
-        "passages": tuple(map(_seen, citations)),
+        "passages": tuple(
+            SeenPassage(
+                **one.model_dump(include={"document", "title", "page", "start", "end"}),
+                id=one.passage,
+                score=1.0,
+                kept=True,
+                why="among the best",
+            )
+            for one in citations
+        ),
         "queries": ("claim skipper", "storm", "depth told"),
         "created": "2026-01-03T00:00:00+00:00",
         "version": "0.1.0",

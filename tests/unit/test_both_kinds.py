@@ -195,12 +195,6 @@ def test_it_comes_apart_into_what_it_was_made_of(answers: Any, calls: Any) -> No
     assert [one.analysis for one in parts] == [one.analysis for one in told]
 
 
-def test_an_answer_of_one_kind_is_itself() -> None:
-    assert apart(OF_PLAN, Report()) == [OF_PLAN]
-    withheld = whole(WITHHELD, WITHHELD)
-    assert apart(withheld, Report()) == [withheld]
-
-
 @pytest.mark.parametrize(
     ("changed", "said"),
     [

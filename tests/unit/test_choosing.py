@@ -99,19 +99,11 @@ def test_the_option_whose_elements_are_met_is_chosen_in_one_call() -> None:
     assert len(model.requests) == 1
     assert numbers(update)["calls"] == 1
     assert update["warnings"] == []
-
-
-def test_the_model_is_shown_the_research_the_stem_and_the_options() -> None:
-    model = chooser()
-    run(model)
     prompt = model.requests[0].messages[-1].content
-    assert STEM in prompt
-    assert all(text in prompt for text in (*OPTIONS.values(), *FOUND))
+    assert all(text in prompt for text in (STEM, *OPTIONS.values(), *FOUND))
 
 
-@pytest.mark.parametrize(
-    "bad", ["no idea", "{", "[1, 2]", '{"options": "C"}', '{"elements": [], "options": []}']
-)
+@pytest.mark.parametrize("bad", ["no idea", '{"options": "C"}', '{"elements": [], "options": []}'])
 def test_a_reply_that_cannot_be_read_is_asked_for_again(bad: str) -> None:
     def reply(request: ChatRequest) -> str:
         return bad if len(model.requests) == 1 else weigh(request)
@@ -146,30 +138,15 @@ def test_a_letter_that_contradicts_the_verdicts_is_asked_again_and_then_code_dec
     assert model.requests[1].messages[-2].role == "assistant"
 
 
-def test_a_contradiction_that_is_resolved_costs_no_confidence() -> None:
-    def reply(request: ChatRequest) -> str:
-        if request.messages[-1].content.startswith("B was named"):
-            return full_reply(OPTIONS, "B")
-        return full_reply(OPTIONS, "C", answer="B")
-
-    update = run(chooser(reply))
-    assert update["choice"]["letter"] == "B"
-    assert update["choice"]["confidence"] == pytest.approx(0.8)
-
-
-@pytest.mark.parametrize("met", ["met", "not met", "unknown"])
-def test_options_that_are_all_alike_are_decided_by_the_name_with_less_confidence(met: str) -> None:
-    model = chooser(replies(judged({key: [met, met] for key in OPTIONS}, "D")))
+def test_options_that_are_all_alike_are_decided_by_the_name_then_by_the_reader() -> None:
+    model = chooser(replies(judged({key: ["met", "met"] for key in OPTIONS}, "D")))
     choice = run(model)["choice"]
     assert choice["letter"] == "D"
     assert choice["confidence"] == pytest.approx(0.2)
     assert "D was named" in choice["why"]
     assert len(model.requests) == 2
-
-
-def test_options_alike_of_which_none_is_named_are_left_to_the_reader() -> None:
-    model = chooser(replies(judged({"A": ["met"], "B": ["met"], "C": ["not met"]})))
-    choice = run(model, choice_state(**CHANNELS))["choice"]
+    unnamed = chooser(replies(judged({"A": ["met"], "B": ["met"], "C": ["not met"]})))
+    choice = run(unnamed, choice_state(**CHANNELS))["choice"]
     assert choice["letter"] == "B"
     assert "the reader prefers B" in choice["why"]
     assert choice["confidence"] < 0.5
@@ -230,10 +207,7 @@ def test_verdicts_by_letter_and_in_other_words_are_read() -> None:
     assert len(choice["elements"][0]["cited"]) == 2
 
 
-@pytest.mark.parametrize(
-    "nothing",
-    [{"draft": draft(())}, {"plan": plan("failed", 0.1)}, {"draft": draft((), stop="no_evidence")}],
-)
+@pytest.mark.parametrize("nothing", [{"draft": draft(())}, {"plan": plan("failed", 0.1)}])
 def test_where_nothing_was_found_nothing_is_chosen_and_nobody_asked(
     nothing: dict[str, Any],
 ) -> None:
@@ -259,12 +233,8 @@ def test_a_guess_is_marked_and_has_no_confidence() -> None:
     }
     assert "guess" in choice["why"]
     assert len(model.requests) == 1
-
-
-@pytest.mark.parametrize("said", ["I cannot tell", "Answer: Q"])
-def test_a_guess_that_cannot_be_read_is_none(said: str) -> None:
-    update = run(chooser(replies(said)), choice_state(draft=draft(())), guess=True)
-    assert update["choice"]["letter"] is None
+    unread = run(chooser(replies("I cannot tell")), choice_state(draft=draft(())), guess=True)
+    assert unread["choice"]["letter"] is None
 
 
 def _away(_: ChatRequest) -> str:
@@ -333,14 +303,6 @@ def test_a_question_without_options_has_no_choice() -> None:
         update = run(model, {**state, **given})
         assert update["choice"] is None
     assert model.requests == []
-
-
-def test_sentences_that_do_not_stand_are_not_shown() -> None:
-    made = draft()
-    made["sentences"][1]["supported"] = False
-    model = chooser()
-    run(model, choice_state(draft=made))
-    assert FOUND[1] not in model.requests[0].messages[-1].content
 
 
 def test_an_answer_cites_only_what_it_has() -> None:

@@ -14,7 +14,6 @@ from secondlook.roles.route import MOST_PARTS, apart, from_documents, shared_hea
 from secondlook.settings.workflows import AutoSettings, Routes
 from secondlook.tables.table import Column, Table
 from tests.support.auto import TITLES, context, customers
-from tests.support.engine import settings_of
 from tests.support.function_model import FunctionModel
 
 SALES = Table(
@@ -164,21 +163,11 @@ def test_a_term_of_statistics_is_explained_where_there_are_tables() -> None:
     assert signs("What is a standard deviation?", desk=None) == Signs()
 
 
-def test_other_questions_are_not_looked_up_in_tables() -> None:
-    assert signs("Who voted against the money?") == Signs()
-
-
 def test_a_measure_that_nobody_reads_is_left_to_code_of_a_model() -> None:
     question = "How much would the age grow if xylophones were taxed?"
     assert signs(question).likely == 0
     written = signs(question, model=FunctionModel(lambda _: ""), sandbox=lambda: None)
     assert written == Signs(BY_CODE, named=True, why=written.why)
-
-
-def test_grammar_that_is_switched_off_reads_nothing() -> None:
-    off = settings_of(analyst={"enable_grammar": False})
-    found = signs("What is the mean age?", settings=off)
-    assert (found.likely, found.named) == (0, True)
 
 
 class _Gone:

@@ -17,7 +17,6 @@ from secondlook.nodes.queries import (
     asks_the_same,
     checked,
     leans,
-    likeness,
     queries_for,
     tidy,
     tidy_phase,
@@ -65,13 +64,11 @@ TITLES = {"a.0": "Harbour law", "b.0": "Storms\nand piers", "c.0": "Harbour law"
     "question",
     [
         "What did step 2 find about damage?",
-        "Does the rule mentioned above hold for ferries?",
         "Is choice (C) the better rule?",
         "Which of the following is a trespass?",
         "What are its elements?",
         "Did he have to pay?",
         "What must the captain do in this case?",
-        "How does the latter differ from trespass?",
     ],
 )
 def test_a_question_that_leans_on_something_else_is_none(question: str) -> None:
@@ -83,7 +80,6 @@ def test_a_question_that_leans_on_something_else_is_none(question: str) -> None:
     [
         FIRST,
         "When is it lawful to moor at a private pier?",
-        "How long does it take to appeal a judgment?",
         "What does a landlord owe to those who visit a tenant?",
         "May a captain moor his boat at a stranger's pier?",
         "What are the options of a buyer in good faith?",
@@ -154,17 +150,6 @@ def test_questions_are_the_same_where_they_ask_for_the_same(
     assert asks_the_same(one, other, 0.95, "english") is same
 
 
-def test_likeness_does_not_depend_on_how_high_an_embedder_scores() -> None:
-    class High(WordShelf):
-        def similarity(self, pairs: Any) -> list[float]:
-            return [0.8 + 0.2 * value for value in WordShelf.similarity(self, pairs)]
-
-    plain = asyncio.run(likeness(context(), FIRST, [FIRST, SECOND]))
-    high = asyncio.run(likeness(context(shelf=High()), FIRST, [FIRST, SECOND]))
-    assert high == pytest.approx(plain)
-    assert plain[0] == pytest.approx(1.0)
-
-
 # The queries of a step
 
 
@@ -218,13 +203,6 @@ def test_the_model_is_told_the_words_of_the_field_and_never_the_choices() -> Non
     assert not any(text in prompts(model) for text in CHOICES.values())
 
 
-def test_words_of_the_field_are_no_facts_from_nowhere() -> None:
-    query = "private necessity allows a captain to moor at a pier, Restatement"
-    given = {"research": {"vocabulary": "The Restatement says necessity."}}
-    assert usable(query).numbers["primary_refused"] == "answers"
-    assert usable(query, **given).queries[0] == query
-
-
 @pytest.mark.parametrize(
     ("primary", "reason"),
     [
@@ -241,14 +219,6 @@ def test_a_primary_that_leaves_the_question_gives_way_to_it(primary: str, reason
     assert made.queries == [FIRST, *ALTERNATIVES]
     assert made.numbers["primary_refused"] == reason
     assert made.numbers["by_model"] == 2
-
-
-def test_a_primary_of_too_many_new_words_is_an_alternative() -> None:
-    rich = "private necessity mooring pier berth vessel master distress peril shelter tempest"
-    made = usable(rich, ALTERNATIVES[1])
-    assert made.queries[0] == FIRST
-    assert rich in made.queries
-    assert made.numbers["primary_refused"] == "new words"
 
 
 def test_a_repeat_gives_way_to_terms_of_what_the_primary_finds() -> None:
@@ -281,13 +251,6 @@ def test_without_a_model_the_passages_lend_their_words() -> None:
     assert len(made.queries) == len(set(made.queries)) == 3
     assert made.numbers["primary_refused"] is None
     assert made.numbers["by_model"] == 0
-
-
-def test_where_nothing_was_found_the_telling_words_have_to_do() -> None:
-    assert worded(context()).queries == [FIRST, "private necessity allow captain moor pier"]
-    empty = WordShelf([])
-    made = worded(context(shelf=empty), allowed=EVERYWHERE)
-    assert made.queries == [FIRST, "private necessity allow captain moor pier"]
 
 
 def test_a_model_that_is_away_costs_a_warning_and_no_search() -> None:
@@ -330,8 +293,6 @@ def test_an_embedder_that_fails_leaves_the_words_to_decide() -> None:
         ("Can you please tell me what trespass is?", "what trespass is?"),
         ("Hello, I would like to know when necessity ends", "when necessity ends"),
         ("What is trespass, please?", "What is trespass?"),
-        ("Please explain trespass", "trespass"),
-        ("Explain trespass to land?", "trespass to land?"),
         ("Tell me", "Tell me"),
         ("So long lives this: who wrote it?", "long lives this: who wrote it?"),
     ],
@@ -358,28 +319,20 @@ def test_each_step_tells_what_it_asked_and_what_came_of_it() -> None:
     ]
 
 
-def test_the_best_supported_sentences_come_first_and_refuted_ones_not_at_all() -> None:
-    findings = [
-        sentence("Weak.", 0.2),
-        sentence("Strong.", 0.9),
-        sentence("Refuted.", 0.99, supported=False),
-        sentence("Unchecked.", None, supported=None),
-        sentence("  "),
-    ]
-    (record,) = records(numbered(done(FIRST, *findings)), {})
-    assert record.endswith(": Strong. Weak. Unchecked.")
-
-
 def test_no_sentence_is_ever_cut_and_steps_share_the_room() -> None:
     findings = [
-        sentence(f"Finding {number} says that {'very ' * 20}much is owed.", 1 - number / 100)
-        for number in range(40)
+        sentence("Refuted.", 1.0, supported=False),
+        *(
+            sentence(f"Finding {number} says that {'very ' * 20}much is owed.", number / 100)
+            for number in range(40)
+        ),
     ]
     plan = numbered(*[done(FIRST, *findings)] * 3)
     for tokens in (0, 60, 1000):
         (record,) = records(plan[:1], {}, tokens=tokens)
         said = record.rpartition("): ")[2]
         assert said.count("Finding") == said.count("owed.") >= 1
+        assert said.startswith("Finding 39 ")
         assert said.endswith("owed.")
         assert len(records(plan, {}, tokens=tokens)[0]) <= len(record)
     assert said.count("Finding") > 3

@@ -123,10 +123,12 @@ async def leading(*_: Any) -> Decision:
     return Decision("Who owns the private pier?", "Owner")
 
 
-def test_code_asks_on_where_the_models_question_is_refused(
+def test_code_decides_without_a_model_and_where_its_question_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("secondlook.nodes.plan.next_step", leading)
+    step = replanned(context())["plan"][1]
+    assert (step["question"], step["queries"]) == ("Who owns the private pier?", [])
     model = speaking({"action": "next_step", "phase": "Law", "question": FIRST, "queries": [QUERY]})
     update = replanned(context(model))
     step = update["plan"][1]
@@ -134,16 +136,6 @@ def test_code_asks_on_where_the_models_question_is_refused(
     assert step["queries"][0] == step["question"]
     numbers = told(update).numbers
     assert (numbers["by"], numbers["refused"], numbers["by_model"]) == ("code", "repeat", 0)
-
-
-def test_without_a_model_code_decides(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("secondlook.nodes.plan.next_step", leading)
-    update = replanned(context())
-    assert update["plan"][1]["question"] == "Who owns the private pier?"
-    assert update["plan"][1]["queries"] == []
-    route = told(update).route
-    assert route is not None
-    assert route.why == "what was found leads on"
 
 
 def away(_: ChatRequest) -> str:
