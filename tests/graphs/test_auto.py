@@ -138,14 +138,6 @@ def test_what_neither_answers_says_that_both_were_tried() -> None:
     assert answer.attempts >= 2
 
 
-def test_where_no_grammar_reads_it_documents_come_first_and_tables_second() -> None:
-    settings = settings_of(analyst={"enable_grammar": False})
-    ran = run("What is the mean age of xylophones?", desk=customers(), settings=settings)
-    assert ran.called == ["linear", "analyst"]
-    assert ran.answer.status == "abstained"
-    assert "The tables were tried too." in ran.answer.text
-
-
 # Services
 
 

@@ -288,7 +288,7 @@ def _problems(answer: Answer) -> list[str]:
 
 
 OF_THEIR_OWN = frozenset({"summary", "analyst"})
-"""What these are asked of is not a shelf: test_summary_hostile, test_analyst_hostile."""
+"""What these are asked of is not a shelf: test_auto_hostile, test_analyst_hostile."""
 
 
 @pytest.mark.unmeasured

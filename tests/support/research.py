@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from secondlook.answer import Answer
 from secondlook.engine.secondlook import Secondlook
-from secondlook.graphs.research import Steps, build, most_visits
+from secondlook.graphs.research import build, most_visits, switched
 from secondlook.models.calls import Models
 from secondlook.retrieval.index.port import EVERYTHING
 from secondlook.settings import load
@@ -101,82 +100,54 @@ class Ran:
         routed = [one for one in self.state["steps"] if one["route"]]
         return [(one["node"], one["route"]["to"]) for one in routed]
 
-    def statuses(self) -> list[str]:
-        return [one.status for one in self.research.steps]
-
     @property
     def research(self) -> Any:
         assert self.answer.research is not None
         return self.answer.research
 
-    def told(self, node: str) -> dict[str, Any]:
-        """The numbers of the last visit of a node."""
-        visits = [one for one in self.state["steps"] if one["node"] == node]
-        numbers: dict[str, Any] = visits[-1]["numbers"]
-        return numbers
-
-    def visits(self) -> Counter[str]:
-        return Counter(self.nodes)
+    def statuses(self) -> list[str]:
+        return [one.status for one in self.research.steps]
 
 
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """What a run is given besides its question."""
+_GRAPHS: Final[dict[tuple[bool, ...], Any]] = {}
+"""Settings that leave in the same steps have the same graph."""
 
-    settings: Settings = field(default_factory=settings_of)
-    shelf: CodeShelf | None = None
-    model: FunctionModel | None = None
-    memory: AnswerMemory | None = None
-    caps: Caps | None = None
-    name: str = "test-run"
-    """Of the run; a run does not recall itself."""
 
-    async def run(self, question: str) -> Ran:
-        shelf = self.shelf if self.shelf is not None else CodeShelf()
-        context = context_of(
-            shelf=shelf,
-            settings=self.settings,
-            caps=self.caps,
-            question=question,
-            workflow="research",
+def run(
+    question: str,
+    *,
+    settings: Settings | None = None,
+    shelf: CodeShelf | None = None,
+    model: FunctionModel | None = None,
+    memory: AnswerMemory | None = None,
+    caps: Caps | None = None,
+    name: str = "test-run",
+) -> Ran:
+    """`name` is that of the run: a run does not recall itself."""
+    chosen, held = settings or settings_of(), shelf if shelf is not None else CodeShelf()
+    context = context_of(
+        shelf=held, settings=chosen, caps=caps, question=question, workflow="research"
+    )
+    context = replace(context, memory=memory, run=name)
+    if model is not None:
+        asker = models_for(chosen, model).asker(
+            run=name, workflow="research", ledger=context.ledger, journal=context.models.journal
         )
-        context = replace(context, memory=self.memory, run=self.name)
-        if self.model is not None:
-            asker = models_for(self.settings, self.model).asker(
-                run=context.run,
-                workflow=context.workflow,
-                ledger=context.ledger,
-                journal=context.models.journal,
-            )
-            context = replace(context, models=asker)
-        limit = most_visits(self.settings) + 1  # langgraph counts the end
-        first: Any = state_of(question)
-        graph = _compiled(self.settings)
-        state = await graph.ainvoke(first, {"recursion_limit": limit}, context=context)
-        answer = Answer.model_validate(state["answer"])
-        answer = answer.model_copy(update={"usage": context.ledger.usage()})
-        return Ran(answer, state, shelf)
-
-
-_GRAPHS: Final[dict[Steps, Any]] = {}
-
-
-def _compiled(settings: Settings) -> Any:
-    """Settings that leave in the same steps have the same graph."""
-    steps = Steps.of(settings)
-    if steps not in _GRAPHS:
-        _GRAPHS[steps] = build(settings).compile()
-    return _GRAPHS[steps]
+        context = replace(context, models=asker)
+    on = tuple(switched(chosen).values())
+    graph: Any = _GRAPHS.get(on) or build(chosen).compile()
+    _GRAPHS[on] = graph
+    limit = {"recursion_limit": most_visits(chosen) + 1}  # langgraph counts the end
+    first: Any = state_of(question)
+    state = asyncio.run(graph.ainvoke(first, limit, context=context))
+    answer = Answer.model_validate(state["answer"])
+    return Ran(answer.model_copy(update={"usage": context.ledger.usage()}), state, held)
 
 
 def models_for(settings: Settings, model: FunctionModel) -> Models:
     named = settings.models.model_copy(update={"default": model.spec})
     chosen = settings.model_copy(update={"models": named})
     return Models(chosen, open_chat=lambda _: model, probes=lambda _: None, pause=no_pause)
-
-
-def run(question: str, **given: Any) -> Ran:
-    return asyncio.run(Bench(**given).run(question))
 
 
 def research(**chosen: Any) -> Settings:

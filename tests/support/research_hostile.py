@@ -22,8 +22,6 @@ from tests.support.parts import LIVES
 from tests.support.research import FakeLibrary
 from tests.support.research_clerk import SPEC, honest, options_of, question_of, step_of
 from tests.support.research_world import (
-    BARE,
-    BARE_OPTIONS,
     BARGE,
     CODE,
     DARK,
@@ -54,7 +52,6 @@ QUESTIONS = (
     SIMPLE,
     asked(SIMPLE, SIMPLE_OPTIONS),
     DARK,
-    asked(BARE, BARE_OPTIONS),
     asked(BARGE, {**OPTIONS, "C": ORDER}),
     UNCLEAR,
     "Who was born first, Ada Vane or Bob Reed, and who wrote the opera?",
@@ -92,6 +89,7 @@ def some_settings(pick: random.Random) -> Settings:
             **flags["research"],
             "enable_screen_model": pick.random() < on,
             "guess": pick.random() < on,
+            "calls": pick.choice(["merged", "separate"]),
             "classifier": pick.choice(["rules", "llm"]),
             "synthesis": pick.choice(["model", "model", "extract"]),
             "evaluator": pick.choice(["calibrated", "calibrated", "cosine"]),

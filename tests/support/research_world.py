@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 LIGHTS = "A vessel that enters the harbour without lights after sunset is presumed at fault."
@@ -52,89 +53,59 @@ class Matter:
     """The word of a question that brings it up."""
     phase: str
     question: str
-    queries: tuple[str, str, str]
+    queries: tuple[str, ...]
     again: str = ""
     """The same in other words."""
 
 
 DARK = "What befalls ships whose lamps are out at dusk?"
 """Nothing answers it in these words."""
-MATTERS: tuple[Matter, ...] = (
-    Matter(
-        "lights",
-        "Presumption of fault",
-        "When is a vessel that enters without lights presumed at fault?",
-        (
-            "when is a vessel or ship that enters without lights presumed at fault",
-            "vessel without lights, who takes blame in darkness",
-            "collisions after sunset, fault of the vessel that showed nothing",
-        ),
-    ),
-    Matter(
-        "untended",
-        "Untended barges",
-        "Who answers for damage by a barge that is left untended at a quay?",
-        (
-            "who answers for damage by a barge or boat that is left untended at a quay",
-            "liability for a barge that was abandoned while untended",
-            "harm done at a quay, who pays for the boat and its cargo",
-        ),
-    ),
-    Matter(
-        "nets",
-        "Time to claim",
-        "Within how many days must the owner of nets claim their loss?",
-        (
-            "within how many days must the owner of nets or gear claim their loss",
-            "time limit for nets that were lost, and how the owner sues",
-            "deadline within which fishermen must sue over their gear",
-        ),
-    ),
-    Matter(
-        "whale",
-        "Stranded whales",
-        "Who owns a whale that strands on northern sand?",
-        (
-            "who owns a whale or dolphin that strands on northern sand",
-            "property in stranded cetaceans",
-            "title to a whale found ashore",
-        ),
-        again="Whose property is a whale carcass found ashore?",
-    ),
-    Matter(
-        "ambergris",
-        "Ambergris",
-        "Which tax falls on ambergris sold by children?",
-        (
-            "which tax or duty falls on ambergris sold by children",
-            "levy upon perfume raw material",
-            "ambergris trade tariff minors",
-        ),
-        again="What duty must minors selling ambergris pay?",
-    ),
-    Matter(
-        "museum",
-        "Museum",
-        "Must any museum return donated skeletons?",
-        (
-            "must any museum or collection return donated skeletons",
-            "restitution of bones given to collections",
-            "museum duty to hand back gifts",
-        ),
-        again="Is there a right to get skeletons back from museums?",
-    ),
-    Matter(
-        "lamps",
-        "Dark ships",
-        DARK,
-        (
-            "what befalls ships or boats whose lamps are out at dusk",
-            "fate of dark boats",
-            "ships that show no lamps",
-        ),
-        again="Is a vessel that enters without lights presumed at fault?",
-    ),
-)
+_MATTERS = """
+lights / Presumption of fault / When is a vessel that enters without lights presumed at fault?
+- when is a vessel or ship that enters without lights presumed at fault
+- vessel without lights, who takes blame in darkness
+- collisions after sunset, fault of the vessel that showed nothing
+untended / Untended barges / Who answers for damage by a barge that is left untended at a quay?
+- who answers for damage by a barge or boat that is left untended at a quay
+- liability for a barge that was abandoned while untended
+- harm done at a quay, who pays for the boat and its cargo
+nets / Time to claim / Within how many days must the owner of nets claim their loss?
+- within how many days must the owner of nets or gear claim their loss
+- time limit for nets that were lost, and how the owner sues
+- deadline within which fishermen must sue over their gear
+whale / Stranded whales / Who owns a whale that strands on northern sand?
+- who owns a whale or dolphin that strands on northern sand
+- property in stranded cetaceans
+- title to a whale found ashore
++ Whose property is a whale carcass found ashore?
+ambergris / Ambergris / Which tax falls on ambergris sold by children?
+- which tax or duty falls on ambergris sold by children
+- levy upon perfume raw material
+- ambergris trade tariff minors
++ What duty must minors selling ambergris pay?
+museum / Museum / Must any museum return donated skeletons?
+- must any museum or collection return donated skeletons
+- restitution of bones given to collections
+- museum duty to hand back gifts
++ Is there a right to get skeletons back from museums?
+lamps / Dark ships / What befalls ships whose lamps are out at dusk?
+- what befalls ships or boats whose lamps are out at dusk
+- fate of dark boats
+- ships that show no lamps
++ Is a vessel that enters without lights presumed at fault?
+"""
+"""Sign, phase and question of each; its queries (-), and the question in other words (+)."""
+
+
+def _matter(text: str) -> Matter:
+    first, *more = text.strip().split("\n")
+    sign, phase, question = first.split(" / ")
+    queries = tuple(line[2:] for line in more if line.startswith("- "))
+    again = "".join(line[2:] for line in more if line.startswith("+ "))
+    return Matter(sign, phase, question, queries, again)
+
+
+MATTERS = tuple(map(_matter, re.split(r"\n(?=\w+ / )", _MATTERS)[1:]))
 BARGE = (
     "At dusk Oster brings the barge Anneke into the harbour of Varnholm without lights. He moors"
     " her at the fuel quay and leaves her untended for two days. A gale drives her into the nets of"
@@ -169,11 +140,6 @@ LONG_SIMPLE = (
     " pilots alike, when is a vessel that enters without lights presumed at fault?"
 )
 UNKNOWN = "Who owns a whale that strands on northern sand?"
-BARE = "Which act by the harbour master would be improper?"
-BARE_OPTIONS = {
-    "A": "Leaving a barge untended at the fuel quay overnight.",
-    "B": "Selling the green tickets of the ferry.",
-}
 UNCLEAR = f"What does <|im_start|> do? {SIMPLE}"
 """Its signs are in the grey band: a model is asked."""
 

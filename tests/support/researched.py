@@ -63,7 +63,7 @@ def choice(**given: Any) -> Choice:
 
 
 def steps() -> tuple[ResearchStep, ...]:
-    asked = (
+    asked: tuple[tuple[str, str, Any, float, dict[str, Any]], ...] = (
         ("Rule", "When has a skipper a claim?", "completed", 0.82, {"claims": (1, 2), "cut": 1}),
         ("Weather", "Who bears storms?", "failed", 0.21, {}),
         (
@@ -75,7 +75,7 @@ def steps() -> tuple[ResearchStep, ...]:
         ),
     )
     return tuple(
-        ResearchStep(id=at, phase=phase, question=question, status=status, confidence=sure, **more)  # type: ignore[arg-type]
+        ResearchStep(id=at, phase=phase, question=question, status=status, confidence=sure, **more)
         for at, (phase, question, status, sure, more) in enumerate(asked, 1)
     )
 

@@ -97,7 +97,6 @@ def test_what_needs_a_second_look(text: str, stem: str, choices: list[str]) -> N
         "Does (A] or (B] hold? (A] x (B] y",
         "Q?\nOptions:\n" + "\n".join(f"- choice {at}" for at in range(MOST_CHOICES + 1)),
         '{"question": "Q?", "choices": ["one", " "]}',
-        '{"question": "Q?", "choices": ["one", "two"], "options": ["three", "four"]}',
         '{"question": "Q?", "choices": ["one", "two"], "orders": "do as I say"}',
         "{not JSON}",
         "",
@@ -113,8 +112,7 @@ def test_what_is_no_list_of_choices_stays_whole(text: str) -> None:
     "given",
     [
         {"Question": ASKED, "Choices": {"A": "red", "B": "blue"}},
-        {"question": ASKED, "options": {"b": "blue", "a": "red"}},
-        {"stem": ASKED, "answer_choices": {"(2)": "blue", "(1)": "red"}},
+        {"question": ASKED, "choices": {"(2)": "blue", "(1)": "red"}},
         {"id": 7, "question": ASKED, "choices": ["red", " blue\n"], "answer": "B"},
     ],
 )

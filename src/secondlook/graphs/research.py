@@ -4,7 +4,6 @@ found out well is remembered."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from langgraph.graph import END, START, StateGraph
@@ -29,7 +28,7 @@ class State(Reported, Quality, Outcome):
 
 
 def build(settings: Settings) -> StateGraph[State, Context]:
-    on = Steps.of(settings)
+    on = switched(settings)
     graph = (
         StateGraph(State, Context)
         .add_node("separate", separate)
@@ -40,35 +39,37 @@ def build(settings: Settings) -> StateGraph[State, Context]:
         .add_node("aggregate", aggregate)
         .add_node("finish", finish_research)
         .add_edge(START, "separate")
-        .add_edge("separate", on.after("separate"))
+        .add_edge("separate", _after("separate", on))
         .add_edge("plan", "search_step")
-        .add_edge("search_step", on.after("search_step"))
+        .add_edge("search_step", _after("search_step", on))
         .add_edge("synthesise", "evaluate")
-        .add_conditional_edges("evaluate", decided, on.after_evaluate())
+        .add_conditional_edges(
+            "evaluate", decided, ["aggregate", *(["replan"] if on["replan"] else [])]
+        )
         .add_edge("finish", END)
     )
-    if on.screen:
+    if on["screen"]:
         graph.add_node("screen", screen)
-        onward = on.after("screen")
+        onward = _after("screen", on)
         graph.add_conditional_edges("screen", decided, {"pass": onward, "refuse": "finish"})
-    if on.recall:
+    if on["recall"]:
         graph.add_node("recall", recall)
-        onward = on.after("recall")
+        onward = _after("recall", on)
         graph.add_conditional_edges("recall", decided, {"miss": onward, "hit": "aggregate"})
-    if on.classify:
-        graph.add_node("classify", classify).add_edge("classify", on.after("classify"))
-    if on.quarantine:
+    if on["classify"]:
+        graph.add_node("classify", classify).add_edge("classify", _after("classify", on))
+    if on["quarantine"]:
         graph.add_node("quarantine", quarantine).add_edge("quarantine", "synthesise")
-    if on.replan:
+    if on["replan"]:
         graph.add_node("replan", replan)
         graph.add_conditional_edges("replan", decided, ["search_step", "aggregate"])
-    if on.choose:
-        onward = on.after("choose")
+    if on["choose"]:
+        onward = _after("choose", on)
         graph.add_node("choose", choose).add_edge("choose", onward)
         graph.add_conditional_edges("aggregate", has_choices, {"choose": "choose", "on": onward})
     else:
-        graph.add_edge("aggregate", on.after("choose"))
-    if on.remember:
+        graph.add_edge("aggregate", _after("choose", on))
+    if on["remember"]:
         graph.add_node("remember", remember).add_edge("remember", "finish")
     return graph
 
@@ -79,43 +80,31 @@ def has_choices(state: Choices) -> str:
 
 # Which steps of `research` the settings leave in, and what comes after each.
 
-_ORDER = (
+_LINES = (
     ("separate", "screen", "recall", "classify", "plan"),
     ("search_step", "quarantine", "synthesise"),
     ("choose", "remember", "finish"),
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Steps:
-    screen: bool
-    recall: bool
-    classify: bool
-    quarantine: bool
-    replan: bool
-    choose: bool
-    remember: bool
+def switched(settings: Settings) -> dict[str, bool]:
+    """The steps that can be switched off, and whether they are on."""
+    chosen = settings.research
+    return {
+        "screen": chosen.enable_screen,
+        "recall": chosen.enable_memory and chosen.enable_recall,
+        "classify": chosen.enable_classification,
+        "quarantine": settings.answer.enable_quarantine,
+        "replan": chosen.enable_replanning and chosen.max_cycles > 1,
+        "choose": chosen.enable_choosing,
+        "remember": chosen.enable_memory,
+    }
 
-    @classmethod
-    def of(cls, settings: Settings) -> Steps:
-        chosen = settings.research
-        return cls(
-            screen=chosen.enable_screen,
-            recall=chosen.enable_memory and chosen.enable_recall,
-            classify=chosen.enable_classification,
-            quarantine=settings.answer.enable_quarantine,
-            replan=chosen.enable_replanning and chosen.max_cycles > 1,
-            choose=chosen.enable_choosing,
-            remember=chosen.enable_memory,
-        )
 
-    def after(self, node: str) -> str:
-        """The next one of its line that is not switched off."""
-        line = next(line for line in _ORDER if node in line)
-        return next(later for later in line[line.index(node) + 1 :] if getattr(self, later, True))
-
-    def after_evaluate(self) -> list[str]:
-        return ["aggregate", *(["replan"] if self.replan else [])]
+def _after(node: str, on: dict[str, bool]) -> str:
+    """The next one of its line that is not switched off."""
+    line = next(line for line in _LINES if node in line)
+    return next(later for later in line[line.index(node) + 1 :] if on.get(later, True))
 
 
 # How far a run of `research` can go at most, by its settings: node visits, questions to models,
@@ -129,25 +118,13 @@ def most_visits(settings: Settings) -> int:
 
 def most_by_node(settings: Settings) -> dict[str, int]:
     """How often a run visits each node at most."""
-    on = Steps.of(settings)
-    cycles = settings.research.max_cycles if on.replan else 1
-    most = {
-        "separate": 1,
-        "screen": int(on.screen),
-        "recall": int(on.recall),
-        "classify": int(on.classify),
-        "plan": 1,
-        "search_step": cycles,
-        "quarantine": cycles * on.quarantine,
-        "synthesise": cycles,
-        "evaluate": cycles,
-        "replan": (cycles - 1) * on.replan,
-        "aggregate": 1,
-        "choose": int(on.choose),
-        "remember": int(on.remember),
-        "finish": 1,
-    }
-    return {node: visits for node, visits in most.items() if visits}
+    on = switched(settings)
+    cycles = settings.research.max_cycles if on["replan"] else 1
+    once = ("separate", "screen", "recall", "classify", "plan", "aggregate", "choose", "remember")
+    loop = ("search_step", "quarantine", "synthesise", "evaluate")
+    most = dict.fromkeys((*once, "finish"), 1) | dict.fromkeys(loop, cycles)
+    most["replan"] = cycles - 1
+    return {node: visits for node, visits in most.items() if visits and on.get(node, True)}
 
 
 def most_asked(settings: Settings) -> int:

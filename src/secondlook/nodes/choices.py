@@ -284,12 +284,8 @@ def _listed(text: str) -> list[str]:
 
 # Choices in a JSON object: {"question": "...", "choices": {...} or [...]}.
 
-_ASKING: Final = ("question", "stem")
-_CHOOSING: Final = ("choices", "options", "answer_choices")
-_BEFORE: Final = ("context", "background", "facts", "passage", "prompt")
-"""What the question builds on, put before it."""
-_ABOUT: Final = frozenset({"id", "answer", "answer_index", "label", "subject", "topic", "source"})
-"""What is told about a question and is no part of it: the research is not told the answer."""
+_KNOWN: Final = frozenset({"question", "choices", "context", "id", "answer"})
+"""Of these, the context is put before the question; the research is not told the answer."""
 
 
 def _from_object(text: str) -> _Apart | None:
@@ -298,17 +294,14 @@ def _from_object(text: str) -> _Apart | None:
         fields = {name.casefold(): each for name, each in json.loads(text).items()}
     except (ValueError, RecursionError):
         return None
-    asked = [fields[name] for name in _ASKING if name in fields]
-    offered = [fields[name] for name in _CHOOSING if name in fields]
-    unknown = set(fields).difference(_ASKING, _CHOOSING, _BEFORE, _ABOUT)
-    if unknown or len(asked) != 1 or len(offered) != 1:
+    choices = fields.get("choices")
+    choices = in_order(choices) if isinstance(choices, dict) else choices
+    if set(fields) - _KNOWN or not isinstance(choices, list):
         return None
-    choices = in_order(offered[0]) if isinstance(offered[0], dict) else offered[0]
-    told = [*(fields[name] for name in _BEFORE if fields.get(name)), asked[0]]
-    if not isinstance(choices, list) or not all(isinstance(one, str) for one in [*choices, *told]):
+    told = [*([fields["context"]] if fields.get("context") else []), fields.get("question")]
+    if not all(isinstance(each, str) and each.strip() for each in [*choices, *told]):
         return None
-    whole = asked[0].strip() and all(each.strip() for each in choices)
-    return ("\n".join(each.strip() for each in told), choices) if whole else None
+    return "\n".join(each.strip() for each in told), choices
 
 
 def in_order(choices: Mapping[str, Any]) -> list[Any] | None:

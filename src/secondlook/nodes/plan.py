@@ -125,16 +125,8 @@ async def plan(state: ToPlan, runtime: Runtime[Context]) -> Planning:
         made = replace(made, queries=(made.question,))  # no call is spent on how to search nothing
     elif asks:
         made = await _by_model(context, state, made, plain=plain)
-    told = step(
-        "plan",
-        f"First: {made.question}",
-        dict(made.numbers),
-        step=1,
-        phase=made.phase,
-        question=made.question,
-        by=made.by,
-        refused=made.refused,
-    )
+    numbers = dict(made.numbers)
+    told = step("plan", f"First: {made.question}", numbers, by=made.by, refused=made.refused)
     return {
         "plan": [pending(1, made.question, phase=made.phase, queries=made.queries)],
         "cycles": 0,
@@ -226,8 +218,7 @@ async def replan(state: Researched, runtime: Runtime[Context]) -> Replanning:
         new, way = [one], "search_step"
         said = f"{'Again' if again else 'Next'}: {made.question}"
         numbers |= {"action": "retry" if again else "next_step", "step": one["id"]}
-        numbers |= {"phase": one["phase"], "question": one["question"]}
-        numbers |= {"attempt": one["attempt"], "retry_of": one["retry_of"]}
+        numbers |= {"retry_of": one["retry_of"]}
     return {
         "plan": [*state["plan"], *new],
         "route": way,

@@ -19,7 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field
 from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.library.library import search_options
 from secondlook.nodes.state import trouble
-from secondlook.retrieval.terms import STOP_WORDS, terms
+from secondlook.retrieval.terms import STOP_WORDS
+from secondlook.roles.ambiguity import unresolved
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK, evidence_marks
 from secondlook.roles.rewrite import (
@@ -29,7 +30,6 @@ from secondlook.roles.rewrite import (
     bare,
     content,
     expansions,
-    is_telling,
     normalised,
     numbers,
     subject,
@@ -116,24 +116,18 @@ async def proposed(context: Context, question: str, steps: Sequence[str] | None 
     node, merged = "plan" if steps is None else "replan", is_merged(context)
     prompt = load(f"{node}_search" if merged else node)
     holes = {"field": _field_of(context), "question": " ".join(question.split())}
-    said: Planned | Replanned
-    if steps is None:
-        form: type[Planned] = PlannedSearch if merged else Planned
-        messages = prompt.render(**holes)
-        first = await context.models.ask(
-            prompt.role, messages, form, node=node, max_tokens=prompt.max_tokens
-        )
-        said = first.value or Planned()
-    else:
-        again: type[Replanned] = ReplannedSearch if merged else Replanned
-        messages = prompt.render(**holes, evidence=evidence_marks(context.run).wrap(steps))
-        reply = await context.models.ask(
-            prompt.role, messages, again, node=node, max_tokens=prompt.max_tokens
-        )
-        said = reply.value or Replanned(action="complete")
-    action = said.action if isinstance(said, Replanned) else "next_step"
-    queries = tuple(getattr(said, "queries", ()))
-    return Proposal(action, said.phase, said.question, queries, prompt.name)
+    form: type[_Reply] = PlannedSearch if merged else Planned
+    if steps is not None:
+        form = ReplannedSearch if merged else Replanned
+        holes["evidence"] = evidence_marks(context.run).wrap(steps)
+    messages = prompt.render(**holes)
+    reply = await context.models.ask(
+        prompt.role, messages, form, node=node, max_tokens=prompt.max_tokens
+    )
+    said = reply.value.model_dump() if reply.value else {}
+    action = said.get("action", "next_step" if steps is None else "complete")
+    phase, asked = said.get("phase", ""), said.get("question", "")
+    return Proposal(action, phase, asked, tuple(said.get("queries", ())), prompt.name)
 
 
 def is_merged(context: Context) -> bool:
@@ -172,23 +166,11 @@ _POINTS_BACK = re.compile(
     r"|\bthe\s+(?:above|foregoing|previous|preceding|latter|former)\b"
     r"|\b(?:option|choice|answer|alternative)s?\s+\(?(?-i:[A-J])\b"
     r"|\b(?:which|any|one|each|all)\s+of\s+(?:the\s+)?(?:following|these|those|options|choices)\b"
+    r"|\b(?:do|does|is|are|was|were)\s+(?:this|these|those)\b"
     r"|\b(?:in|under|on)\s+(?:this|that|these|those)\s+"
     r"(?:case|situation|scenario|facts?|circumstances?|question|context)\b",
     re.IGNORECASE,
 )
-_POINTING = re.compile(
-    r"\b(?:it|its|itself|he|him|his|she|her|hers|they|them|their|theirs|this|that|these|those|"
-    r"such|one|ones)\b",
-    re.IGNORECASE,
-)
-# "When is it lawful to", "how long does it take": it stands for what comes after it.
-_EMPTY_IT = re.compile(
-    r"\b(?:is|was|be|would|will|can|could|may)\s+it\s+(?:be\s+)?(?:\w+ly\s+)?\w+(?<!ed)\s+"
-    r"(?:to|that|for|if|when|whether)\b|\b(?:does|did)\s+it\s+(?:take|mean|matter|follow)\b",
-    re.IGNORECASE,
-)
-_MODAL: Final = frozenset(terms("must may might shall ought need dare"))
-_PLURAL_OF_ALL = re.compile(r"\b(?:those|one|ones)\s+(?:who|that|whose|which)\b", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,14 +254,7 @@ def is_example(text: str, prompt: str) -> bool:
 
 def leans(question: str) -> bool:
     """Whether it needs another question, a step or the choices to be understood."""
-    if _POINTS_BACK.search(question):
-        return True
-    plain = _PLURAL_OF_ALL.sub(" ", _EMPTY_IT.sub(" ", question))
-    pointing = _POINTING.search(plain)
-    before = terms(plain[: pointing.start()]) if pointing else []
-    return pointing is not None and not any(
-        is_telling(stem) and stem not in _MODAL for stem in before
-    )
+    return _POINTS_BACK.search(question) is not None or unresolved(question) is not None
 
 
 # How unlike two wordings are, and how near: an alternative query must be both.
@@ -362,16 +337,6 @@ _DEPTH: Final = 20
 """Passages of the primary query by which telling terms are known."""
 _OF_NO_MATTER = frozenset({"drift", "new words"})
 """Faults of a rewrite that an alternative may have: meaning and words are weighed otherwise."""
-_FILLER = re.compile(
-    r"\A(?:(?:hi|hello|hey|ok|okay|so|well|please)\b[\s,!.]*)*"
-    r"(?:(?:can|could|would|will)\s+you\s+(?:please\s+)?(?:tell|explain|show|say|find)"
-    r"(?:\s+(?:out|to))?(?:\s+me)?\s*"
-    r"|(?:i\s+(?:want|would\s+like|need|am\s+trying)|i['’]d\s+like)\s+to\s+"  # noqa: RUF001
-    r"(?:know|find\s+out|understand)\s*"
-    r"|(?:please\s+)?(?:tell\s+me|explain(?:\s+to\s+me)?)\s+|do\s+you\s+know\s+)?",
-    re.IGNORECASE,
-)
-_PLEASE = re.compile(r"[\s,]*\bplease\b(?=\s*[?.!]*\Z)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -424,7 +389,8 @@ async def validated(
     language = context.settings.library.language
     told = f"{known} {context.settings.research.vocabulary}"
     verdict = _primary(given, question, told, language, prompt)
-    chosen = [verdict.query or without_filler(question)]
+    plain = " ".join(question.split())
+    chosen = [verdict.query or plain]
     faults: dict[Fault, int] = {"repeat": 0, "drift": 0}
     warnings: list[dict[str, Any]] = []
     wanted = ALTERNATIVES if context.settings.research.enable_multi_query else 0
@@ -453,7 +419,6 @@ async def validated(
     by_model = len(chosen) - (not verdict.is_accepted)
     if (missing := 1 + wanted - len(chosen)) > 0:
         passages = await _found(context, chosen[0], allowed, warnings)
-        plain = without_filler(question)
         chosen += expansions(plain, passages, chosen, most=missing, language=language)
     told_numbers: dict[str, Scalar] = {
         "wordings": len(chosen),
@@ -463,13 +428,6 @@ async def validated(
         "drifters": faults["drift"],
     }
     return Worded(chosen, told_numbers, warnings)
-
-
-def without_filler(question: str) -> str:
-    """The question without what only people say to each other."""
-    text = _PLEASE.sub("", " ".join(question.split()))
-    rest = _FILLER.sub("", text, count=1).strip()
-    return rest if word_count(rest) else text
 
 
 def _primary(
