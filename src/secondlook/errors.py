@@ -64,36 +64,28 @@ class ExtractionError(SecondlookError):
     """One file could not be turned into text. Never fatal to a run over many files."""
 
 
-class Encrypted(ExtractionError):
-    pass
+class Encrypted(ExtractionError): ...
 
 
-class NoText(ExtractionError):
-    pass
+class NoText(ExtractionError): ...
 
 
-class Unsupported(ExtractionError):
-    pass
+class Unsupported(ExtractionError): ...
 
 
-class Damaged(ExtractionError):
-    pass
+class Damaged(ExtractionError): ...
 
 
-class LimitExceeded(ExtractionError):
-    pass
+class LimitExceeded(ExtractionError): ...
 
 
-class LibraryError(SecondlookError):
-    pass
+class LibraryError(SecondlookError): ...
 
 
-class LibraryMissing(LibraryError):
-    pass
+class LibraryMissing(LibraryError): ...
 
 
-class LibraryFormat(LibraryError):
-    pass
+class LibraryFormat(LibraryError): ...
 
 
 class LibraryBusy(LibraryError):
@@ -104,32 +96,26 @@ class LibraryUnreachable(LibraryError):
     retryable = True
 
 
-class LibraryReadOnly(LibraryError):
-    pass
+class LibraryReadOnly(LibraryError): ...
 
 
-class LibraryDamaged(LibraryError):
-    pass
+class LibraryDamaged(LibraryError): ...
 
 
-class ModelError(SecondlookError):
-    pass
+class ModelError(SecondlookError): ...
 
 
 class ModelUnavailable(ModelError):
     retryable = True
 
 
-class ModelTimeout(ModelUnavailable):
-    pass
+class ModelTimeout(ModelUnavailable): ...
 
 
-class ContextOverflow(ModelError):
-    pass
+class ContextOverflow(ModelError): ...
 
 
-class UnusableReply(ModelError):
-    pass
+class UnusableReply(ModelError): ...
 
 
 Cap = Literal["calls", "tokens", "money", "seconds", "price"]
@@ -149,16 +135,14 @@ class SandboxError(SecondlookError):
     """Generated code cannot be run here. What the code itself does wrong is an `Outcome`."""
 
 
-class TableError(SecondlookError):
-    pass
+class TableError(SecondlookError): ...
 
 
 class WebSearchError(SecondlookError):
     retryable = True
 
 
-class RunError(SecondlookError):
-    pass
+class RunError(SecondlookError): ...
 
 
 class RunMissing(RunError):

@@ -79,16 +79,6 @@ def test_events_come_back_in_order(store: RunStore, settings: RunSettings) -> No
     assert store.events("other") == []
 
 
-def test_a_closed_store_has_written_what_waited(settings: RunSettings) -> None:
-    with RunStore.of(settings) as store:
-        start(store, "r")
-        store.append(NodeStarted(run="r", node="a"))
-    with RunStore.of(settings, create=False) as other:
-        assert len(other.events("r")) == 1
-    with pytest.raises(RunError, match="is closed"):
-        store.list()
-
-
 def test_runs_are_listed_newest_first_and_found_by_a_start(store: RunStore) -> None:
     start(store, "ab_old", created="2026-01-01T00:00:00+00:00")
     start(store, "ab%new", "ab_newest", created="2026-01-02T00:00:00+00:00")
@@ -103,13 +93,6 @@ def test_runs_are_listed_newest_first_and_found_by_a_start(store: RunStore) -> N
         store.get("ab")
     with pytest.raises(RunMissing, match="there is no run '%'"):
         store.get("%")
-
-
-def test_who_only_reads_makes_nothing(settings: RunSettings, tmp_path: Path) -> None:
-    for _ in range(2):
-        with pytest.raises(RunMissing, match="no run has been recorded"):
-            RunStore.of(settings, create=False)
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_replies_are_kept_in_order_and_the_first_of_a_key_stays(store: RunStore) -> None:
@@ -159,20 +142,6 @@ def test_pruning_keeps_the_newest_and_the_young_and_what_runs(store: RunStore) -
     assert store.prune(4) == ["r2"]
     assert store.prune(10, before="2026-01-05T00:00:00+00:00") == ["r4", "r3"]
     assert [item.run for item in store.list()] == ["r6", "r5", "r1"]
-
-
-def test_rows_that_cannot_be_read_are_told(store: RunStore) -> None:
-    start(store, "r")
-    store.finish(full_answer("r"))
-    store.journal("r").put("k", entry())
-    with store._database.transaction("FULL") as db:
-        db.execute("UPDATE runs SET answer = ?", (json.dumps({"run": "r", "novelty": 1}),))
-        db.execute("UPDATE journal SET entry = ?", (json.dumps({"novelty": 1}),))
-    with pytest.raises(RunError, match="the answer of run 'r' cannot be read"):
-        store.get("r")
-    with pytest.raises(RunError, match="the journal of run 'r' cannot be read"):
-        store.journal("r").get("k")
-    store.remove("r")
 
 
 # Who works on a run

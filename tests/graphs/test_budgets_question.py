@@ -100,10 +100,6 @@ def test_a_question_may_take_less_than_the_settings_allow_and_never_more(
         {"calls": True},
         {"money": math.nan},
         {"seconds": math.inf},
-        {"tokens": "many"},
-        {"dollars": 1},
-        [("calls", 1, 2)],
-        7,
     ],
 )
 def test_what_is_no_budget_is_told(wrong: Any) -> None:

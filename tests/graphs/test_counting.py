@@ -63,18 +63,6 @@ async def counted(models: Models, counting: Mapping[str, float] | None = None) -
     return before
 
 
-def test_what_a_run_learns_holds_for_those_after_it() -> None:
-    async def go() -> None:
-        model = Dense()
-        models = models_of(model)
-        first = await counted(models, models.counting())
-        assert models.counting() == {model.spec: 2.0}
-        assert await counted(models, models.counting()) == 2 * first
-        assert await counted(models) == first
-
-    asyncio.run(go())
-
-
 def test_a_run_that_is_taken_up_elsewhere_counts_as_it_began(tmp_path: Path) -> None:
     """Or it would pack other prompts, and not know again what it has paid for."""
     settings = settings_of(runs={"path": tmp_path / "runs.db", "keep": 5})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import io
-import json
 import os
 import re
 import signal
@@ -82,16 +81,6 @@ def test_a_follow_up_is_worked_on_as_the_question_it_is_short_for(
         assert stored.question == "and in 2016?"
         assert stored.answer == second
         assert "condense" in {getattr(event, "node", "") for event in store.events(second.run)}
-
-
-def test_a_question_that_was_left_was_never_asked(engine: Secondlook) -> None:
-    talk = Conversation(engine)
-    events = talk.stream(FIRST)
-    assert next(events).type == "run_started"
-    events.close()
-    assert talk.turns == ()
-    assert [event.type for event in talk.stream(FIRST)][-1] == "answered"
-    assert len(talk.turns) == 1
 
 
 def answering(request: ChatRequest) -> str:
@@ -215,17 +204,6 @@ def test_orders_are_obeyed(piped: Callable[..., tuple[int, str, str]]) -> None:
     assert "No answer yet." in err
     assert "The next question stands alone." in err
     assert "there is no /dance; /help" in err
-
-
-def test_what_goes_wrong_with_a_question_does_not_end_the_chat(
-    piped: Callable[..., tuple[int, str, str]],
-) -> None:
-    code, out, err = piped("one\ntwo\n", "--workflow", "nope")
-    assert code == 0
-    assert err.count("error: there is no workflow 'nope'") == 2
-    assert "hint: there are linear" in err
-    _, out, _ = piped("one\n", "--workflow", "nope", "--json")
-    assert json.loads(out)["error"]["code"] == "UsageError"
 
 
 def test_ctrl_c_stops_the_answer_and_keeps_the_chat(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -44,10 +43,6 @@ def secondlook(capsys: pytest.CaptureFixture[str], runs: RunSettings) -> Callabl
     return call
 
 
-def as_json(printed: Printed) -> Any:
-    return json.loads(printed[1])
-
-
 def at_a_terminal(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
     monkeypatch.setattr("secondlook.cli.command.is_terminal", lambda _: True)
     monkeypatch.setattr("typer.confirm", lambda text, **_: _answered(text, answer))
@@ -72,22 +67,6 @@ def test_the_list_has_a_line_for_each(
     lines = [line.split("\t") for line in out.splitlines()]
     assert lines[0] == [str(number), "2026-01-02T03:04:05+00:00", "run-1", ASKED]
     assert lines[1][-1] == "who owns the quay"
-
-
-def test_forgetting_needs_ids_that_are_there(
-    secondlook: Callable[..., Printed], memory: AnswerMemory
-) -> None:
-    number = put(memory, ASKED, NORTH)
-    code, _, err = secondlook("forget", str(number), "99")
-    assert code == 2
-    assert "nothing is remembered under 99" in err
-    assert "runs memory" in err
-    assert len(memory.list()) == 1, "a mistyped id forgets nothing"
-    assert secondlook("forget", "three")[0] == 2
-    assert as_json(secondlook("forget", str(number), str(number), "--json")) == {
-        "forgotten": [number]
-    }
-    assert memory.list() == []
 
 
 def test_a_person_is_asked_before_anything_is_forgotten(

@@ -59,23 +59,6 @@ def start(store: RunStore, run: str = "r") -> None:
 # A server that goes
 
 
-@pytest.mark.parametrize("at_once", [False, True])
-def test_a_server_that_was_started_again_is_used_again(
-    postgres: Postgres, settings: RunSettings, at_once: bool
-) -> None:
-    with RunStore.of(settings) as store:
-        start(store)
-        store.journal("r").put("a", entry("before"))
-        postgres.stop(at_once=at_once)
-        postgres.start()
-        store.journal("r").put("b", entry("after"))
-        postgres.stop(at_once=at_once)
-        postgres.start()
-        assert [key for key, _ in store.journal("r").entries()] == ["a", "b"]
-        store.finish(full_answer("r"))
-        assert store.get("r").status == "answered"
-
-
 def test_checkpoints_outlive_a_restart(postgres: Postgres, settings: RunSettings) -> None:
     from tests.contracts.test_checkpoints_conformance import NODES, config, graph_of, step
 
@@ -186,15 +169,3 @@ def test_a_password_is_shown_nowhere(
     said = capsys.readouterr()
     assert "host" in said.out
     assert "swordfish" not in said.out + said.err
-
-
-def test_a_folder_does_not_choose_where_questions_are_recorded(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    file = tmp_path / "secondlook.toml"
-    file.write_text('[runs]\nstore = "postgresql://me:swordfish@evil/db"\n', encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
-    assert main(["runs"]) == 2
-    said = capsys.readouterr().err
-    assert "may not say where your questions are recorded" in said
-    assert "swordfish" not in said

@@ -16,20 +16,6 @@ from tests.support.unprivileged import environment
 if TYPE_CHECKING:
     from pathlib import Path
 
-APPEND = """
-import sys
-from pathlib import Path
-from secondlook.events import NodeFinished
-from secondlook.engine.record import RunStore
-path, run, count = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
-print("ready", flush=True)
-input()
-store = RunStore.open(path)
-store.start(run, question="q", workflow="linear", created="2026-11-15T09:30:00Z")
-for number in range(count):
-    store.append(NodeFinished(run=run, at=number, node="n", said=str(number)))
-store.close()
-"""
 DIE = """
 import sys
 from pathlib import Path
@@ -54,25 +40,6 @@ def python(code: str, *arguments: object) -> subprocess.Popen[str]:
         text=True,
         env=environment(),
     )
-
-
-def test_processes_that_begin_one_file_together_lose_no_event(tmp_path: Path) -> None:
-    path = tmp_path / "runs.db"
-    children = {run: python(APPEND, path, run, 500) for run in ("one", "two")}
-    for child in children.values():
-        assert child.stdout is not None
-        assert child.stdout.readline() == "ready\n"
-    for child in children.values():
-        assert child.stdin is not None
-        child.stdin.write("go\n")
-        child.stdin.flush()
-    for child in children.values():
-        child.communicate(timeout=60)
-        assert child.returncode == 0
-    with RunStore.open(path, create=False) as store:
-        for run in children:
-            said = [event.said for event in store.events(run) if isinstance(event, NodeFinished)]
-            assert said == [str(number) for number in range(500)]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no kill -9")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
-from datetime import date  # noqa: TC003 - pydantic reads it
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
@@ -81,7 +80,6 @@ def test_a_prompt_beyond_the_context_is_refused_and_the_next_one_served(chat: Gg
 
 Short = Annotated[str, Field(max_length=30)]
 Grade = Literal["relevant", "partly relevant", "irrelevant"]
-Id = Annotated[int, Field(ge=1, le=9)]
 
 
 class Graded(BaseModel):
@@ -94,10 +92,6 @@ class Rewritten(BaseModel):
     why: Short | None
 
 
-class Chosen(BaseModel):
-    ids: Annotated[list[Id], Field(max_length=3)]
-
-
 class Point(BaseModel):
     x: Annotated[int, Field(ge=0, le=99)]
     label: Annotated[str, Field(max_length=12)]
@@ -108,11 +102,6 @@ class Chart(BaseModel):
     points: Annotated[list[Point], Field(min_length=1, max_length=2)]
 
 
-class Dredged(BaseModel):
-    on: date
-    is_sure: bool
-
-
 class Quoted(BaseModel):
     kind: Literal["quote"]
     quote: Annotated[str, Field(max_length=40)]
@@ -120,18 +109,8 @@ class Quoted(BaseModel):
 
 FORMS: list[tuple[str, Any]] = [
     ("Is a passage about tides relevant to a question about bread?", Graded),
-    ("Grade this as harshly as you can: the quay is 14.2 m deep.", Graded),
     ("Rewrite the question: how deep is it?", Rewritten),
-    ("Reescribe la pregunta: ¿qué tan profundo es el muelle?", Rewritten),
-    ("Which passages answer it? Passage 1, 4 and 7.", Chosen),
-    ("None of the passages answers it.", Chosen),
-    ("Put a point on the map.", Point),
     ("Draw a chart of the harbour with two points.", Chart),
-    ("When was the basin dredged?", Dredged),
-    (
-        "Reply with a list of three grades.",
-        Annotated[list[Grade], Field(min_length=3, max_length=3)],
-    ),
     ("True or false, or null if unsure?", bool | None),
     ('Say "quoted" words\nwith\ttabs and \\ slashes.', Quoted),
 ]

@@ -49,9 +49,6 @@ def window(chat: LangChainChat) -> int | None:
         ({"model_info": {"qwen2.context_length": 32768}}, 0, 8192),
         ({"model_info": {"llama.context_length": 2048}}, 0, 2048),
         ({"model_info": {"llama.context_length": 32768}}, 16384, 16384),
-        ({"model_info": {"llama.context_length": 4096}}, 16384, 4096),
-        ({"parameters": "stop  x\nnum_ctx    6000\n"}, 0, 6000),
-        ({"model_info": "?"}, 0, 8192),
     ],
 )
 def test_ollama_is_always_told_its_window(
@@ -71,9 +68,6 @@ def test_ollama_is_always_told_its_window(
         ({"/props": {"default_generation_settings": {"n_ctx": 4096}}}, 4096),
         ({"/v1/models": {"data": [{"id": "m", "max_model_len": 32768}]}}, 32768),
         ({"/v1/models": {"data": [{"id": "other", "meta": {"n_ctx_train": 1024}}]}}, 1024),
-        ({"/v1/models": {"data": [{"id": "a"}, {"id": "b"}]}}, None),
-        ({"/v1/models": {"data": [{"id": "a"}, {"id": "m", "context_window": 99}]}}, 99),
-        ({"/v1/models": {"data": "?"}}, None),
     ],
 )
 def test_other_servers_are_asked_for_their_window(
@@ -147,8 +141,6 @@ def test_any_chat_model_can_be_asked(monkeypatch: pytest.MonkeyPatch) -> None:
         (httpx.RemoteProtocolError("cut"), ModelUnavailable),
         (ConnectionResetError(), ModelUnavailable),
         (ModelUnavailable("ours already"), ModelUnavailable),
-        (RuntimeError("x" * 5000), ModelError),
-        (LookupError(), ModelError),
     ],
 )
 def test_what_a_package_raises_becomes_ours(

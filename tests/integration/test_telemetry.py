@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
@@ -146,63 +143,6 @@ def test_off_by_default_and_then_nothing_is_imported(tmp_path: Path) -> None:
     spans = "secondlook.telemetry.opentelemetry"
     code = f"import sys, secondlook.engine.secondlook; sys.exit({spans!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-class _Receiver(BaseHTTPRequestHandler):
-    taken: list[tuple[str, bytes]]
-
-    def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
-        self.taken.append((self.path, body))
-        self.send_response(200)
-        self.end_headers()
-
-    def log_message(self, *_: Any) -> None:
-        pass
-
-
-_SCRIPT = """
-import sys
-from secondlook.settings import load
-from secondlook.engine.secondlook import Secondlook
-with Secondlook.open(settings=load().settings) as engine:
-    print(engine.ask(sys.argv[1]).status)
-"""
-
-
-def test_a_collector_is_sent_every_span_before_the_program_ends(settings: Settings) -> None:
-    taken: list[tuple[str, bytes]] = []
-    handler = type("Handler", (_Receiver,), {"taken": taken})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", _SCRIPT, QUESTION],
-            env={
-                "SECONDLOOK_LIBRARY_PATH": str(settings.library.path),
-                "SECONDLOOK_RUNS_PATH": str(settings.runs.path),
-                "SECONDLOOK_ANSWER_WORKFLOW": "linear",
-                "SECONDLOOK_TELEMETRY_ENDPOINT": f"http://127.0.0.1:{server.server_port}",
-                "HOME": str(settings.library.path),
-            },
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-    finally:
-        server.shutdown()
-        server.server_close()
-    assert done.stdout.strip() == "answered"
-    names = {
-        span.name
-        for path, body in taken
-        if path == "/v1/traces"
-        for resource in ExportTraceServiceRequest.FromString(body).resource_spans
-        for scope in resource.scope_spans
-        for span in scope.spans
-    }
-    assert {"secondlook linear", "retrieve", "finish"} <= names
-    assert any(path == "/v1/metrics" for path, _ in taken)
 
 
 def test_prometheus_fetches_what_the_server_did(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass, field
 
 import pytest
@@ -21,10 +20,9 @@ from hypothesis.stateful import (
 
 from secondlook.errors import BudgetExceeded
 from secondlook.models.budget import Ledger
-from secondlook.models.prices import Caps, Price, Reservation, SetAside
+from secondlook.models.prices import Caps, Price, Reservation
 
 CHEAP = Price(1.0, 2.0, 0.1)
-DEAR = Price(10.0, 30.0, None)
 
 
 @dataclass
@@ -140,16 +138,6 @@ def test_after_a_refusal_only_final_calls_are_let_in() -> None:
     reserve(ledger, 150, 50, final=True)
 
 
-def test_where_time_is_left_for_the_last_call_alone_the_others_end() -> None:
-    clock = Clock()
-    ledger = Ledger(Caps(seconds=10), set_aside=SetAside(0, 0, seconds=3), clock=clock)
-    assert not ledger.must_end("rewrite")
-    clock.now += 7
-    assert ledger.must_end("rewrite")
-    assert ledger.refusal is not None
-    assert (ledger.refusal.cap, ledger.refusal.reason) == ("seconds", "deadline")
-
-
 def test_a_call_that_nobody_heard_the_end_of_stays_taken() -> None:
     ledger = Ledger(Caps(tokens=400, money=0.00055))
     call = ledger.settle(reserve(ledger), tokens_in=100, tokens_out=0, is_certain=False)
@@ -195,40 +183,6 @@ def test_the_room_for_a_prompt_is_what_can_be_paid(caps: Caps, room: int | None)
         reserve(ledger, room or 10**6, 50)
     if caps.calls:
         assert ledger.room(model="m", max_tokens_out=50, price=CHEAP) == 0
-
-
-def test_money_is_set_aside_at_the_price_of_the_final_call() -> None:
-    aside = SetAside(1000, 1000, price=DEAR)
-    ledger = Ledger(Caps(money=0.0402), set_aside=aside)
-    with pytest.raises(BudgetExceeded, match="dollars"):
-        reserve(ledger, 101, 50)
-    reserve(ledger, 100, 50)
-    reserve(ledger, 1000, 1000, price=DEAR, final=True)
-    own = Ledger(Caps(money=0.0004), set_aside=(100, 50))
-    reserve(own, 100, 50)
-    with pytest.raises(BudgetExceeded):
-        reserve(own, 1, 0)
-
-
-def test_threads_share_one_cap() -> None:
-    ledger = Ledger(Caps(calls=40))
-    granted: list[Reservation] = []
-    together = threading.Barrier(8)
-
-    def work() -> None:
-        together.wait()
-        for _ in range(20):
-            try:
-                granted.append(reserve(ledger))
-            except BudgetExceeded:
-                return
-
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(granted) == 40
 
 
 # Under any interleaving of calls, whatever the caps

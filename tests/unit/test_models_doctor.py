@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from secondlook.errors import ModelError
-from secondlook.models.discovery import find_gguf, fitness
+from secondlook.models.discovery import fitness
 from secondlook.models.specs import parse_spec
 from tests.support.chat_server import ChatServer
 from tests.support.model_desk import Desk, Result, desk_in
@@ -91,20 +91,3 @@ def test_fitness_of_servers_on_this_machine(desk: Desk) -> None:
         assert fitness(parse_spec(f"ollama:qwen:7b@{server.url}")).fix == "ollama pull qwen:7b"
     assert "nobody answers" in fitness(parse_spec(f"openai:m@{server.url}/v1")).said
     assert fitness(parse_spec(f"ollama:qwen@{server.url}")).fix == "start it: ollama serve"
-
-
-def test_the_search_for_files_is_bounded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    deep = desk.folder / "models" / "/".join("abcdefghij")
-    deep.mkdir(parents=True)
-    (deep / "too-deep.gguf").write_bytes(GGUF)
-    (desk.folder / "here.gguf").write_bytes(GGUF)
-    (desk.folder / "sub").mkdir()
-    (desk.folder / "sub" / "not-looked-at.gguf").write_bytes(GGUF)
-    (desk.folder / "models" / "m-00001-of-00002.gguf").write_bytes(GGUF)
-    (desk.folder / "models" / "m-00002-of-00002.gguf").write_bytes(GGUF)
-    (desk.folder / "models" / "again.gguf").symlink_to(desk.folder / "here.gguf")
-    (desk.folder / "models" / "broken.gguf").symlink_to(desk.folder / "nowhere.gguf")
-    names = [Path(file.path).name for file in find_gguf()]
-    assert names == ["here.gguf", "m-00001-of-00002.gguf"]
-    monkeypatch.setattr("secondlook.models.discovery._SECONDS_TO_SEARCH", -1.0)
-    assert find_gguf() == []

@@ -33,19 +33,12 @@ def damaged_files() -> dict[str, bytes]:
     whole = gguf_bytes({**LLAMA, "tokenizer.ggml.token_type": [1, 2, 3]})
     head = b"GGUF" + struct.pack("<IQQ", 3, 0, 1)
     return {
-        "nothing": b"",
         "a zip": b"PK\x03\x04" + bytes(100),
-        "old version": gguf_bytes(LLAMA, version=1),
         "other byte order": b"GGUF" + struct.pack(">IQQ", 3, 0, 1),
-        "cut in a number": whole[:10],
-        "cut in a key": whole[:40],
         "cut in a list": whole[:-5],
         "endless entries": b"GGUF" + struct.pack("<IQQ", 3, 0, 1 << 60),
-        "endless key": head + struct.pack("<Q", 1 << 60),
         "endless text": head + struct.pack("<Q1sIQ", 1, b"k", 8, 1 << 60),
-        "endless list": head + struct.pack("<Q1sIIQ", 1, b"k", 9, 4, 1 << 60),
         "unknown kind": head + struct.pack("<Q1sI", 1, b"k", 99),
-        "list of unknown kind": head + struct.pack("<Q1sIIQ", 1, b"k", 9, 99, 1),
     }
 
 

@@ -132,13 +132,3 @@ def test_a_changed_file_is_another_model(tmp_path: Path) -> None:
     assert stored_probe(spec) is not None
     file.write_bytes(b"GGUF another")
     assert stored_probe(spec) is None
-
-
-@pytest.mark.parametrize(
-    "content",
-    ["", "[]", "{}", '{"format": 99}', '{"format": 1, "identity": "?"}', b"\xff"],
-)
-def test_what_is_no_probe_of_ours_is_as_if_it_were_not_there(content: str | bytes) -> None:
-    file = store_probe(SPEC, a_probe())
-    file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    assert stored_probe(SPEC) is None

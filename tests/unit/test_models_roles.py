@@ -57,10 +57,6 @@ def test_forms_of_a_spec(
         ("ggml:x.gguf", "Forms: none, gguf:PATH"),
         ("models/x.gguf", "Did you mean 'gguf:models/x.gguf'?"),
         ("openai", "Did you mean 'openai:MODEL'?"),
-        ("openai:", "Did you mean 'openai:MODEL'?"),
-        ("openai:@http://h/v1", "Forms: none"),
-        ("openai:m@http://", "Write it as http://host:port"),
-        ("openai:m@http://h:port/v1", "Write it as http://host:port"),
     ],
 )
 def test_a_mistyped_spec_names_the_nearest_form(text: str, hint: str) -> None:
@@ -78,7 +74,6 @@ def test_a_mistyped_spec_names_the_nearest_form(text: str, hint: str) -> None:
         ("box", "http://box:11434"),
         ("0.0.0.0:8000", "http://127.0.0.1:8000"),
         ("https://box/ollama/", "https://box:443/ollama"),
-        ("[::1]:9", "http://[::1]:9"),
     ],
 )
 def test_ollama_is_where_ollama_host_says(
@@ -128,10 +123,6 @@ def test_the_most_particular_role_wins() -> None:
         ("options", "answer.temprature=1", "Did you mean 'temperature'?"),
         ("options", "answr.temperature=1", "Did you mean 'answer'?"),
         ("options", "answer.temperature=3", "must be less than or equal to 2"),
-        ("options", "answer.max_tokens=0", "must be greater than 0"),
-        ("options", "answer.seed=x", "a whole number"),
-        ("options", "answer.timeout=inf", "must be a finite number"),
-        ("options", "answer.mode=xml", "json_schema|tool|prompted"),
     ],
 )
 def test_a_mistake_in_roles_or_options_says_what_is_right(field: str, line: str, told: str) -> None:
@@ -183,9 +174,6 @@ def test_own_prices_override_ours(tmp_path: Path) -> None:
         ('["a:b"]\ninput = 1\n', "'a:b' is not a price"),
         ('["a:b"]\ninput = 1\noutput = -1\n', "'a:b' is not a price"),
         ('["a:b"]\ninput = true\noutput = 1\n', "'a:b' is not a price"),
-        ('["a:b"]\ninput = 1\noutput = 1\nextra = 2\n', "'a:b' is not a price"),
-        ('"a:b" = 3\n', "'a:b' is not a price"),
-        (None, "cannot be read"),
     ],
 )
 def test_a_wrong_price_file_says_so(content: Any, told: str, tmp_path: Path) -> None:

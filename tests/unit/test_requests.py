@@ -49,20 +49,12 @@ def test_choices_become_part_of_the_question(choices: Any) -> None:
         ["Ann", " "],
         "Ann",
         ["Ann", 2],
-        {"A": "Ann", "B": None},
-        {"x": "Ann", "y": "Bo"},
-        {"B": "Ann", "C": "Bo"},
     ],
 )
 def test_what_is_wrong_with_choices_is_told(choices: Any) -> None:
     with pytest.raises(UsageError, match="these are no choices") as raised:
         given(choices)
     assert raised.value.hint
-
-
-def test_choices_are_given_once() -> None:
-    with pytest.raises(UsageError, match="holds choices already"):
-        given(["Ann", "Bo"], question="Who? (A) Cy (B) Di")
 
 
 @pytest.mark.parametrize(
@@ -72,8 +64,6 @@ def test_choices_are_given_once() -> None:
         (None, "linear", "research"),
         (None, "research", "research"),
         (None, "corrective", None),
-        ("linear", "research", None),
-        ("summary", "linear", None),
     ],
 )
 def test_one_workflow_can_choose(named: str | None, configured: str, meant: str | None) -> None:

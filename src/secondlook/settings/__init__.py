@@ -173,14 +173,11 @@ def _from_file(file: Path, *, trusted: bool) -> Iterator[_Given]:
     try:
         # Editors on Windows put a byte order mark in front, which TOML does not allow.
         parsed = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
-    except tomllib.TOMLDecodeError as error:
+    except (OSError, ValueError) as error:  # TOML's and Unicode's errors are ValueErrors
         raise SettingsError(
-            f"{file} is not valid TOML: {error}", hint="Strings need quotes; see docs/settings.md."
+            f"{file} cannot be read: {error}",
+            hint="It must be TOML in UTF-8; strings need quotes; see docs/settings.md.",
         ) from error
-    except UnicodeDecodeError as error:
-        raise SettingsError(f"{file} is not UTF-8: {error}", hint="Save it as UTF-8.") from error
-    except OSError as error:
-        raise SettingsError(f"{file} cannot be read: {error.strerror}") from error
     for section, content in parsed.items():
         if section not in SECTIONS:
             raise _unknown(f"{file}: unknown setting {section!r}", section)
@@ -193,13 +190,11 @@ def _from_file(file: Path, *, trusted: bool) -> Iterator[_Given]:
             _known(key, f"{file}: ")
             why = None if trusted else why_refused(key, value)
             if why is not None:
-                kind = "a project file" if file.name == PROJECT_FILE else "a file given by its path"
-                move = (
-                    "" if file.name == PROJECT_FILE else f", or move the file to {_own_presets()}"
-                )
                 raise SettingsError(
-                    f"{file}: {key} is {_shown(key, value)}, but {kind} {why}",
-                    hint=f"If you trust it, set it in {user_file()} or as {_variable(key)}{move}.",
+                    f"{file}: {key} is {_shown(key, value)}, but a file that came with a folder "
+                    f"{why}",
+                    hint=f"If you trust it, set it in {user_file()} or as {_variable(key)}, or "
+                    f"move a preset to {_own_presets()}.",
                 )
             yield _Given(key, value, place=str(file), origin=str(file), base=file.parent)
 

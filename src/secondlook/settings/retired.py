@@ -47,35 +47,14 @@ RETIRED: dict[str, str] = {
     "telemetry.enable": _moved("telemetry.endpoint", ', an address or "program"'),
     "telemetry.service_name": "Set the variable OTEL_SERVICE_NAME, and remove it.",
 } | dict.fromkeys(
-    (
-        "ingest.max_table_mb",
-        "ingest.idle_seconds",
-        "ingest.commit_passages",
-        "ingest.commit_seconds",
-        "search.pool",
-        "answer.packing",
-        "answer.unsupported",
-        "answer.min_support",
-        "answer.risk_confidence",
-        "corrective.follow_below",
-        "corrective.max_parts",
-        "research.enable_issues",
-        "research.enable_shuffled_choice",
-        "analyst.enable_variation",
-        "analyst.enable_recomputation",
-        "analyst.enable_charts",
-        "analyst.profile_tokens",
-        "auto.enable_comparison",
-        "auto.enable_parts",
-        "auto.enable_second_try",
-        "web.after",
-        "web.results",
-        "web.timeout",
-        "web.max_kb",
-        "serve.queue",
-        "serve.drain_seconds",
-        "serve.files_per_upload",
-        "serve.question_characters",
-    ),
+    """
+    ingest.max_table_mb ingest.idle_seconds ingest.commit_passages ingest.commit_seconds
+    search.pool answer.packing answer.unsupported answer.min_support answer.risk_confidence
+    corrective.follow_below corrective.max_parts research.enable_issues
+    research.enable_shuffled_choice analyst.enable_variation analyst.enable_recomputation
+    analyst.enable_charts analyst.profile_tokens auto.enable_comparison auto.enable_parts
+    auto.enable_second_try web.after web.results web.timeout web.max_kb serve.queue
+    serve.drain_seconds serve.files_per_upload serve.question_characters
+    """.split(),  # noqa: SIM905  # a list of quoted words is harder to read
     _REMOVE,
 )

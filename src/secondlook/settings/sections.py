@@ -38,26 +38,22 @@ _URL = r"^https?://[^\s/]+"
 class ServeSettings(Section):
     host: str = setting(
         "127.0.0.1",
-        "Address that the server listens on; any but this machine's own needs a token "
-        "(SECONDLOOK_TOKEN).",
+        "Address to listen on; any but this machine's own needs SECONDLOOK_TOKEN.",
         min_length=1,
     )
-    port: int = setting(8765, "Port that it listens on; 0 = one that is free.", ge=0, le=65535)
+    port: int = setting(8765, "Port to listen on; 0 = a free one.", ge=0, le=65535)
     libraries: tuple[str, ...] = words(
-        "Further libraries to serve, `name=path`; paths are absolute or begin with ~."
+        "Further libraries, `name=path`; paths are absolute or begin with ~."
     )
     roots: tuple[str, ...] = words(
-        "Folders whose files a client may have added by path; none = uploads alone."
+        "Folders whose files a client may add by path; none = uploads only."
     )
     origins: tuple[str, ...] = words(
-        "Further addresses that the server is reached by, such as `https://papers.example` of a "
-        "proxy: their host names and requests of their pages are accepted."
+        "Further addresses of the server, such as `https://papers.example` of a proxy."
     )
-    concurrency: int = setting(0, "Questions worked on at once; 0 = as many as cores.", ge=0)
-    max_upload_mb: int = setting(
-        200, "Megabytes that one upload may have in all.", ge=1, le=100_000
-    )
-    metrics: bool = setting(False, "Serve /metrics for Prometheus; needs the extra `telemetry`.")
+    concurrency: int = setting(0, "Questions worked on at once; 0 = one per core.", ge=0)
+    max_upload_mb: int = setting(200, "Most megabytes of one upload.", ge=1, le=100_000)
+    metrics: bool = setting(False, "Serve /metrics for Prometheus (extra `telemetry`).")
 
     @model_validator(mode="after")
     def _are_of_the_right_form(self) -> Self:
@@ -102,9 +98,7 @@ def _absolute(key: str, path: str) -> None:
 class TelemetrySettings(Section):
     endpoint: str | None = setting(
         None,
-        "Collector that runs, nodes and model calls are reported to, by OTLP over HTTP; `program` "
-        "= the OpenTelemetry providers that the program has set up itself. Needs the extra "
-        "`telemetry`.",
+        "OTLP collector (HTTP), or `program` = OpenTelemetry as the program set it up.",
         pattern=rf"{_URL}|^program$",
     )
 
@@ -148,30 +142,20 @@ class LibrarySettings(Section):
     path: Path = Field(
         default_factory=default_library_path,
         strict=False,
-        description="Folder that holds the library, or `s3://BUCKET/PREFIX` where one was "
-        "published, which is read only.",
+        description="Folder of the library, or `s3://BUCKET/PREFIX` of a published one, to read.",
     )
     language: Language = setting("english", "Language whose stemming the lexical index uses.")
     index: str = setting(
         "embedded",
-        "Where passages are held and searched: `embedded`, in the library's folder, or "
-        "`milvus:http://HOST:PORT` with `/DATABASE` where it is not the default one "
-        "(MILVUS_TOKEN holds USER:PASSWORD or a token).",
+        "`embedded`, or `milvus:http://HOST:PORT[/DATABASE]` (MILVUS_TOKEN holds the token).",
         pattern=r"^(embedded|milvus:https?://[^\s/@?#]+(/[A-Za-z_][A-Za-z0-9_]*)?/?)$",
     )
 
 
 class EmbeddingSettings(Section):
-    model: str = setting(
-        "embedded",
-        "Embedder by name; `embedded` is the one shipped with Secondlook.",
-        min_length=1,
-    )
+    model: str = setting("embedded", "Embedder; `embedded` is the one shipped.", min_length=1)
     base_url: str | None = setting(
-        None,
-        "Address of the embedding service, for embedders that are services (OPENAI_API_KEY holds "
-        "its key).",
-        pattern=_URL,
+        None, "Address of an embedding service (OPENAI_API_KEY holds its key).", pattern=_URL
     )
     threads: int = setting(0, "Threads of local models; 0 = all cores.", ge=0)
 
@@ -179,15 +163,14 @@ class EmbeddingSettings(Section):
 class ReaderSettings(Section):
     model: str = setting(
         "embedded",
-        "Reader by name: `embedded`, or a cross-encoder that judges relevance in its place, "
-        "`sentence-transformers:NAME_OR_PATH`.",
+        "`embedded`, or a cross-encoder `sentence-transformers:NAME_OR_PATH` for relevance.",
         min_length=1,
     )
 
 
 class ChunkingSettings(Section):
-    tokens: int = setting(200, "Tokens a passage aims at.", ge=16, le=8192)
-    overlap: int = setting(25, "Tokens that neighbours share.", ge=0, le=4096)
+    tokens: int = setting(200, "Length of a passage, in tokens.", ge=16, le=8192)
+    overlap: int = setting(25, "Tokens that neighbouring passages share.", ge=0, le=4096)
 
     @model_validator(mode="after")
     def _overlap_is_a_part(self) -> Self:
@@ -198,28 +181,29 @@ class ChunkingSettings(Section):
 
 class IngestSettings(Section):
     workers: int = setting(0, "Parser processes; 0 = automatic.", ge=0, le=256)
-    exclude: tuple[str, ...] = words("Patterns of files to leave out, as in .gitignore.")
+    exclude: tuple[str, ...] = words("Files to leave out, as in .gitignore.")
     ocr: str = setting(
         "auto",
-        "Read scanned pages where tesseract is installed: `auto` in English, or its language "
-        "codes, such as `deu+eng`; `off` = never.",
+        "Scanned pages (needs tesseract): `auto`, `off`, or languages such as `deu+eng`.",
         pattern=r"^(auto|off|[a-z]{3}(_[A-Za-z]+)*(\+[a-z]{3}(_[A-Za-z]+)*)*)$",
     )
     max_file_mb: int = setting(
-        1024, "Larger files are reported, not read; tables may be larger.", ge=1
+        1024, "Larger files are skipped and reported; tables may be larger.", ge=1
     )
 
 
 class SearchSettings(Section):
-    k: int = setting(10, "How many passages come back.", ge=1, le=1000)
+    k: int = setting(10, "Passages to return.", ge=1, le=1000)
     dense: float = setting(
         0.7, "Weight of the search by meaning; the search by words has the rest.", ge=0, le=1
     )
-    rrf_k: int = setting(5, "Constant of rank fusion.", ge=1, le=10_000)
-    candidates: int = setting(20, "Passages that the reader glances at.", ge=1, le=1000)
-    looks: int = setting(6, "Passages that it looks at: the best by the glance.", ge=1, le=1000)
-    rerank: bool = setting(True, "Look twice: rerank the best candidates.")
-    blend: float = setting(0.8, "Share of the reranker in the order; 0 = fusion only.", ge=0, le=1)
+    rrf_k: int = setting(5, "Constant of reciprocal rank fusion.", ge=1, le=10_000)
+    candidates: int = setting(20, "Passages that the reader scores quickly.", ge=1, le=1000)
+    looks: int = setting(
+        6, "Passages that the reader reads closely: the best of those.", ge=1, le=1000
+    )
+    rerank: bool = setting(True, "Rerank the candidates with the reader.")
+    blend: float = setting(0.8, "Share of the reranker in the order; 0 = fusion alone.", ge=0, le=1)
 
     @property
     def lexical(self) -> float:
@@ -228,18 +212,16 @@ class SearchSettings(Section):
 
 class AnswerSettings(Section):
     workflow: str = setting(
-        "auto", "Which workflow answers; `secondlook graph` lists them.", pattern=r"^[a-z_]+$"
+        "auto", "Workflow that answers; `secondlook graph` lists them.", pattern=r"^[a-z_]+$"
     )
-    k: int = setting(5, "Passages an answer may rest on.", ge=1, le=100)
+    k: int = setting(5, "Most passages behind an answer.", ge=1, le=100)
     evidence_tokens: int = setting(0, "Most tokens of evidence for a model; 0 = what fits.", ge=0)
     max_risk: float | None = setting(
-        None, "Answer only so that at most this share of the answers is wrong.", gt=0, lt=1
+        None, "Largest share of answers that may be wrong; others are withheld.", gt=0, lt=1
     )
-    enable_sentence_check: bool = setting(
-        True, "Check each sentence of an answer against what it cites."
-    )
+    enable_sentence_check: bool = setting(True, "Check each sentence against what it cites.")
     enable_grounded_check: bool = setting(
-        True, "In `corrective` and `research`, check the whole answer against its evidence."
+        True, "Check the whole answer against its evidence (`corrective`, `research`)."
     )
     enable_quarantine: bool = setting(
         True, "Keep passages that give a model orders out of prompts."
@@ -249,42 +231,39 @@ class AnswerSettings(Section):
         "Hold back sentences that repeat an order, a link or code of a document which the question "
         "did not call for.",
     )
-    enable_abstention: bool = setting(True, "Withhold an answer that the evidence does not carry.")
+    enable_abstention: bool = setting(
+        True, "Withhold an answer that the evidence does not support."
+    )
     enable_answer_grading: bool = setting(
-        False,
-        "Have a model judge the finished answer, and once have it written more strictly where it "
-        "says no.",
+        False, "Have a model judge the finished answer; on no, write it once more, strictly."
     )
 
 
 class WebSettings(Section):
     enable_web_search: bool = setting(
-        False, "Look on the web where the library looks poor (`--web`)."
+        False, "Search the web where the library has too little (`--web`)."
     )
     url: str | None = setting(
-        None, "Address of a SearXNG server that searches; not set = DuckDuckGo.", pattern=_URL
+        None, "SearXNG server to search with; not set = DuckDuckGo.", pattern=_URL
     )
     min_quality: float = setting(
-        -1.0, "Quality below which the web is searched; -1 = as calibrated.", ge=-1, le=1
+        -1.0, "Search the web below this quality; -1 = as calibrated.", ge=-1, le=1
     )
-    allow_private: bool = setting(False, "Read pages on private addresses too.")
+    allow_private: bool = setting(False, "Also read pages on private addresses.")
 
 
 class ModelSettings(Section):
     default: str = setting(
-        "none",
-        "Model of every role without its own, `provider:model`; `none` = no model.",
-        min_length=1,
+        "none", "Model for every role, `provider:model`; `none` = no model.", min_length=1
     )
     roles: tuple[str, ...] = words(
-        "Models of single roles, `role=provider:model` or `workflow.role=provider:model`."
+        "Models of single roles: `role=provider:model`, `workflow.role=provider:model`."
     )
     options: tuple[str, ...] = words(
-        "Options of single roles, such as `answer.temperature=0.3`, or of all, such as "
-        "`all.timeout=60`."
+        "Options of a role or of all: `answer.temperature=0.3`, `all.timeout=60`."
     )
     servers: Servers = setting(Servers(), "Which of its servers does the work of a role.")
-    prices: Path | None = setting(None, "A TOML file of prices that override ours.", strict=False)
+    prices: Path | None = setting(None, "TOML file of prices that override ours.", strict=False)
 
     def for_all(self, option: str) -> str | None:
         """An option of all roles, as written: `all.OPTION=VALUE`."""
@@ -293,10 +272,14 @@ class ModelSettings(Section):
 
 
 class BudgetSettings(Section):
-    calls: int = setting(0, "Model calls per question; 0 = no cap.", ge=0)
-    tokens: int = setting(0, "Tokens per question; 0 = no cap.", ge=0)
-    money: float = setting(0.0, "US dollars per question; 0 = no cap.", ge=0, allow_inf_nan=False)
-    seconds: float = setting(0.0, "Seconds per question; 0 = no cap.", ge=0, allow_inf_nan=False)
+    calls: int = setting(0, "Most model calls per question; 0 = no cap.", ge=0)
+    tokens: int = setting(0, "Most tokens per question; 0 = no cap.", ge=0)
+    money: float = setting(
+        0.0, "Most US dollars per question; 0 = no cap.", ge=0, allow_inf_nan=False
+    )
+    seconds: float = setting(
+        0.0, "Most seconds per question; 0 = no cap.", ge=0, allow_inf_nan=False
+    )
 
 
 # Where runs are recorded by a server: an address that may hold a password, which nobody sees.
@@ -337,17 +320,13 @@ def checked_address(address: StoreAddress) -> StoreAddress:
 
 class RunSettings(Section):
     path: Path = Field(
-        default_factory=default_runs_path,
-        strict=False,
-        description="File that holds the record of runs.",
+        default_factory=default_runs_path, strict=False, description="File of the record of runs."
     )
     store: Annotated[StoreAddress, AfterValidator(checked_address)] | None = setting(
-        None,
-        "A PostgreSQL that holds it instead, for several machines: "
-        "`postgresql://USER@HOST/DATABASE`.",
+        None, "PostgreSQL for the record instead: `postgresql://USER@HOST/DATABASE`."
     )
-    keep: int = setting(1000, "Runs that are kept; 0 = none is stored.", ge=0)
-    keep_days: int = setting(0, "Days that a run is kept; 0 = however old it is.", ge=0)
+    keep: int = setting(1000, "Runs to keep; 0 = record none.", ge=0)
+    keep_days: int = setting(0, "Days to keep a run; 0 = any age.", ge=0)
 
 
 class Settings(Section):

@@ -22,24 +22,21 @@ def words(description: str, **limits: Any) -> Any:
 
 class AdaptiveSettings(Section):
     enable_adaptive_retrieval: bool = setting(
-        True, "Search again, by words, where the first search looks poor."
+        True, "Search again, by words, after a poor first search."
     )
     check: Literal["calibrated", "min_rerank_score"] = setting(
         "calibrated", "How the quality of a search is judged."
     )
     min_quality: float = setting(
-        -1.0,
-        "Probability below which `calibrated` searches again; -1 = as calibrated.",
-        ge=-1,
-        le=1,
+        -1.0, "`calibrated`: search again below this probability; -1 = as calibrated.", ge=-1, le=1
     )
     min_rerank_score: float = setting(
-        0.0, "Lowest relevance among the best five for `min_rerank_score`."
+        0.0, "`min_rerank_score`: lowest relevance among the best five."
     )
     dense: float = setting(
         0.3, "Weight of meaning in the second search; words have the rest.", ge=0, le=1
     )
-    candidates: int = setting(40, "Depth of the second search.", ge=1, le=1000)
+    candidates: int = setting(40, "Passages of the second search.", ge=1, le=1000)
     pooling: Literal["merge", "replace"] = setting(
         "merge", "Pool both searches, or keep the second alone."
     )
@@ -50,117 +47,96 @@ class AdaptiveSettings(Section):
 
 
 class CorrectiveSettings(Section):
-    enable_grading: bool = setting(
-        True, "Grade what was found, and search again where too little fits."
-    )
+    enable_grading: bool = setting(True, "Grade passages, and search again where too few fit.")
     few_shot: Literal["auto", "on", "off"] = setting(
-        "auto", "Show a grading model examples; `auto` = as the probe of the model found."
+        "auto", "Show a grading model examples; `auto` = as its probe found."
     )
-    graded: int = setting(10, "Passages graded after a search.", ge=1, le=100)
-    min_relevant: int = setting(3, "Passages about the question that are enough.", ge=1, le=100)
-    enable_rewriting: bool = setting(True, "Ask again in other words where too little fits.")
-    max_rewrites: int = setting(3, "Times it is asked again.", ge=0, le=10)
+    graded: int = setting(10, "Passages to grade after a search.", ge=1, le=100)
+    min_relevant: int = setting(3, "Relevant passages that are enough.", ge=1, le=100)
+    enable_rewriting: bool = setting(True, "Ask again in other words where too few fit.")
+    max_rewrites: int = setting(3, "Most rewrites of a question.", ge=0, le=10)
     enable_following: bool = setting(
-        True, "Look up what the best passage names, where the question asks beyond it."
+        True, "Look up what the best passage names, for questions in two hops."
     )
     enable_decomposition: bool = setting(True, "Split a question that needs several facts.")
     enable_readings: bool = setting(True, "Say which meaning of an ambiguous word was taken.")
     enable_useful_check: bool = setting(True, "Check that the answer addresses the question.")
-    enable_regeneration: bool = setting(True, "Have an answer that is not grounded written anew.")
-    max_regenerations: int = setting(2, "Times an answer is written anew.", ge=0, le=10)
+    enable_regeneration: bool = setting(True, "Write an answer anew that is not grounded.")
+    max_regenerations: int = setting(2, "Most times an answer is written anew.", ge=0, le=10)
 
 
 class ResearchSettings(Section):
     enable_screen: bool = setting(True, "Refuse a question, or choices, that give a model orders.")
-    enable_memory: bool = setting(
-        True, "Remember research, and use it where the question is the same."
-    )
+    enable_memory: bool = setting(True, "Remember research for the same question.")
     enable_recall: bool = setting(
-        True, "Look for earlier research; off = always research, and remember that."
+        True, "Use earlier research; off = research anew, and remember that."
     )
     memory_similarity: float = setting(
-        0.92, "How alike two questions must be to be the same.", ge=0, le=1
+        0.92, "Cosine from which two questions count as the same.", ge=0, le=1
     )
-    enable_classification: bool = setting(
-        True, "Research a simple question in one step; off = never."
-    )
+    enable_classification: bool = setting(True, "Research a simple question in one step.")
     enable_multi_query: bool = setting(True, "Search each step in three wordings, not in one.")
-    enable_fresh_evidence: bool = setting(True, "Leave out what earlier steps were shown.")
+    enable_fresh_evidence: bool = setting(True, "Leave out passages that earlier steps saw.")
     calls: Literal["merged", "separate"] = setting(
         "merged", "Plan a step and word its searches in one model call, or in two."
     )
     rerank_against: Literal["question", "query"] = setting(
-        "question", "What passages are read for: the step's question, or its first search query."
+        "question", "Rank passages for the step's question, or for its first query."
     )
-    enable_synthesis_of_failed: bool = setting(
-        False, "Have findings written even where a step's evidence fails."
-    )
+    enable_synthesis_of_failed: bool = setting(False, "Write findings even where a step failed.")
     enable_escalation: bool = setting(
-        True, "Go on in several steps where the only step of a simple question failed."
+        True, "Go on in several steps where a simple question's step failed."
     )
     evaluator: Literal["calibrated", "cosine"] = setting(
-        "calibrated",
-        "What a step is judged by: the probability that its passages answer it, or their mean "
-        "likeness to the query, at least 0.70.",
+        "calibrated", "Judge a step by probability, or by mean cosine of at least 0.70."
     )
     min_confidence: float = setting(
-        -1.0, "Below it a step has failed; -1 = as calibrated.", ge=-1, le=1
+        -1.0, "A step below it has failed; -1 = as calibrated.", ge=-1, le=1
     )
     enable_replanning: bool = setting(True, "Decide after each step what to research next.")
-    max_steps: int = setting(3, "Steps that may be completed.", ge=1, le=10)
-    max_cycles: int = setting(4, "Steps that may be tried.", ge=1, le=20)
+    max_steps: int = setting(3, "Most completed steps.", ge=1, le=10)
+    max_cycles: int = setting(4, "Most steps tried.", ge=1, le=20)
     enable_stagnation: bool = setting(True, "Stop after three failures that bring nothing new.")
-    enable_choosing: bool = setting(True, "Choose among the choices of a question that has some.")
+    enable_choosing: bool = setting(True, "Choose among the choices of a question.")
     guess: bool = setting(
-        False,
-        "Where nothing was found, let the model choose from its own knowledge; such a choice is "
-        "marked.",
+        False, "Nothing found: let the model choose from its own knowledge, marked."
     )
     vocabulary: str = setting(
-        "", "What to tell a model about the words of a field.", max_length=2000
+        "", "What a model should know about the field's words.", max_length=2000
     )
     structure: tuple[str, ...] = words(
-        "What the findings of a step tell, in order, such as Rule, Exceptions."
+        "Parts of a step's findings, in order, such as Rule, Exceptions."
     )
 
 
 class AnalystSettings(Section):
     enable_understanding: bool = setting(
-        True, "Tell a question about a concept from one over the data."
+        True, "Tell questions about a concept from questions about the data."
     )
     enable_alignment: bool = setting(
-        True, "Check that the columns are there and fit before code is written."
+        True, "Check that the columns exist and fit before code is written."
     )
-    max_alignments: int = setting(2, "Times that is checked before it is given up.", ge=1, le=5)
+    max_alignments: int = setting(2, "Most such checks.", ge=1, le=5)
     enable_code_check: bool = setting(
-        True,
-        "Refuse code that invents its data, reads files or does not use the tables.",
+        True, "Refuse code that invents data, reads files or ignores the tables."
     )
     max_code_attempts: int = setting(
         2, "Times code is written before its failure is judged.", ge=1, le=5
     )
     enable_arithmetic: bool = setting(
-        True,
-        "Check results by arithmetic, such as a correlation within -1..1, and cut sentences with "
-        "a number that the result does not hold.",
+        True, "Check results by arithmetic; cut sentences with numbers not in the result."
     )
-    enable_remediation: bool = setting(
-        True, "Find the cause of a result that cannot stand, and try again."
-    )
-    max_remediations: int = setting(3, "Times that is tried.", ge=0, le=10)
+    enable_remediation: bool = setting(True, "Find the cause of a bad result, and try again.")
+    max_remediations: int = setting(3, "Most such tries.", ge=0, le=10)
 
 
 FromDocuments = Literal["linear", "adaptive", "corrective", "research"]
 
 
 class Routes(Section):
-    one_fact: FromDocuments = setting(
-        "linear", "Workflow for a question that asks for one fact from documents."
-    )
-    several_facts: FromDocuments = setting("corrective", "Workflow for one that needs several.")
-    account: FromDocuments = setting(
-        "research", "Workflow for one that asks for an account, such as a comparison."
-    )
+    one_fact: FromDocuments = setting("linear", "Workflow for one fact from documents.")
+    several_facts: FromDocuments = setting("corrective", "Workflow for several facts.")
+    account: FromDocuments = setting("research", "Workflow for an account, such as a comparison.")
 
 
 class AutoSettings(Section):
@@ -169,50 +145,43 @@ class AutoSettings(Section):
 
 class SandboxSettings(Section):
     backend: Literal["auto", "namespaces", "plain", "bubblewrap"] = setting(
-        "auto",
-        "How generated code is confined: the first that works here, or this one. There is no way "
-        "to run it unconfined.",
+        "auto", "How generated code is confined; `auto` = the first that works here."
     )
-    seconds: float = setting(30.0, "Until a job is stopped.", gt=0, le=600)
-    memory: int = setting(1024, "Megabytes that a job may use.", ge=128, le=65536)
+    seconds: float = setting(30.0, "Seconds until a job is stopped.", gt=0, le=600)
+    memory: int = setting(1024, "Most megabytes of a job.", ge=128, le=65536)
 
 
 class Servers(Section):
     """Which of its servers does the work of a role. The first of each is the default."""
 
     support: Literal["reader", "coverage"] = setting(
-        "reader", "Judges what a sentence cites: the trained reader, or counting words."
+        "reader", "Judges a sentence by what it cites: the reader, or shared words."
     )
     grade: Literal["reader", "llm-batch", "llm-each"] = setting(
         "reader", "Grades passages: the reader, or a model in one call or passage by passage."
     )
     grounded: Literal["reader", "llm"] = setting(
-        "reader",
-        "Judges the whole answer against its evidence: the server of `support`, or a model where "
-        "the reader is unsure.",
+        "reader", "Judges the answer by its evidence: `support`, or a model where unsure."
     )
     useful: Literal["reader", "llm"] = setting(
-        "reader",
-        "Judges whether an answer addresses the question: the reader, or a model where it is "
-        "unsure.",
+        "reader", "Judges whether the question is addressed: the reader, or a model if unsure."
     )
     screen: Literal["signs", "model"] = setting(
-        "signs", "Finds orders to a model in a question: signs, or a model where they are unclear."
+        "signs", "Finds orders to a model: signs, or a model where they are unclear."
     )
     classify: Literal["rules", "llm"] = setting("rules", "Tells simple questions.")
     synthesise: Literal["model", "extract"] = setting(
-        "model", "Writes a step's findings: a model, or the reader, word for word."
+        "model", "Writes a step's findings: a model, or the reader word for word."
     )
     require: Literal["rules", "model"] = setting("rules", "Says what a question over tables needs.")
     query: Literal["grammar", "model"] = setting(
-        "grammar",
-        "Computes common questions over tables: our own code first, or always a model's code.",
+        "grammar", "Answers common table questions: our code first, or always a model's."
     )
     judge: Literal["checks", "model"] = setting(
         "checks", "Judges a computed result: checks alone, or also a model."
     )
     remedy: Literal["rules", "model"] = setting(
-        "rules", "Finds the cause of a failure: rules that read it, or a model."
+        "rules", "Finds the cause of a failure: rules, or a model."
     )
     explain: Literal["template", "model"] = setting(
         "template", "Puts a result into words: code, or a model."
