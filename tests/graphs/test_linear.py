@@ -200,15 +200,3 @@ def test_without_a_reader_the_order_of_the_searches_stays_and_a_model_still_answ
     assert answer.status == "answered"
     assert answer.warnings[0].node == "rerank"
     assert answer.confidence.value is None
-
-
-def test_without_reader_and_model_nothing_is_claimed() -> None:
-    answer = run(shelf=_BlindShelf())
-    assert (answer.status, answer.stop_reason) == ("failed", "cannot_proceed")
-
-
-def test_the_evidence_is_kept_apart_by_marks_of_the_run() -> None:
-    model = FunctionModel(quoting)
-    run(model=model)
-    assert re.search(r"<<evidence-[0-9a-f]{8} 1>>", prompt(model.requests[0]))
-    assert "<<" not in prompt(model.requests[0]).split("\n")[0]

@@ -13,7 +13,6 @@ import pytest
 from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow
 from secondlook.nodes.limits import Dial
-from secondlook.reading.calibration import Calibration
 from tests.support.engine import (
     CALIBRATED,
     QUESTION,
@@ -103,26 +102,11 @@ def test_an_answer_that_is_not_is_withheld_with_the_reason_and_its_passages(
     assert "7.8" not in answer.text
 
 
-def test_more_risk_gives_what_less_withholds(tmp_path: Path) -> None:
-    file = own(tmp_path, 0.9912)
-    assert run(file, settings=settings(0.5))[0].status == "answered"
-
-
 def test_a_risk_that_nobody_can_promise_withholds_everything(tmp_path: Path) -> None:
     answer, _ = run(own(tmp_path, 0.01), settings=settings(0.001))
     assert answer.stop_reason == "low_confidence"
     assert "the risk allowed is 0.1 %: no answer can be promised" in answer.confidence.reasons[0]
     assert "4000 answers" in answer.confidence.reasons[0]
-
-
-def test_the_confidence_of_the_promise_counts(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """600 wrong of 2000: 32 % is not shown to a confidence of .99, to one of .9 it is."""
-    file = own(tmp_path, 0.9912)
-    assert run(file, settings=settings(0.32))[0].status == "abstained"
-    monkeypatch.setattr(Calibration.risk_threshold, "__kwdefaults__", {"confidence": 0.9})
-    assert run(file, settings=settings(0.32))[0].status == "answered"
 
 
 def test_a_named_risk_takes_the_place_of_the_calibrated_limit(tmp_path: Path) -> None:
@@ -171,15 +155,6 @@ def test_an_answer_in_a_language_the_reader_does_not_know_is_withheld(
     assert (writer.asked, heard) == (0, [])
 
 
-def test_passages_that_nobody_could_read_are_not_answered_from() -> None:
-    class Broken(WordShelf):
-        def read(self, *_: object, **__: object) -> Any:
-            raise RuntimeError("no reader")
-
-    chosen = settings(0.05, enable_abstention=False)
-    assert run(None, shelf=Broken(), settings=chosen)[0].stop_reason == "cannot_proceed"
-
-
 # In a model's words
 
 
@@ -203,14 +178,6 @@ def test_a_model_is_not_asked_where_its_answer_could_not_be_given(tmp_path: Path
     assert "this one has" in answer.confidence.reasons[0]
     assert answer.model is None
     assert not heard
-
-
-def test_a_models_answer_that_is_sure_enough_is_given(tmp_path: Path) -> None:
-    file = own(tmp_path, sure(tmp_path) / 2)
-    answer, heard = run(file, model=FunctionModel(Writer()), settings=settings(0.05))
-    assert (answer.status, answer.method) == ("answered", "generative")
-    assert answer.confidence.label == "provisional"
-    assert "".join(heard).strip() == answer.claims[0].text
 
 
 def test_nothing_is_heard_of_a_models_answer_that_is_withheld(

@@ -90,7 +90,7 @@ def some_settings(pick: random.Random) -> Settings:
             "min_relevant": pick.choice([1, 3, 100]),
             "max_rewrites": pick.randrange(4),
             "max_regenerations": pick.randrange(4),
-            "grounded_judge": pick.choice(["reader", "similarity", "llm"]),
+            "grounded_judge": pick.choice(["reader", "llm"]),
             "useful_judge": pick.choice(["reader", "llm"]),
         },
         answer={

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import ModelUnavailable
-from secondlook.nodes.answer import answer, answer_anew, answer_strictly
+from secondlook.nodes.answer import answer_anew, answer_strictly
 from secondlook.nodes.check import check_grounded
-from tests.support.checking import DEEPEST, INVENTED, asked, blocks, draft, found, visit
+from tests.support.checking import DEEPEST, INVENTED, asked, blocks, found, visit
 from tests.support.engine import context_of, settings_of
 from tests.support.function_model import FunctionModel
 
@@ -65,26 +65,6 @@ def test_who_listens_hears_that_the_words_so_far_no_longer_count() -> None:
     assert tokens(second).strip() == DEEPEST
 
 
-def test_a_draft_on_more_evidence_is_no_regeneration() -> None:
-    model = FunctionModel(inventing)
-    context = context_of(model=model)
-    before = [{"draft": draft(), "grounded": 1.0}]
-    update = visit(
-        answer_anew, context, found=found(context), drafts=before, regenerations=1, complaints=[]
-    )
-    assert redrafts(update) == ["more was found"]
-    assert model.requests[0].temperature == 0.0
-
-
-def test_the_plain_answer_knows_nothing_of_complaints() -> None:
-    model = FunctionModel(inventing)
-    context = context_of(model=model)
-    update = visit(answer, context, found=found(context), regenerations=1, complaints=[INVENTED])
-    assert "Not in the evidence" not in asked(model.requests[0])
-    assert update["complaints"] == [INVENTED]
-    assert "1 more sentence was cut" in update["draft"]["note"]
-
-
 def test_a_model_that_goes_away_leaves_the_readers_answer() -> None:
     def once(request: ChatRequest) -> str:
         if request.temperature:
@@ -108,14 +88,6 @@ def test_a_refused_answer_is_written_by_the_stricter_prompt() -> None:
     strict = ["refused" in request.messages[0].content for request in model.requests]
     # The same words are asked for once in a run: the journal knows the reply.
     assert strict == [True, False]
-
-
-def test_a_complaint_about_a_stricter_answer_is_heard_too() -> None:
-    model = FunctionModel(inventing)
-    context = context_of(model=model)
-    state = {"answer_grades": ["no"], "regenerations": 1, "complaints": [INVENTED]}
-    visit(answer_anew, context, found=found(context), **state)
-    assert (model.requests[0].temperature, INVENTED in asked(model.requests[0])) == (0.4, True)
 
 
 def test_what_a_model_may_still_let_stand_is_left_in_the_draft_and_not_heard(

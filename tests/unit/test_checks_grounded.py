@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.errors import ModelUnavailable
 from secondlook.nodes.check import check_grounded, share_grounded
 from secondlook.nodes.limits import hotter, may_search_again
-from secondlook.roles.verdicts import Verdicts
 from tests.support.checking import (
     DEEPEST,
     INVENTED,
@@ -110,18 +108,6 @@ def test_what_was_cut_while_it_was_written_counts() -> None:
     assert told(update)["cut"] == 1
 
 
-def test_a_draft_of_which_everything_was_cut_is_written_anew() -> None:
-    withheld = draft(method="none", stop="no_evidence")
-    update = checked(withheld, (INVENTED,))
-    assert update["route"] == "answer"
-    assert update["drafts"][0]["grounded"] == 0.0
-
-
-def test_a_model_that_found_nothing_is_not_asked_again() -> None:
-    update = checked(draft(method="none", stop="no_evidence"))
-    assert (update["route"], told(update)["grounded"]) == ("check_useful", None)
-
-
 @pytest.mark.parametrize(
     ("corrective", "regenerations", "way"),
     [
@@ -142,12 +128,6 @@ def test_it_is_written_anew_only_so_often(
     assert update["regenerations"] == regenerations + (way == "answer")
     assert len(update["drafts"]) == (way != "check_useful")
     assert bool(update["complaints"]) == (way != "settle")
-
-
-def test_what_the_reader_took_is_never_written_anew() -> None:
-    gone = sentence("It is deep.", {"passage": "gone.0", "start": 0, "end": 5})
-    update = checked(draft(gone, method="extractive", model=None))
-    assert (update["route"], update["complaints"]) == ("check_useful", ["It is deep."])
 
 
 def test_an_extract_passes_unasked() -> None:
@@ -220,7 +200,6 @@ def _judging(request: ChatRequest) -> str:
 
 UNSURE = sentence("The council voted 7 to 2 on dredging.", cited("minutes.0"), support=0.7)
 DOUBTED = sentence("Small boats lie there.", cited("survey.1"), support=0.5, supported=False)
-SURE_OF_NOT = sentence("The light went out.", cited("log.0"), support=0.7)
 PLAIN_WRONG = sentence("Dogs may swim.", cited("log.0"), support=0.05, supported=False)
 
 
@@ -233,18 +212,6 @@ def test_a_model_judges_what_the_reader_is_unsure_of_in_one_call() -> None:
     assert [one["supported"] for one in update["draft"]["sentences"]] == [True, True, True, False]
     numbers = told(update)
     assert (numbers["asked_of_model"], numbers["overruled"], numbers["missing"]) == (2, 1, 0)
-
-
-def test_where_it_is_sure_no_model_is_asked() -> None:
-    model = FunctionModel(_judging)
-    checked(draft(RIGHT), context_=context(model, grounded_judge="llm"))
-    assert model.requests == []
-
-
-def test_a_model_may_overrule_the_reader_to_the_worse() -> None:
-    model = FunctionModel(lambda _: '{"verdicts": [{"number": 1, "verdict": "No."}]}')
-    update = checked(draft(SURE_OF_NOT), context_=context(model, grounded_judge="llm"))
-    assert update["complaints"] == ["The light went out."]
 
 
 @pytest.mark.parametrize("reply", ["garbage", "", '{"verdicts": []}', '{"verdicts": ["yes"]}'])
@@ -262,14 +229,6 @@ def test_verdicts_that_are_missing_doubled_or_of_nothing_leave_the_readers() -> 
     update = checked(draft(UNSURE, DOUBTED), context_=context(model, grounded_judge="llm"))
     assert update["complaints"] == []  # the first is the reader's, the second the model's
     assert (told(update)["missing"], told(update)["unknown"]) == (1, 1)
-
-
-def test_a_model_that_is_away_leaves_the_readers() -> None:
-    def away(_: ChatRequest) -> str:
-        raise ModelUnavailable("away")
-
-    update = checked(draft(UNSURE), context_=context(FunctionModel(away), grounded_judge="llm"))
-    assert (update["complaints"], len(update["warnings"])) == ([], 1)
 
 
 def test_with_no_model_at_all_the_reader_judges() -> None:
@@ -310,8 +269,3 @@ def test_a_search_may_follow_while_attempts_remain_and_the_last_brought_somethin
     assert not may_search_again(list("abcd"), [search(5)] * 4, settings)
     off = settings_of(corrective={"enable_rewriting": False})
     assert not may_search_again(["a"], [], off)
-
-
-def test_verdicts_are_read_however_they_are_written() -> None:
-    read = Verdicts.model_validate({"verdicts": [{"number": "1", "verdict": True}, 5, {"a": 1}]})
-    assert [(one.number, one.verdict) for one in read.verdicts] == [(1, "yes")]

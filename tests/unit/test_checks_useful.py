@@ -95,18 +95,6 @@ def test_unless_no_attempt_is_left(corrective: dict[str, Any], queries: list[str
     assert weighed(BESIDES, context, queries=queries)["route"] == "settle"
 
 
-def test_or_the_last_one_brought_nothing_new() -> None:
-    searches = [{"query": "q", "new": new, "relevant": 0} for new in (5, 0)]
-    update = weighed(BESIDES, queries=["a", "b"], searches=searches)
-    assert update["route"] == "settle"
-
-
-def test_what_will_be_cut_does_not_make_an_answer_useful() -> None:
-    cut = sentence(DEEPEST, cited("survey.0", DEEPEST), supported=False)
-    update = weighed(draft(*BESIDES["sentences"], cut))
-    assert update["route"] == "rewrite"
-
-
 def test_no_answer_is_not_useful() -> None:
     by_model = weighed(draft(method="none", stop="no_evidence"))
     assert (by_model["route"], by_model["drafts"][0]["useful"]) == ("rewrite", 0.0)
@@ -153,13 +141,6 @@ def test_a_model_decides_where_the_reader_is_unsure(made: Any, useful: bool) -> 
     assert update["drafts"][0]["is_useful"] is useful
     assert told(update)["by"] == "a model"
     assert len(model.requests) == 1
-
-
-@pytest.mark.parametrize("margin", [-100.0, 100.0])
-def test_and_is_not_asked_where_it_is_sure(margin: float) -> None:
-    model = FunctionModel(_judging)
-    weighed(USEFUL, unsure(model, margin))
-    assert model.requests == []
 
 
 def test_a_model_that_fails_leaves_the_readers_word() -> None:

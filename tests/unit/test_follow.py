@@ -6,11 +6,10 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
-import pytest
 from langgraph.runtime import Runtime
 
 from secondlook.nodes import ranking
-from secondlook.nodes.retrieve import covered, follow, leads, rerank, retrieve
+from secondlook.nodes.retrieve import follow, leads, rerank, retrieve
 from tests.support.engine import WordShelf, context_of, passages_of, state_of
 
 if TYPE_CHECKING:
@@ -93,12 +92,6 @@ def test_what_is_pinned_stays_kept_when_all_is_ranked_again() -> None:
     assert [item["document"] for item in ranking.kept(again)] == ["harbour lights", "maren holt"]
 
 
-def test_it_is_read_for_the_question_alone() -> None:
-    state = followed(context_of(shelf=_Shelf(), question=QUESTION))
-    (pinned,) = [item for item in state["found"] if item["pinned"]]
-    assert pinned["relevance"] == -4.0
-
-
 def test_a_passage_that_covers_the_question_is_not_followed() -> None:
     shelf = _Shelf()
     question = "What is the film Harbour Lights?"
@@ -117,19 +110,6 @@ def test_a_shelf_that_breaks_costs_only_what_was_to_be_looked_up() -> None:
     state = followed(context_of(shelf=Broken(), question=QUESTION))
     assert state["found"][0]["document"] == "harbour lights"
     assert state["warnings"][0]["consequence"] == "nothing was looked up beyond the search"
-
-
-def test_nothing_that_was_found_is_nothing_to_follow() -> None:
-    state = followed(context_of(shelf=_Shelf(held=[]), question=QUESTION))
-    assert state["found"] == []
-    assert state["warnings"] == []
-
-
-def test_the_share_of_the_words_that_a_passage_has() -> None:
-    (film,) = passages_of([("harbour lights", FILM)])
-    assert covered("Harbour Lights film?", film) == 1.0
-    assert covered("Harbour Lights beekeeper?", film) == pytest.approx(2 / 3)
-    assert covered("?", film) == 1.0
 
 
 def test_names_of_the_question_that_nothing_is_about_come_first() -> None:

@@ -61,16 +61,6 @@ def test_a_value_that_its_place_does_not_state_is_refused(shorts: Any) -> None:
     assert combined(*_with("earliest", *pair(texts, shorts))) is None
 
 
-def test_numbers_are_found_however_the_place_writes_them() -> None:
-    texts = ("It has 1.5 million people.", "It has 500,000 people.")
-    asks = "What is the population of {}?"
-    found = pair(texts, ("1,500,000 people", "500,000 people"), asks)
-    draft = combined(*_with("sum", *found))
-    assert draft is not None
-    assert draft["short"] == "2,000,000 people"
-    assert "1.5 million people" in draft["sentences"][0]["text"]
-
-
 @pytest.mark.parametrize(
     ("texts", "result"),
     [
@@ -126,17 +116,6 @@ def test_notes_are_kept_and_an_unknown_part_leaves_the_whole_unknown() -> None:
     assert draft is not None
     assert (draft["short"], draft["confidence"]) == ("2 years", None)
     assert draft["note"] == "(1 more sentence was cut.)"
-
-
-def test_both_values_in_one_sentence_are_cited_once() -> None:
-    parts, held = pair(("Ada 1981, Bo 1979.", "Ada 1981, Bo 1979."), ("1981", "1979"))
-    assert parts[0]["draft"] is not None
-    assert parts[1]["draft"] is not None
-    parts[1]["draft"]["sentences"] = parts[0]["draft"]["sentences"]
-    draft = combined(parts, "years", held)
-    assert draft is not None
-    assert len(draft["sentences"]) == 2
-    assert len(draft["sentences"][0]["cited"]) == 1
 
 
 def test_nothing_comes_of_parts_that_were_not_asked() -> None:

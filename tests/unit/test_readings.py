@@ -104,18 +104,6 @@ def test_a_pronoun_with_one_likely_meaning_is_taken_so() -> None:
     assert {item["id"] for item in update["found"]} == {"ada.0", "tom.0"}
 
 
-def test_a_grade_says_who_is_looked_at() -> None:
-    context = context_of(shelf=shelf_of(ADA, EVE, TOM), question=QUESTION)
-
-    async def graded() -> dict[str, Any]:
-        state = await searched(context, QUESTION)
-        for item in state["found"]:
-            item["grade"] = "answers" if item["id"] == "eve.0" else "irrelevant"
-        return dict(await readings(state, Runtime(context=context)))
-
-    assert asyncio.run(graded())["assumed"] == "she = Eve Stone"
-
-
 def test_a_vague_term_is_taken_for_what_is_called_so() -> None:
     album = ("notes", "In 1998 Blue Harbour was the album that they recorded. Nobody bought it.")
     update, _ = understood("Where was the album recorded?", shelf_of(album, TOM))
@@ -140,14 +128,6 @@ def test_what_is_clear_or_foreign_is_left(question: str) -> None:
     assert "found" not in update
 
 
-def test_without_candidates_the_question_goes_on() -> None:
-    plain = ("log", "the mains failed and the light never left the group of lamps.")
-    update, _ = understood(QUESTION, shelf_of(plain))
-    assert (update["route"], update["question"]) == ("grade_on", QUESTION)
-    nothing, _ = understood(QUESTION, WordShelf(held=[]))
-    assert nothing["route"] == "grade_on"
-
-
 def test_one_answer_for_all_readings_needs_no_question_back() -> None:
     pieces = [(name, text.replace("2005", "1998")) for name, text in (ADA, EVE)]
     update, _ = understood(QUESTION, shelf_of(*pieces))
@@ -167,11 +147,6 @@ def test_a_promise_of_risk_leaves_out_what_is_not_sure() -> None:
     careful, _ = understood(question, shelf_of(*unsure), answer={"max_risk": 0.05})
     assert careful["route"] == "grade_on"
     assert careful["asks_back"] is None
-
-
-def test_unread_passages_weigh_by_their_rank() -> None:
-    update, _ = understood(QUESTION, shelf_of(ADA, TOM), search={"rerank": False})
-    assert update["assumed"] == "she = Ada Brook"
 
 
 def test_a_shelf_that_fails_leaves_the_question_and_says_so() -> None:

@@ -108,20 +108,6 @@ def test_what_was_cut_short_is_not_remembered(memory: AnswerMemory, error: str) 
     assert f"{error} in plan" in update["steps"][0]["said"]
 
 
-def test_harmless_troubles_do_not_keep_it_from_being_remembered(memory: AnswerMemory) -> None:
-    assert told(memory, warnings=[trouble("plan", ValueError("odd"), "went on")])["remembered"]
-
-
-def test_a_failed_try_beside_a_completed_one_does_no_harm(memory: AnswerMemory) -> None:
-    failed = step_of(status="failed", confidence=0.1, draft=None, complaints=["It is dry."])
-    assert told(memory, plan=[failed, step_of()])["remembered"]
-
-
-@pytest.mark.parametrize("screen", ["safe", "not screened"])
-def test_a_screened_question_is_remembered(memory: AnswerMemory, screen: str) -> None:
-    assert told(memory, screen={**SCREEN, "verdict": screen})["remembered"]
-
-
 def test_nothing_is_remembered_where_that_is_switched_off(memory: AnswerMemory) -> None:
     off = settings_of(research={"enable_memory": False})
     assert not told(memory, off)["remembered"]

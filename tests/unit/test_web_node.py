@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from langgraph.runtime import Runtime
 
-from secondlook.answer import Step, Trouble
+from secondlook.answer import Trouble
 from secondlook.errors import WebSearchError
 from secondlook.models.prices import Caps
 from secondlook.nodes import ranking
@@ -16,7 +16,7 @@ from secondlook.nodes.retrieve import search_web
 from secondlook.nodes.state import Asked, unread
 from secondlook.retrieval.web.pages import Cutter, best_first, snippet
 from secondlook.retrieval.web.port import WebResult
-from tests.support.engine import WordShelf, context_of, passages_of, settings_of
+from tests.support.engine import WordShelf, context_of, passages_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,33 +101,12 @@ def test_passages_of_the_web_compete_with_those_of_the_library() -> None:
     assert len(ranking.kept(update["found"])) == context.settings.answer.k
 
 
-def test_the_step_says_how_much_was_read_and_how_long_it_took() -> None:
-    def made() -> list[WebPassage]:
-        quoted = snippet("https://c.test/", WebResult("https://c.test/", "C", "Granite."), "gone")
-        return [*pages(), *quoted]
-
-    update = visit(context_of(web=Web(made)))
-    (told,) = (Step.model_validate(step) for step in update["steps"])
-    assert told.said.startswith("Read 2 web pages with 2 passages in 0.")
-    assert "and 1 summaries of others" in told.said
-    assert (told.numbers["pages"], told.numbers["passages"]) == (2, 2)
-    assert told.numbers["snippets"] == 1
-    assert isinstance(told.numbers["seconds"], float)
-
-
 def test_a_snippet_is_marked_as_one() -> None:
     def made() -> list[WebPassage]:
         return snippet("https://c.test/", WebResult("https://c.test/", "C", QUESTION), "gone")
 
     (item,) = (one for one in visit(context_of(web=Web(made)))["found"] if one["origin"] == "web")
     assert item["why"] == "among the best (the search engine's summary: its page was not read)"
-
-
-def test_an_empty_web_changes_nothing() -> None:
-    update = visit(context_of(web=Web(list)))
-    assert {item["id"] for item in update["found"]} == {item["id"] for item in state()["found"]}
-    assert update["warnings"] == []
-    assert "nothing to offer" in update["steps"][0]["said"]
 
 
 def test_found_again_is_not_found_twice() -> None:
@@ -137,27 +116,6 @@ def test_found_again_is_not_found_twice() -> None:
     assert sorted(item["id"] for item in again["found"]) == sorted(
         item["id"] for item in once["found"]
     )
-
-
-def test_only_so_many_passages_are_read() -> None:
-    shelf = WordShelf()
-    context = context_of(
-        web=Web(pages), shelf=shelf, settings=settings_of(search={"candidates": 1})
-    )
-    update = visit(context)
-    assert shelf.reads == [1]
-    assert sum(item["origin"] == "web" for item in update["found"]) == 1
-
-
-def test_without_the_second_look_the_order_by_words_holds() -> None:
-    shelf = WordShelf()
-    context = context_of(
-        web=Web(pages), shelf=shelf, settings=settings_of(search={"rerank": False})
-    )
-    web = [item for item in visit(context)["found"] if item["origin"] == "web"]
-    assert shelf.reads == []
-    assert [item["url"] for item in web] == ["https://a.test/", "https://b.test/"]
-    assert web[0]["relevance"] is None
 
 
 def fails() -> list[WebPassage]:
