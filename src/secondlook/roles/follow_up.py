@@ -82,6 +82,11 @@ _ASKING = re.compile(
     r"would|should|may|might|must)\b.*)",
     re.IGNORECASE | re.DOTALL,
 )
+_ADVERBIAL = re.compile(
+    r"(?:in|on|at|for|with|without|from|to|by|since|until|before|after|during|under|over|last|"
+    r"next)\b",
+    re.IGNORECASE,
+)
 _POINTING = frozenset({"this", "that", "these", "those", "a", "an", "its", "my"})
 _AUXILIARIES = frozenset(
     """is are was were do does did has have had can could will would should about and not
@@ -117,7 +122,7 @@ def leans(question: str) -> bool:
         return False
     if _PRONOUN.search(question) or _LEANING.search(question) or _ellipsis(question):
         return True
-    telling = [word for word in _words(question) if word.casefold() not in _SMALL]
+    telling = [word for word in _WORD.findall(question) if word.casefold() not in _SMALL]
     return len(telling) < _FEW_WORDS and not any(names(question))
 
 
@@ -133,63 +138,45 @@ def stand_alone(question: str, turns: Sequence[Turn]) -> str:
 def names(text: str) -> Iterator[str]:
     """Runs of capitalised words, as names are written: "Zappa and the Mothers of Invention"."""
     held: list[re.Match[str]] = []
-    for word in _WORD.finditer(text):
-        gap = text[held[-1].end() : word.start()] if held else ""
-        if held and gap.strip(" "):
-            yield from _name(text, held)
-            held = []
-        if (_is_capital(word[0]) and (held or word[0].casefold() not in _SMALL)) or (
-            held and word[0].casefold() in _JOINING
-        ):
+    for word in [*_WORD.finditer(text), None]:
+        small = word[0].casefold() if word else ""
+        gap = bool(word and held and text[held[-1].end() : word.start()].strip(" "))
+        begins = word is not None and _is_capital(word[0]) and small not in _SMALL
+        goes_on = word is not None and (_is_capital(word[0]) or small in _JOINING)
+        if held and not gap and word and goes_on:
             held.append(word)
-        else:
-            yield from _name(text, held)
-            held = []
-    yield from _name(text, held)
-
-
-def _name(text: str, held: list[re.Match[str]]) -> Iterator[str]:
-    while held and (held[-1][0].casefold() in _JOINING or not _is_capital(held[-1][0])):
-        held = held[:-1]
-    if held and len(held) <= _LONGEST_NAME:
-        found = text[held[0].start() : held[-1].end()]
-        if len(found) > 1:
-            yield re.sub(r"['’]s\Z", "", found)  # noqa: RUF001
+            continue
+        while held and (held[-1][0].casefold() in _JOINING or not _is_capital(held[-1][0])):
+            held.pop()
+        if 0 < len(held) <= _LONGEST_NAME and held[-1].end() - held[0].start() > 1:
+            yield re.sub(r"['’]s\Z", "", text[held[0].start() : held[-1].end()])  # noqa: RUF001
+        held = [word] if word and begins else []
 
 
 def _is_capital(word: str) -> bool:
     return word[:1].isupper() or (word[:1].isdigit() and len(word) < len("1234"))
 
 
-def _words(text: str) -> list[str]:
-    return _WORD.findall(text)
-
-
 # Ellipses
 
 
 def _ellipsis(question: str) -> bool:
-    whole = question.strip()
-    return any(form.fullmatch(whole) for form in (_BARE, _ABOUT, _AND))
+    return any(form.fullmatch(question.strip()) for form in (_BARE, _ABOUT, _AND))
 
 
 def _completed(question: str, last: Turn) -> str | None:
     """ "And in 2023?" as the whole question that it is short for."""
     whole = question.strip()
     if bare := _BARE.fullmatch(whole):
-        return _asked_anew(bare["word"], last.asked)
-    if about := _ABOUT.fullmatch(whole) or _AND.fullmatch(whole):
-        rest = about["rest"]
-        return _swapped(rest, last.asked) if not _PRONOUN.search(rest) else None
-    return None
-
-
-def _asked_anew(word: str, before: str) -> str | None:
-    asking = _ASKING.fullmatch(before.strip())
-    if asking is None or (asking["wh"] and asking["wh"].split()[0].casefold() == word.casefold()):
+        word, asking = bare["word"], _ASKING.fullmatch(last.asked.strip())
+        if not asking or (asking["wh"] or " ").split()[:1] == [word.casefold()]:
+            return None
+        rest = asking["rest"]
+        return f"{word[0].upper()}{word[1:]} {rest[0].lower()}{rest[1:].rstrip(' ?.!')}?"
+    about = _ABOUT.fullmatch(whole) or _AND.fullmatch(whole)
+    if not about or _PRONOUN.search(about["rest"]):
         return None
-    rest = asking["rest"]
-    return f"{word[0].upper()}{word[1:]} {rest[0].lower()}{rest[1:].rstrip(' ?.!')}?"
+    return _swapped(about["rest"], last.asked)
 
 
 def _swapped(new: str, before: str) -> str:
@@ -201,12 +188,7 @@ def _swapped(new: str, before: str) -> str:
 
 
 def _is_adverbial(new: str) -> bool:
-    return re.match(
-        r"(?:in|on|at|for|with|without|from|to|by|since|until|before|after|during|under|over|last|"
-        r"next)\b",
-        new,
-        re.IGNORECASE,
-    ) is not None or bool(_YEAR.fullmatch(new))
+    return bool(_ADVERBIAL.match(new) or _YEAR.fullmatch(new))
 
 
 def _alike(new: str, stem: str) -> tuple[int, int] | None:
@@ -235,9 +217,9 @@ def _alike(new: str, stem: str) -> tuple[int, int] | None:
 
 def _same_head(new: str, stem: str, places: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
     """The phrase with the same noun: "the south quay" for "the north quay", "berth 4"."""
-    wanted = [word.casefold() for word in _words(new) if not word[0].isdigit()]
+    wanted = [word.casefold() for word in _WORD.findall(new) if not word[0].isdigit()]
     for start, end in places:
-        said = [word.casefold() for word in _words(stem[start:end]) if not word[0].isdigit()]
+        said = [word.casefold() for word in _WORD.findall(stem[start:end]) if not word[0].isdigit()]
         if wanted and said and wanted[-1] == said[-1]:
             return start, end
     return None
@@ -298,7 +280,7 @@ def antecedents(pronoun: str, turns: Sequence[Turn]) -> Iterator[str]:
 
 def _answered(turn: Turn, asking: re.Pattern[str]) -> Iterator[str]:
     """The name that answered, where the question asked for one of this kind."""
-    if turn.short and asking.match(turn.asked) and len(_words(turn.short)) <= _LONGEST_SHORT:
+    if turn.short and asking.match(turn.asked) and len(_WORD.findall(turn.short)) <= _LONGEST_SHORT:
         found = list(names(turn.short))
         if len(found) == 1:
             yield found[0]
@@ -318,7 +300,7 @@ def _subjects(asked: str, *, acting: bool) -> Iterator[str]:
     or company of it."""
     text = _without_first(asked)
     for name in names(text):
-        before = [word.casefold() for word in _words(text[: text.find(name)])]
+        before = [word.casefold() for word in _WORD.findall(text[: text.find(name)])]
         article = f"{before.pop()} " if before and before[-1] == "the" else ""
         last = before[-1] if before else ""
         if (not last or last in _AUXILIARIES) if acting else last not in _PREPOSITIONS:
@@ -328,10 +310,10 @@ def _subjects(asked: str, *, acting: bool) -> Iterator[str]:
 def _topics(turns: Sequence[Turn]) -> Iterator[str]:
     """Titles of documents that are about somebody or something, which the turns then name."""
     said = " ".join(f"{turn.asked} {turn.text}" for turn in turns)
-    named = {word for name in names(said) for word in _words(name)}
+    named = {word for name in names(said) for word in _WORD.findall(name)}
     for title in dict.fromkeys(title for turn in reversed(turns) for title in turn.titles):
         topic = _ASIDE.sub("", title).strip()
-        telling = [word for word in _words(topic) if _is_capital(word)]
+        telling = [word for word in _WORD.findall(topic) if _is_capital(word)]
         known = named.intersection(telling)
         if 2 * len(known) >= len(telling) > 0 and not any(sign.isdigit() for sign in topic):
             yield topic

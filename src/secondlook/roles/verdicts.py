@@ -1,11 +1,12 @@
-"""The forms of a model's reply where it judges an answer or its sentences: yes or no."""
+"""The forms of a model's reply where it judges passages, answers or sentences, and the small
+labelled set that a model is measured by."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
 
@@ -15,32 +16,10 @@ from secondlook.passage import Passage
 from secondlook.roles.prompts import load
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from secondlook.roles.prompts import Prompt
 
-# Lists that a model replies with: a number and a verdict for each thing it was shown.
-
-
-def usable(value: Any, *, number: str, verdict: str, is_known: Callable[[Any], bool]) -> Any:
-    """The list without the entries that are none, unless all are: then the whole is refused."""
-    if not isinstance(value, list):
-        return value
-    return [
-        entry
-        for entry in value
-        if isinstance(entry, dict)
-        and _is_number(entry.get(number))
-        and is_known(entry.get(verdict))
-    ] or value
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int) or (isinstance(value, str) and value.strip().isdecimal())
-
-
 SaidYesOrNo = Literal["yes", "no"]
-_SAID: tuple[SaidYesOrNo, ...] = get_args(SaidYesOrNo)
+SaidGrade = Literal["answers", "about", "no"]
 _WORDS = {True: "yes", False: "no", "true": "yes", "false": "no"}
 
 
@@ -50,76 +29,74 @@ def _plain(value: Any) -> Any:
     return _WORDS.get(said, said) if isinstance(said, str | bool) else said
 
 
-def _is_known(value: Any) -> bool:
-    return _plain(value) in _SAID
+def _readable(number: str, verdict: str, known: tuple[str, ...]) -> BeforeValidator:
+    """Of a list the entries that hold a number and a verdict, unless none does: then the whole is
+    refused."""
 
+    def usable(value: Any) -> Any:
+        entries = value if isinstance(value, list) else []
+        return [
+            entry
+            for entry in entries
+            if isinstance(entry, dict)
+            and str(entry.get(number)).strip().isdecimal()
+            and _plain(entry.get(verdict)) in known
+        ] or value
 
-_readable = partial(usable, number="number", verdict="verdict", is_known=_is_known)
+    return BeforeValidator(usable)
 
 
 class Verdict(BaseModel):
     verdict: Annotated[SaidYesOrNo, BeforeValidator(_plain)]
 
 
-class SentenceVerdict(BaseModel):
+class SentenceVerdict(Verdict):
     number: int
-    verdict: Annotated[SaidYesOrNo, BeforeValidator(_plain)]
 
 
 class Verdicts(BaseModel):
-    verdicts: Annotated[list[SentenceVerdict], BeforeValidator(_readable)] = Field(min_length=1)
-
-
-@cache
-def verdicts_of(count: int) -> type[Verdicts]:
-    """The form for so many sentences. Servers that hold a model to a schema make it judge each of
-    them; of the others a short reply is taken."""
-
-    def complete(schema: dict[str, Any]) -> None:
-        schema["properties"]["verdicts"] |= {"minItems": count, "maxItems": count}
-
-    class Complete(Verdicts):
-        model_config = ConfigDict(title="Verdicts", json_schema_extra=complete)
-
-    return Complete
-
-
-# The form of a model's reply: a grade by passage number.
-
-SaidGrade = Literal["answers", "about", "no"]
-_FORMS_SAID = get_args(SaidGrade)
-
-
-def _forms_plain(value: Any) -> Any:
-    return value.strip().casefold() if isinstance(value, str) else value
-
-
-def _forms_is_known(value: Any) -> bool:
-    return _forms_plain(value) in _FORMS_SAID
-
-
-_forms_readable = partial(usable, number="passage", verdict="grade", is_known=_forms_is_known)
+    verdicts: Annotated[
+        list[SentenceVerdict], _readable("number", "verdict", get_args(SaidYesOrNo))
+    ] = Field(min_length=1)
 
 
 class PassageGrade(BaseModel):
     passage: int
-    grade: Annotated[SaidGrade, BeforeValidator(_forms_plain)]
+    grade: Annotated[SaidGrade, BeforeValidator(_plain)]
 
 
 class Grades(BaseModel):
-    grades: Annotated[list[PassageGrade], BeforeValidator(_forms_readable)] = Field(min_length=1)
+    grades: Annotated[list[PassageGrade], _readable("passage", "grade", get_args(SaidGrade))] = (
+        Field(min_length=1)
+    )
+
+
+def _complete(name: str, count: int) -> ConfigDict:
+    """Servers that hold a model to a schema make it judge each of so many things; of the others a
+    short reply is taken."""
+
+    def complete(schema: dict[str, Any]) -> None:
+        schema["properties"][name.lower()] |= {"minItems": count, "maxItems": count}
+
+    return ConfigDict(title=name, json_schema_extra=complete)
+
+
+@cache
+def verdicts_of(count: int) -> type[Verdicts]:
+    """The form for so many sentences."""
+
+    class Complete(Verdicts):
+        model_config = _complete("Verdicts", count)
+
+    return Complete
 
 
 @cache
 def grades_of(count: int) -> type[Grades]:
-    """The form for so many passages. Servers that hold a model to a schema make it grade each of
-    them; of the others a short reply is taken, as long as it grades one that was shown."""
-
-    def complete(schema: dict[str, Any]) -> None:
-        schema["properties"]["grades"] |= {"minItems": count, "maxItems": count}
+    """The form for so many passages; it must grade one that was shown."""
 
     class Complete(Grades):
-        model_config = ConfigDict(title="Grades", json_schema_extra=complete)
+        model_config = _complete("Grades", count)
 
         @model_validator(mode="after")
         def _grades_something(self) -> Self:
@@ -130,9 +107,7 @@ def grades_of(count: int) -> type[Grades]:
     return Complete
 
 
-# The small labelled set that a model is measured by, and what a measurement of it belongs to.
-
-_FILE = "labelled.json"
+# The labelled set, and what a measurement of it belongs to.
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,13 +130,30 @@ class AnswerCase:
 
 @cache
 def passage_cases() -> tuple[PassageCase, ...]:
-    return tuple(_case(at, entry) for at, entry in enumerate(_content()["passages"]))
+    cases = []
+    for at, entry in enumerate(_content()["passages"]):
+        passages = tuple(
+            Passage(
+                id=f"{at}.{place}",
+                document=f"{at}.{place}",
+                sha256="",
+                title=one["title"],
+                text=one["text"],
+                start=0,
+                end=len(one["text"]),
+            )
+            for place, one in enumerate(entry["passages"])
+        )
+        graded = zip(passages, entry["passages"], strict=True)
+        relevant = frozenset(one.id for one, told in graded if told["grade"] != "no")
+        cases.append(PassageCase(entry["question"], passages, relevant))
+    return tuple(cases)
 
 
 @cache
 def answer_cases() -> tuple[AnswerCase, ...]:
     return tuple(
-        AnswerCase(entry["question"], tuple(entry["evidence"]), entry["answer"], entry["right"])
+        AnswerCase(**entry | {"evidence": tuple(entry["evidence"])})
         for entry in _content()["answers"]
     )
 
@@ -183,28 +175,8 @@ def _identity(part: str, *prompts: Prompt) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def _case(at: int, entry: dict[str, Any]) -> PassageCase:
-    passages = tuple(_passage(f"{at}.{place}", one) for place, one in enumerate(entry["passages"]))
-    grades = {
-        one.id: one_of["grade"] for one, one_of in zip(passages, entry["passages"], strict=True)
-    }
-    relevant = frozenset(name for name, grade in grades.items() if grade != "no")
-    return PassageCase(entry["question"], passages, relevant)
-
-
-def _passage(name: str, entry: dict[str, str]) -> Passage:
-    return Passage(
-        id=name,
-        document=name,
-        sha256="",
-        title=entry["title"],
-        text=entry["text"],
-        start=0,
-        end=len(entry["text"]),
-    )
-
-
 @cache
 def _content() -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(files(__package__).joinpath(_FILE).read_text("utf-8"))
+    file = files(__package__).joinpath("labelled.json")
+    content: dict[str, Any] = json.loads(file.read_text("utf-8"))
     return content

@@ -91,7 +91,12 @@ class Prompt:
                     f"the prompt {self.name!r} was given {hole} without marks: {evidence[:60]!r}",
                     hint="put it between them with evidence_marks(run).wrap(...)",
                 )
-        safe = {name: _harmless(name, value) for name, value in values.items()}
+        safe = {name: without_control_marks(value) for name, value in values.items()}
+        safe |= {
+            name: without_evidence_marks(value)
+            for name, value in safe.items()
+            if name not in MARKED
+        }
         return tuple(
             Message(part.speaker, Template(part.template).substitute(safe)) for part in self.parts
         )
@@ -101,11 +106,6 @@ class Prompt:
         """What the prompt itself says: everything but the values of its holes."""
         nothing = dict.fromkeys(self.holes, "\n")
         return "\n".join(Template(part.template).substitute(nothing) for part in self.parts)
-
-
-def _harmless(name: str, value: str) -> str:
-    safe = without_control_marks(value)
-    return safe if name in MARKED else without_evidence_marks(safe)
 
 
 @cache
@@ -160,31 +160,22 @@ def _front_matter(name: str, text: str) -> dict[str, Any]:
         front = tomllib.loads(text)
     except tomllib.TOMLDecodeError as malformed:
         raise _fault(name, f"its front matter is not TOML: {malformed}") from malformed
-    if set(front) != set(_KEYS):
-        raise _fault(name, f"its front matter must hold {_listed(_KEYS)}, not {_listed(front)}")
-    for key, kind in _KEYS.items():
-        if type(front[key]) is not kind:
-            raise _fault(name, f"{key} is not of type {kind.__name__}: {front[key]!r}")
-    if front["role"] not in get_args(Role):
-        raise _fault(name, f"no role is called {front['role']!r}")
-    if front["max_tokens"] < 1:
-        raise _fault(name, f"max_tokens must be at least 1: {front['max_tokens']!r}")
+    kinds = {key: type(value) for key, value in front.items()}
+    if kinds != _KEYS or front["role"] not in get_args(Role) or front["max_tokens"] < 1:
+        wanted = ", ".join(f"{key} ({kind.__name__})" for key, kind in _KEYS.items())
+        raise _fault(name, f"its front matter must hold {wanted} with a known role, not {front!r}")
     return front
 
 
 def _parts(name: str, body: str) -> tuple[Part, ...]:
     before, *pairs = _SPEAKER.split(body)
-    if before.strip():
-        raise _fault(name, "text stands before its first `## system` or `## user`")
-    parts = tuple(
+    speakers = pairs[::2]
+    if before.strip() or speakers[:1] != ["system"] or speakers[-1] != "user":
+        raise _fault(name, "it must begin with `## system` and end with `## user`")
+    return tuple(
         Part(cast("Speaker", speaker), content.strip())
-        for speaker, content in zip(pairs[::2], pairs[1::2], strict=True)
+        for speaker, content in zip(speakers, pairs[1::2], strict=True)
     )
-    if [part.speaker for part in parts[:1]] != ["system"]:
-        raise _fault(name, "its first message is not `## system`")
-    if parts[-1].speaker != "user":
-        raise _fault(name, "its last message is not `## user`")
-    return parts
 
 
 def _fault(name: str, what: str) -> UsageError:
