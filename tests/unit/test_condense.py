@@ -27,8 +27,6 @@ BERTH = Turn("How deep is berth 4?", "7.8 metres", "Berth 4 is 7.8 metres deep."
     ("before", "short", "question", "asked"),
     [
         ("How deep is berth 4?", "7.8 m", "and in 2016?", "How deep is berth 4 in 2016?"),
-        ("How deep was it in 2016?", None, "And in 2023?", "How deep was it in 2023?"),
-        ("What was 2022 like?", None, "what about 2023?", "What was 2023 like?"),
         ("how deep is berth 3", "5 m", "what about berth 4?", "how deep is berth 4?"),
         ("How deep is the north quay?", None, "And the south quay?", "How deep is the south quay?"),
         (
@@ -37,19 +35,14 @@ BERTH = Turn("How deep is berth 4?", "7.8 metres", "Berth 4 is 7.8 metres deep."
             "How about Lessing?",
             "Who runs the ferry to Lessing?",
         ),
-        ("What does a yacht pay?", None, "without water?", "without water?"),
         (
             "What does a yacht pay?",
             None,
             "And without water?",
             "What does a yacht pay without water?",
         ),
-        ("How much do cargo ships pay?", None, "and the yachts?", "How much do the yachts pay?"),
-        ("Why is it so?", None, "and dogs in the harbour?", "and dogs in the harbour?"),
         ("Did the council agree?", None, "Why?", "Why did the council agree?"),
-        ("When did the council agree?", None, "and why?", "Why did the council agree?"),
         ("Why did the council agree?", None, "Why?", "Why?"),
-        ("Tell me of the council", None, "Why?", "Why?"),
         (
             "Who is the mayor?",
             "Amara Castellan",
@@ -63,35 +56,14 @@ BERTH = Turn("How deep is berth 4?", "7.8 metres", "Berth 4 is 7.8 metres deep."
             "What is Amara Castellan's plan?",
         ),
         (
-            "Who is the mayor?",
-            "Amara Castellan",
-            "Who wrote to her?",
-            "Who wrote to Amara Castellan?",
-        ),
-        (
             "When was the Harbour Survey made?",
             "2024",
             "who wrote it?",
             "who wrote the Harbour Survey?",
         ),
-        (
-            "what is the harbour handbook about",
-            None,
-            "who wrote it",
-            "who wrote the harbour handbook",
-        ),
         ("Which is the deepest berth?", "Berth 4", "Who uses it?", "Who uses Berth 4?"),
-        (
-            "who owns the south quay?",
-            None,
-            "what are its depths?",
-            "what are the south quay's depths?",
-        ),
         ("what do yachts pay", "3.20", "when do they pay?", "when do yachts pay?"),
-        ("Who runs the Vikings?", None, "what are their boats?", "what are the Vikings' boats?"),
         ("Where was the lamp made?", "Tolham", "who lives there?", "who lives in Tolham?"),
-        ("who wrote the harbour survey?", None, "summarise it", "summarise the harbour survey"),
-        ("Why did Elsbeth Marr object?", None, "when did she go?", "when did Elsbeth Marr go?"),
     ],
 )
 def test_a_follow_up_is_filled_in(
@@ -106,12 +78,9 @@ def test_a_follow_up_is_filled_in(
         "what will dredging the harbour cost",
         "Is it true that the light went out?",
         "How long does it take to enter?",
-        "What time is it?",
         "Did Piet Aldous lose his hat?",
-        "Is there a café there?",
         "What is the capital of France?",
         "Who voted against it and why did " + "the council " * 50 + "agree?",
-        "How deep is Amara Castellan and her boat?",
     ],
 )
 def test_what_stands_alone_is_not_touched(question: str) -> None:
@@ -154,8 +123,6 @@ def test_names_are_runs_of_capitals_with_small_words_between() -> None:
     [
         ("who wrote it?", True),
         ("and in 2023?", True),
-        ("is that one deeper?", True),
-        ("the cost?", True),
         ("what will dredging the inner basin cost", False),
         ("who is Piet Aldous?", False),
         ("it " * 200, False),

@@ -1,14 +1,11 @@
 """What follows from cited values: arithmetic, dates and comparisons, done by code alone.
 
-The rules, so that anybody can do it again:
-
 - `years` is the difference of the two calendar years (1981 and 2004: 23 years), with no year zero.
 - `difference` is never below zero. It and `sum` need numbers of one unit; people may go without.
-- `least` and `most` name the operand with the smaller or greater value: all are dates, or all are
-  numbers of one unit. Dates of different precision are compared as far as both go. A tie is
-  refused.
+- `least` and `most` name the operand with the smaller or greater value: all are dates, compared as
+  far as all go, or all are numbers of one unit. A tie is refused.
 - `same` is `yes` where the words of one text are all among those of the other, and `no` where they
-  have nothing in common. Anything between is refused. A country and its people count as one.
+  have nothing in common; a country and its people count as one.
 
 Whatever cannot be read for sure is refused with None.
 """
@@ -19,7 +16,7 @@ import re
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from secondlook.reading.numbers import MONTHS
@@ -31,41 +28,23 @@ if TYPE_CHECKING:
     from secondlook.answer import Operation
 
 _PAIR: Final = 2
+_DATED_RANKS: Final = (("earlier", "earliest"), ("later", "latest"))
+_RANKS: Final = (("lesser", "least"), ("greater", "greatest"))
 _ALIKE: Final = 4
 """Letters that two words share at their beginning where one may come from the other."""
 _ONE_OF: Final[dict[str, str]] = {"feet": "foot", "inches": "inch", "people": "person"}
 _UNCHANGED: Final = frozenset({"mph", "km/h"})
-_PEOPLES: Final[tuple[tuple[str, str], ...]] = (
-    ("united states of america", "american"),
-    ("united states", "american"),
-    ("u.s.", "american"),
-    ("usa", "american"),
-    ("united kingdom", "british"),
-    ("great britain", "british"),
-    ("britain", "british"),
-    ("netherlands", "dutch"),
-    ("france", "french"),
-    ("switzerland", "swiss"),
-    ("spain", "spanish"),
-    ("wales", "welsh"),
-    ("ireland", "irish"),
-    ("poland", "polish"),
-    ("denmark", "danish"),
-    ("greece", "greek"),
-    ("scotland", "scottish"),
-    ("england", "english"),
-    ("germany", "german"),
-    ("sweden", "swedish"),
-    ("finland", "finnish"),
-    ("turkey", "turkish"),
-    ("norway", "norwegian"),
-    ("china", "chinese"),
-    ("philippines", "filipino"),
-    ("thailand", "thai"),
-    ("iceland", "icelandic"),
-    ("portugal", "portuguese"),
-)
-_COUNTRY = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name, _ in _PEOPLES))
+_PEOPLES: Final = {
+    "united states of america": "american", "united states": "american", "u.s.": "american",
+    "usa": "american", "united kingdom": "british", "great britain": "british",
+    "britain": "british", "netherlands": "dutch", "france": "french", "switzerland": "swiss",
+    "spain": "spanish", "wales": "welsh", "ireland": "irish", "poland": "polish",
+    "denmark": "danish", "greece": "greek", "scotland": "scottish", "england": "english",
+    "germany": "german", "sweden": "swedish", "finland": "finnish", "turkey": "turkish",
+    "norway": "norwegian", "china": "chinese", "philippines": "filipino", "thailand": "thai",
+    "iceland": "icelandic", "portugal": "portuguese",
+}  # fmt: skip
+_COUNTRY = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in _PEOPLES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,22 +55,40 @@ class Stated:
     name: str | None = None
 
 
-def computed(operation: Operation, stated: Sequence[Stated]) -> str | None:
+def computed(operation: Operation, stated: Sequence[Stated]) -> str | None:  # noqa: PLR0911
     """The result in words; None where it cannot be told."""
+    texts = [one.text for one in stated]
     if len(stated) < _PAIR:
         return None
-    if operation == "years":
-        found = [read_date(one.text) for one in stated]
-        if len(found) != _PAIR or found[0] is None or found[1] is None:
-            return None
-        first, last = sorted([found[0].day[0], found[1].day[0]])
-        years = last - first - (first < 0 < last)
-        return f"{years} year" if years == 1 else f"{years} years"
-    if operation in {"difference", "sum"}:
-        return _reckoned(operation, [read_number(one.text) for one in stated])
     if operation == "same":
-        return _same([one.text for one in stated])
-    return _extreme(stated, greatest=operation == "most")
+        return _same(texts)
+    if operation in {"least", "most"}:
+        return _extreme(stated, greatest=operation == "most")
+    if operation == "years":
+        days = [one.day[0] for one in map(read_date, texts) if one is not None]
+        if len(days) != _PAIR or len(texts) != _PAIR:
+            return None
+        first, last = sorted(days)
+        return _written(Decimal(last - first - (first < 0 < last)), "years")
+    counted = [read_number(text) for text in texts]
+    unit, numbers = _common_unit(counted), [one.number for one in counted if one is not None]
+    if unit is None or (operation == "difference" and len(numbers) != _PAIR):
+        return None
+    apart = operation == "difference"
+    value = abs(numbers[0] - numbers[1]) if apart else sum(numbers, Decimal(0))
+    return _written(value, "percentage points" if apart and unit == "%" else unit)
+
+
+def _extreme(stated: Sequence[Stated], *, greatest: bool) -> str | None:
+    """The name of the greatest or the least; None where two cannot be told apart."""
+    texts, names = [one.text for one in stated], [one.name for one in stated]
+    values = _days(texts) or _sizes(texts)
+    if values is None or None in names or len(set(names)) < len(names):
+        return None
+    order = sorted(range(len(values)), key=lambda at: values[at])
+    if any(values[one] == values[other] for one, other in pairwise(order)):
+        return None
+    return names[order[-1] if greatest else order[0]]
 
 
 def sentence(operation: Operation, stated: Sequence[Stated], result: str) -> str:
@@ -120,18 +117,6 @@ def _by_the_day(texts: Sequence[str]) -> str:
     return f", counted by calendar year ({days[1][0] - days[0][0] - 1} full)"
 
 
-def _reckoned(operation: Operation, found: Sequence[Counted | None]) -> str | None:
-    numbers = [one.number for one in found if one is not None]
-    unit = _common_unit(found)
-    if unit is None:
-        return None
-    if operation == "sum":
-        return _written(sum(numbers, Decimal(0)), unit)
-    if len(numbers) != _PAIR:
-        return None
-    return _written(abs(numbers[0] - numbers[1]), "percentage points" if unit == "%" else unit)
-
-
 def _written(value: Decimal, unit: str) -> str:
     figures = f"{value:,f}"
     if "." in figures:
@@ -143,22 +128,6 @@ def _written(value: Decimal, unit: str) -> str:
     if value == 1 and unit not in _UNCHANGED:
         unit = _ONE_OF.get(unit, unit.removesuffix("s"))
     return f"{figures} {unit}".strip()
-
-
-def _extreme(stated: Sequence[Stated], *, greatest: bool) -> str | None:
-    order = _order([one.text for one in stated])
-    names = [one.name for one in stated]
-    if order is None or None in names or len(set(names)) < len(names):
-        return None
-    return names[order[-1] if greatest else order[0]]
-
-
-def _order(texts: Sequence[str]) -> list[int] | None:
-    """Which text has the least value and so on; None where two cannot be told apart."""
-    values = _days(texts) or _sizes(texts)
-    if values is None or any(one == other for one, other in combinations(values, 2)):
-        return None
-    return sorted(range(len(values)), key=lambda at: values[at])
 
 
 def _days(texts: Sequence[str]) -> list[Day] | None:
@@ -187,21 +156,14 @@ def _common_unit(found: Sequence[Counted | None]) -> str | None:
 
 
 def _degree(texts: Sequence[str], operation: Operation) -> str:
-    many = len(texts) > _PAIR
-    if _days(texts):
-        return {"least": "earliest" if many else "earlier", "most": "latest" if many else "later"}[
-            operation
-        ]
-    return {"least": "least" if many else "lesser", "most": "greatest" if many else "greater"}[
-        operation
-    ]
+    several = len(texts) > _PAIR
+    ranks = _DATED_RANKS if _days(texts) else _RANKS
+    return ranks[operation == "most"][several]
 
 
 def _same(texts: Sequence[str]) -> str | None:
     said = [
-        frozenset(
-            query_terms(_COUNTRY.sub(lambda found: dict(_PEOPLES)[found[0]], text.casefold()))
-        )
+        frozenset(query_terms(_COUNTRY.sub(lambda found: _PEOPLES[found[0]], text.casefold())))
         for text in texts
     ]
     if not all(said):
@@ -273,52 +235,51 @@ _ONES = (
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _SMALL: Final[dict[str, int]] = {word: value for value, word in enumerate(_ONES.split())}
 _LARGE: Final[dict[str, int]] = {word: 10 * at for at, word in enumerate(_TENS.split(), 2)}
-_SCALES: Final[dict[str, int]] = {
-    "hundred": 10**2,
-    "thousand": 10**3,
-    "million": 10**6,
-    "mn": 10**6,
-    "billion": 10**9,
-    "bn": 10**9,
-    "trillion": 10**12,
+_SCALES: Final = {
+    "hundred": 10**2, "thousand": 10**3, "million": 10**6, "mn": 10**6, "billion": 10**9,
+    "bn": 10**9, "trillion": 10**12,
+}  # fmt: skip
+# Each unit as it is spelled for all its spellings, and those.
+_UNITS: Final = """
+%: %, percent, per cent
+$: dollars, dollar, us dollars, usd
+€: euros, euro, eur
+millimetres: mm, millimetres, millimeters, millimetre, millimeter
+centimetres: cm, centimetres, centimeters, centimetre, centimeter
+metres: m, metres, meters, metre, meter
+kilometres: km, kilometres, kilometers, kilometre, kilometer
+inches: inches, inch
+feet: ft, feet, foot
+yards: yd, yards, yard
+miles: mi, miles, mile
+square metres: m2, m², sq m, square metres, square meters
+square kilometres: km2, km², sq km, square kilometres, square kilometers
+square miles: sq mi, square miles, square mile
+hectares: ha, hectares, hectare
+acres: acres, acre
+grams: grams, gram, grammes
+kilograms: kg, kilograms, kilogram, kilos
+tonnes: tonnes, tonne, metric tons
+tons: tons, ton
+pounds: lb, lbs, pounds, pound
+litres: litres, liters, litre, liter
+gallons: gallons, gallon
+seconds: seconds, second, secs
+minutes: min, minutes, minute, mins
+hours: hours, hour, hrs
+days: days, day
+weeks: weeks, week
+months: months, month
+years: years, year
+km/h: km/h, kph, kilometres per hour, kilometers per hour
+mph: mph, miles per hour
+people: people, inhabitants, residents, persons, citizens
+"""
+_SPELLED: Final = {
+    name: unit
+    for unit, names in (line.split(": ") for line in _UNITS.strip().splitlines())
+    for name in names.split(", ")
 }
-_COINS: Final[dict[str, str]] = {"US$": "$", "$": "$", "£": "£", "€": "€", "¥": "¥"}
-_UNITS: Final[dict[str, tuple[str, ...]]] = {
-    "%": ("%", "percent", "per cent"),
-    "$": ("dollars", "dollar", "US dollars", "USD"),
-    "€": ("euros", "euro", "EUR"),
-    "millimetres": ("mm", "millimetres", "millimeters", "millimetre", "millimeter"),
-    "centimetres": ("cm", "centimetres", "centimeters", "centimetre", "centimeter"),
-    "metres": ("m", "metres", "meters", "metre", "meter"),
-    "kilometres": ("km", "kilometres", "kilometers", "kilometre", "kilometer"),
-    "inches": ("inches", "inch"),
-    "feet": ("ft", "feet", "foot"),
-    "yards": ("yd", "yards", "yard"),
-    "miles": ("mi", "miles", "mile"),
-    "square metres": ("m2", "m²", "sq m", "square metres", "square meters"),
-    "square kilometres": ("km2", "km²", "sq km", "square kilometres", "square kilometers"),
-    "square miles": ("sq mi", "square miles", "square mile"),
-    "hectares": ("ha", "hectares", "hectare"),
-    "acres": ("acres", "acre"),
-    "grams": ("grams", "gram", "grammes"),
-    "kilograms": ("kg", "kilograms", "kilogram", "kilos"),
-    "tonnes": ("tonnes", "tonne", "metric tons"),
-    "tons": ("tons", "ton"),
-    "pounds": ("lb", "lbs", "pounds", "pound"),
-    "litres": ("litres", "liters", "litre", "liter"),
-    "gallons": ("gallons", "gallon"),
-    "seconds": ("seconds", "second", "secs"),
-    "minutes": ("min", "minutes", "minute", "mins"),
-    "hours": ("hours", "hour", "hrs"),
-    "days": ("days", "day"),
-    "weeks": ("weeks", "week"),
-    "months": ("months", "month"),
-    "years": ("years", "year"),
-    "km/h": ("km/h", "kph", "kilometres per hour", "kilometers per hour"),
-    "mph": ("mph", "miles per hour"),
-    "people": ("people", "inhabitants", "residents", "persons", "citizens"),
-}
-_SPELLED: Final = {name.casefold(): unit for unit, names in _UNITS.items() for name in names}
 _UNIT = "|".join(re.escape(name) for name in sorted(_SPELLED, key=len, reverse=True))
 _FIGURES = (
     r"(?P<figures>\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d{1,3}(?:[\u00a0\u202f\u2009]\d{3})+|\d+(?:\.\d+)?)"
@@ -354,7 +315,7 @@ def read_date(text: str) -> Dated | None:
 def read_number(text: str) -> Counted | None:
     """The number that a text states, with its unit; None where it states none, or several."""
     found = list(numbers(_plain(text)))
-    told = [one for one in found if not _may_be_year(one)] or found
+    told = [one for one in found if not (one.written.isdigit() and one.number in _RECENT)] or found
     first = told[0] if told else None
     same = first and all((one.number, one.unit) == (first.number, first.unit) for one in told)
     return first if same else None
@@ -383,7 +344,8 @@ def _day(found: re.Match[str]) -> Day | None:
     if (given.get("era") or "").upper().startswith("B"):
         return (-year,) if year else None
     if given.get("month"):
-        month = _month(given["month"])
+        short = given["month"].casefold()[:3]
+        month = next(at for at, name in enumerate(MONTHS, 1) if name.startswith(short))
         return _valid(year, month, int(given["day"])) if given.get("day") else (year, month)
     if given.get("month_number"):
         return _valid(year, int(given["month_number"]), int(given["day"]))
@@ -396,10 +358,6 @@ def _day(found: re.Match[str]) -> Day | None:
             return day_first
         return (year,) if day_first else month_first
     return (year,) if year else None
-
-
-def _month(name: str) -> int:
-    return next(at for at, month in enumerate(MONTHS, 1) if month.startswith(name.casefold()[:3]))
 
 
 def _valid(year: int, month: int, day: int) -> Day | None:
@@ -415,25 +373,14 @@ def numbers(text: str) -> Iterator[Counted]:
     for found in _NUMBER.finditer(text):
         if len(found["figures"] or "") > _MOST_FIGURES:
             continue
-        value = (
-            Decimal(re.sub(r"[^\d.]", "", found["figures"]))
-            if found["figures"]
-            else _in_words(found["words"])
-        )
+        if found["figures"]:
+            value = Decimal(re.sub(r"[^\d.]", "", found["figures"]))
+        else:  # in words; "a hundred" is one of them
+            words = re.split(r"[^a-z]+", found["words"].casefold())
+            value = Decimal(sum((_SMALL | _LARGE).get(word, 0) for word in words))
+            value = value or Decimal(words[0] in {"a", "an"})
         value *= _SCALES[found["scale"].casefold()] if found["scale"] else 1
         value *= 1000 if found["short"] else 1
         unit = _SPELLED[" ".join(found["unit"].casefold().split())] if found["unit"] else ""
-        coin = _COINS[found["coin"].upper()] if found["coin"] else ""
+        coin = (found["coin"] or "").upper().removeprefix("US")
         yield Counted(found[0].strip(), -value if found["minus"] else value, unit or coin)
-
-
-def _in_words(written: str) -> Decimal:
-    words = re.split(r"[^a-z]+", written.casefold())
-    return Decimal(
-        sum(_SMALL.get(word, _LARGE.get(word, 0)) for word in words) or int(words[0] in {"a", "an"})
-    )
-
-
-def _may_be_year(one: Counted) -> bool:
-    bare = one.written.isdigit() and not one.unit
-    return bare and int(one.number) in _RECENT

@@ -169,7 +169,7 @@ def _completed(question: str, last: Turn) -> str | None:
     whole = question.strip()
     if bare := _BARE.fullmatch(whole):
         word, asking = bare["word"], _ASKING.fullmatch(last.asked.strip())
-        if not asking or (asking["wh"] or " ").split()[:1] == [word.casefold()]:
+        if not asking or (asking["wh"] or "").casefold().split()[:1] == [word.casefold()]:
             return None
         rest = asking["rest"]
         return f"{word[0].upper()}{word[1:]} {rest[0].lower()}{rest[1:].rstrip(' ?.!')}?"

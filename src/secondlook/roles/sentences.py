@@ -71,6 +71,7 @@ _TURN = re.compile(
     re.IGNORECASE,
 )
 _SPACE = re.compile(r"\s+")
+_NO_LINE_END = re.compile(r"[^\n]")
 _MAY_END = re.compile(rf"[\n<\[【{_STOPS}{_STOPS_WITHOUT_SPACE}]")
 _WORD = re.compile(r"\w+")
 
@@ -135,10 +136,12 @@ class Sentences:
 
     def feed(self, text: str) -> list[Sentence]:
         self.begun = True
-        # Keeps of white space what matters: whether there is some, a new line, an empty
-        # one.
+        # Of white space it matters whether there is some, a new line or an empty one.
         stem = self._pending.rstrip()
-        self._pending = stem + _SPACE.sub(_one_space, self._pending[len(stem) :] + text)
+        self._pending = stem + _SPACE.sub(
+            lambda found: "\n" * min(found[0].count("\n"), 2) or " ",
+            self._pending[len(stem) :] + text,
+        )
         if not _MAY_END.search(self._pending) and len(self._pending) <= LONGEST_SENTENCE:
             return []
         return self._kept(self._complete(final=False))
@@ -166,7 +169,7 @@ class Sentences:
             if not final and (unfinished := _UNFINISHED_MARK.search(text)):
                 text = text[: unfinished.start()]
             # White space in place of marks: the rules for sentences then need not know of them.
-            view = _CITED.sub(lambda found: _blank(found[0]), text)
+            view = _CITED.sub(lambda found: _NO_LINE_END.sub(" ", found[0]), text)
             known = len(view) if final else len(view) - _LOOKAHEAD
             first = len(view) - len(view.lstrip())
             ends = [
@@ -191,12 +194,8 @@ class Sentences:
             yield raw
 
     def _kept(self, pieces: Iterator[str]) -> list[Sentence]:
-        kept = []
-        for raw in pieces:
-            if self._inside_endless:
-                continue
-            if (sentence := self._sentence(raw)) is not None:
-                kept.append(sentence)
+        made = (None if self._inside_endless else self._sentence(raw) for raw in pieces)
+        kept = [sentence for sentence in made if sentence is not None]
         if self.stopped:
             self._pending = ""
         return kept
@@ -208,12 +207,11 @@ class Sentences:
         real = tuple(number for number in found if 1 <= number <= self._numbers)
         if len(found) > len(real):
             self.dropped["citation"] += len(found) - len(real)
-        citations = real
         text = _bare(raw)
         words = _words(text)
         if not words:
             return None
-        reason = self._reason_to_cut(raw, text, words, citations)
+        reason = self._reason_to_cut(raw, text, words, real)
         if reason is not None:
             self.dropped[reason] += 1
             self._repeats = self._repeats + 1 if reason == "repeated" else 0
@@ -222,8 +220,8 @@ class Sentences:
             return None
         self._seen.add(words)
         self._repeats = 0
-        self._cited = self._cited or bool(citations)
-        return Sentence(text, citations)
+        self._cited = self._cited or bool(real)
+        return Sentence(text, real)
 
     def _reason_to_cut(
         self, raw: str, text: str, words: tuple[str, ...], citations: tuple[int, ...]
@@ -274,30 +272,23 @@ def _ends(text: str, view: str, *, since: int) -> Iterator[int]:
         if found.end() > since:
             yield found.end()
     for found in _LINE_END.finditer(view):
-        if found.end() > since and _breaks_line(text, view, found.start(), found.end()):
-            yield found.end()
+        # A line that stops without a full stop goes on in the next if that begins in lower case.
+        end, start = found.span()
+        if start > since and (
+            view.count("\n", end, start) > 1
+            or _LIST_ITEM.match(view, start)
+            or _is_ended(text[:end])
+            or not _goes_on(view, start)
+        ):
+            yield start
     for found in CONTROL_MARK.finditer(view):
         if found.start() > since and _is_ended(text[: found.start()]):
             yield found.start()
 
 
-def _blank(mark: str) -> str:
-    return "".join("\n" if character == "\n" else " " for character in mark)
-
-
 def _goes_on(view: str, at: int) -> bool:
     """Whether what follows begins with a small letter, as the middle of a sentence does."""
     return next((char for char in view[at : at + _LOOKAHEAD] if char.isalnum()), "").islower()
-
-
-def _breaks_line(text: str, view: str, end: int, start: int) -> bool:
-    """A line that stops without a full stop goes on in the next if that begins in lower case."""
-    return (
-        view.count("\n", end, start) > 1
-        or _LIST_ITEM.match(view, start) is not None
-        or _is_ended(text[:end])
-        or not _goes_on(view, start)
-    )
 
 
 def _before_leading_marks(text: str, view: str, at: int, *, lead: bool) -> int:
@@ -334,10 +325,6 @@ def _bare(raw: str) -> str:
         if found := sign.match(text):
             text = text[found.end() :]
     return text.lstrip(",;: ")
-
-
-def _one_space(found: re.Match[str]) -> str:
-    return "\n" * min(found[0].count("\n"), 2) or " "
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -393,7 +380,10 @@ class Line:
 
 def lines_of(text: str) -> list[Line]:
     """The lines of a text, and which of them stand by themselves."""
-    found = [Line(*line.span(), _kind(line[0])) for line in _LINE.finditer(text)]
+    found = [
+        Line(*line.span(), next((kind for kind, form in _KINDS if form.match(line[0])), "text"))
+        for line in _LINE.finditer(text)
+    ]
     items = sum(line.kind == "item" for line in found)
     padded = [None, *found, None]
     near = zip(padded[:-2], found, padded[2:], strict=True)
@@ -401,10 +391,6 @@ def lines_of(text: str) -> list[Line]:
         line if _stands_alone(line, before, after, items) else replace(line, kind="text")
         for before, line, after in near
     ]
-
-
-def _kind(line: str) -> Kind:
-    return next((kind for kind, form in _KINDS if form.match(line)), "text")
 
 
 def _stands_alone(line: Line, before: Line | None, after: Line | None, items: int) -> bool:
