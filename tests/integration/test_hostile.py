@@ -44,7 +44,7 @@ MOST_SECONDS = 900
 """Far more than it takes: a machine may be busy, but a hang must end the test."""
 ADD = """
 import json, sys
-from secondlook.library import Library
+from secondlook.library.library import Library
 with Library.open(sys.argv[2]) as library:
     report = library.add([sys.argv[1]])
 # Not getrusage: it starts from what the process that ran this one had at its peak.

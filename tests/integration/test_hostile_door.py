@@ -20,7 +20,7 @@ from secondlook.cli.main import main
 from secondlook.errors import LibraryDamaged
 from secondlook.library.library import Library
 from secondlook.library.report import Progress, Text
-from tests.support.unprivileged import SECONDLOOK, environment, unprivileged, with_small_files
+from tests.support.unprivileged import SECONDLOOK, environment, with_small_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -123,30 +123,6 @@ def test_a_lost_text_costs_that_text_alone(copy: Path) -> None:
     with Library.open(copy) as library:
         assert len(library.search("ferry", rerank=False)) == len(TEXTS)
     assert not (copy / "g2").exists()
-
-
-@pytest.mark.skipif(os.name == "nt", reason="folders have no such rights on Windows")
-def test_a_library_that_may_not_be_written(copy: Path) -> None:
-    document = copy.parent / "new.txt"
-    document.write_text("New words.")
-    for path in [copy, *copy.rglob("*")]:
-        path.chmod(0o500 if path.is_dir() else 0o400)
-    try:
-        done = subprocess.run(
-            unprivileged([*SECONDLOOK, "add", document, "--library", copy]),
-            env=environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-    finally:
-        for path in [copy, *copy.rglob("*")]:
-            path.chmod(0o700)
-    assert done.returncode == 1
-    assert "cannot be written" in done.stderr
-    assert "hint: check" in done.stderr
-    with Library.open(copy) as library:
-        assert len(library.documents()) == len(TEXTS)
 
 
 @contextmanager
@@ -258,32 +234,3 @@ def test_a_file_that_vanishes_after_it_was_seen(folder: Path, library: Library) 
     report = library.add([folder], progress=at_look("bakery.md", gone.unlink))
     assert [item.path for item in report.failed] == [str(gone)]
     assert report.count("added") == 2
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="processes are listed in /proc")
-def test_a_parser_that_is_killed_costs_one_file(folder: Path, library: Library) -> None:
-    killed: list[int] = []
-
-    def kill_first(_: Progress) -> None:
-        for pid in _parsers() if not killed else []:
-            killed.append(pid)
-            os.kill(pid, signal.SIGKILL)
-
-    report = library.add([folder], progress=kill_first)
-    assert killed
-    assert len(report.failed) <= len(killed)
-    for item in report.failed:
-        assert item.reason == "the parser crashed on it (SIGKILL)"
-    again = library.add([folder])
-    assert not again.failed
-    assert len(library.documents()) == 2
-
-
-def _parsers() -> list[int]:
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError, IndexError):
-            parent = (process / "stat").read_text().rpartition(")")[2].split()[1]
-            if parent == str(os.getpid()) and b"parse.worker" in (process / "cmdline").read_bytes():
-                found.append(int(process.name))
-    return found

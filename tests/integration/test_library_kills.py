@@ -25,7 +25,8 @@ WORDS = ("tide", "quay", "basin", "crane", "pilot", "berth", "lock", "buoy", "ro
 KILLS = 50 if os.environ.get("SECONDLOOK_SOAK") else 1
 ADD = """
 import sys
-from secondlook.library import Library, ingest
+from secondlook.library import ingest
+from secondlook.library.library import Library
 ingest._COMMIT_PASSAGES, ingest._COMMIT_SECONDS = 12, 1.0
 with Library.open(sys.argv[2]) as library:
     library.add([sys.argv[1]], prune=True, done=lambda c: print(c.change, c.path, flush=True))

@@ -51,7 +51,7 @@ def test_a_library_in_milvus_is_searched_changed_rebuilt_and_brought_back(
         assert library.status().passages == 1
     assert collections() - before - first, "a rebuild makes collections of its own"
     assert not collections() & first, "and drops those that it takes the place of"
-    with pytest.raises(LibraryFormat, match="does not say at which address"):
+    with pytest.raises(LibraryFormat, match="lie in Milvus"):
         Library.open(place, settings=settings("embedded"))
     with Library.rebuild(place, settings=settings("embedded")) as library:
         assert library.search("apples", rerank=False)[0].passage.title == "orchard"

@@ -23,7 +23,7 @@ TABLES = 3
 KILLS = 30 if os.environ.get("SECONDLOOK_SOAK") else 2
 ADD = """
 import sys
-from secondlook.library import Library
+from secondlook.library.library import Library
 with Library.open(sys.argv[2]) as library:
     library.add([sys.argv[1]], done=lambda c: print(c.change, c.path, flush=True))
 """

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import textwrap
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -101,45 +97,3 @@ def test_closing_does_not_wait_for_a_hanging_parser(rtf: Callable[[str, str], Pa
     assert time.monotonic() - start < 4
     with pytest.raises(ValueError, match="closed"):
         next(pool.parse([("x", Path("x"))]))
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_workers_die_with_their_parent(tmp_path: Path) -> None:
-    (tmp_path / "a.txt").write_text("words")
-    script = textwrap.dedent(
-        """
-        import os, sys
-        from pathlib import Path
-        from secondlook.retrieval.parse.pool import ParserPool
-        pool = ParserPool(1)
-        list(pool.parse([(1, Path(sys.argv[1]))]))
-        print(pool._workers[0].process.pid, flush=True)
-        os._exit(9)
-        """
-    )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(tmp_path / "a.txt")],
-        capture_output=True, check=False, env=environment, timeout=60,
-    )  # fmt: skip
-    assert done.returncode == 9, done.stderr
-    worker = int(done.stdout)
-    for _ in range(200):
-        if _has_ended(worker):
-            return
-        select_briefly()
-    pytest.fail("the worker outlived its parent")
-
-
-def _has_ended(pid: int) -> bool:
-    """Gone, or dead and not yet cleared away by whoever inherited it."""
-    try:
-        state = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return True
-    return state in {"Z", "X"}
-
-
-def select_briefly() -> None:
-    """Gives other processes a moment without a fixed sleep in the test's own logic."""
-    subprocess.run([sys.executable, "-S", "-c", ""], check=True)

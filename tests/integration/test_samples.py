@@ -57,22 +57,6 @@ def test_best_hit_is_the_right_document_page_and_section(
     assert asked["says"] in _page_text(library, best)
 
 
-def test_unanswered_questions_have_no_answer_in_any_document(library: Library) -> None:
-    """The words that an answer would need stand nowhere."""
-    everything = " ".join(_flat(library.text(info.id).text) for info in library.documents())
-    for missing in ("salary", "wages", "architect", "designed", "bus ", "inhabitants", "seats"):
-        assert missing not in everything, missing
-    assert len(QUESTIONS["unanswered"]) >= 5
-
-
-def test_every_quote_is_exact(library: Library) -> None:
-    for asked in QUESTIONS["answered"][::4]:
-        for hit in library.search(asked["question"], k=20, rerank=False):
-            found = hit.passage
-            whole = library.text(found.document).text
-            assert whole[found.start : found.end] == found.text
-
-
 def _file(library: Library, hit: Hit) -> str:
     return Path(library.document(hit.passage.document).paths[0]).name
 

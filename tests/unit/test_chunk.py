@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secondlook.document import Extracted, Heading, Page
-from secondlook.retrieval.chunk import ChunkOptions, chunk, context, with_context
+from secondlook.retrieval.chunk import ChunkOptions, chunk, with_context
 
 _TOKEN = re.compile(r"[一-鿿]|\w{1,8}|[^\w\s]")
 
@@ -210,10 +210,9 @@ def test_monstrous_texts_take_linear_time(text: str) -> None:
 
 
 def test_context_is_short_and_says_nothing_twice() -> None:
-    assert (
-        context("Guide", ("GUIDE", "Setup", "Linux\n box", "Setup")) == "Guide. Setup > Linux box"
-    )
-    assert len(context("t" * 500, ("h" * 500, "g" * 500))) <= 240
+    headings = ("GUIDE", "Setup", "Linux\n box", "Setup")
+    assert with_context("Guide", headings, "Go.") == "Guide. Setup > Linux box. Go."
+    assert len(with_context("t" * 500, ("h" * 500, "g" * 500), "Go.")) <= 245
     assert with_context("", (), "Plain.") == "Plain."
     assert with_context("Guide", ("Use",), "Used in May.") == "Guide. Use. Used in May."
     opens = with_context("Guide", ("A", "B"), "## A ##\n### B\nText.")

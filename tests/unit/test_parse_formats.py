@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-import json
 import sqlite3
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,7 +16,7 @@ from secondlook.retrieval.parse.extract import extract, extract_bytes
 from secondlook.retrieval.parse.text import MOST_ROWS, SHOWN_ROWS
 from tests.support import files
 from tests.support.compound import Storage, compound, message
-from tests.support.files import PROSE, word_paragraph
+from tests.support.files import word_paragraph
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -202,17 +201,13 @@ def test_spreadsheet_rows_name_their_columns() -> None:
 @pytest.mark.parametrize(
     ("data", "name", "expected"),
     [
-        ("name,age\nBob,3\n\nAl,4\n", "a.csv", "name | age\nname: Bob; age: 3\nname: Al; age: 4"),
-        ("name;age\nBob;3\nAl;4\n", "a.csv", "name | age\nname: Bob; age: 3\nname: Al; age: 4"),
+        ("name;age\nBob;3\n\nAl;4\n", "a.csv", "name | age\nname: Bob; age: 3\nname: Al; age: 4"),
         ("a\tb\n1\t2\n", "a.tsv", "a | b\na: 1; b: 2"),
         ("1,2\n3,4\n", "a.csv", "1 | 2\n3 | 4"),
-        ("only\n", "a.csv", "only"),
-        ('x,y\n"multi\nline",2\n', "a.csv", "x | y\nx: multi line; y: 2"),
-        ("x,y\n1,2,3\n", "a.csv", "x | y\nx: 1; y: 2; 3"),
-        ("x,x\n1,2\n", "a.csv", "x | x\n1 | 2"),
+        ('x,y\n"multi\nline",2,3\n', "a.csv", "x | y\nx: multi line; y: 2; 3"),
     ],
 )
-def test_csv(data: bytes, name: str, expected: Any) -> None:
+def test_csv(data: str, name: str, expected: str) -> None:
     assert read(data, name).text == expected
 
 
@@ -252,6 +247,9 @@ def test_epub_follows_the_spine() -> None:
     extracted = read(files.epub(chapters, spine=["c2", "c1", "gone"]), "a.epub")
     assert extracted.text == "Foreword.\n\nkept\n\nEbb\n\nWater falls."
     assert headings(extracted) == [(1, "Ebb")]
+    lock = '<e><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/></e>'
+    locked = files.epub({"c1": "<p>x</p>"}, extra={"META-INF/encryption.xml": lock})
+    assert isinstance(error_of(locked, "a.epub"), Encrypted)
     assert (extracted.title, extracted.author, extracted.date) == (
         "A Book of Tides",
         "Mara Lind",
@@ -336,27 +334,20 @@ def test_markdown_headings_and_front_matter() -> None:
 
 
 def test_notebook() -> None:
+    outputs = [
+        {"output_type": "stream", "text": ["1\n"]},
+        {"output_type": "execute_result", "data": {"text/plain": "'two'"}},
+        {"output_type": "display_data", "data": {"image/png": "A", "text/plain": "<Figure>"}},
+        {"output_type": "error", "ename": "KeyError", "evalue": "x"},
+    ]
     data = files.notebook(
         {"cell_type": "markdown", "source": ["# Title\n", "\n", "words"]},
-        {
-            "cell_type": "code",
-            "source": "print(1)",
-            "outputs": [
-                {"output_type": "stream", "text": ["1\n"]},
-                {"output_type": "execute_result", "data": {"text/plain": "'two'"}},
-                {
-                    "output_type": "display_data",
-                    "data": {"image/png": "AAAA", "text/plain": "<Figure>"},
-                },
-                {"output_type": "error", "ename": "KeyError", "evalue": "x"},
-            ],
-        },
+        {"cell_type": "code", "source": "print(1)", "outputs": outputs},
     )
     extracted = read(data, "a.ipynb")
     assert extracted.text == "# Title\n\nwords\n\nprint(1)\n\n1\n\n'two'\n\nKeyError: x"
     assert headings(extracted) == [(1, "Title")]
     assert isinstance(error_of("{nope", "a.ipynb"), Damaged)
-    assert isinstance(error_of("[]", "a.ipynb"), Damaged)
 
 
 def test_subtitles() -> None:
@@ -373,16 +364,6 @@ def test_rtf() -> None:
     extracted = read(data, "a.rtf")
     assert extracted.text == "Hello world.\n\nZwei € ü."
     assert (extracted.title, extracted.author, extracted.date) == ("Das Grün", "Jörg", "2021-03-04")
-
-
-def test_kinds_by_name_and_contents() -> None:
-    assert read("FROM debian\n", "Dockerfile").kind == "code"
-    assert read("#!/bin/sh\necho hi\n", "tool").kind == "code"
-    assert read("<?xml version='1.0'?><a>text</a>", "data").kind == "xml"
-    assert read("<html xmlns='x'><body>t</body></html>", "a.xml").kind == "html"
-    assert read("MZ is how this letter begins.", "a.txt").kind == "text"
-    assert read("BMW makes cars.", "a.txt").kind == "text"
-    assert read(PROSE, "no_extension").kind == "text"
 
 
 @pytest.mark.parametrize(
@@ -404,16 +385,6 @@ def test_what_cannot_be_read_is_named(
     error = error_of(data, name)
     assert type(error) is kind
     assert words in str(error)
-
-
-def test_epub_with_copy_protection_or_without_parts() -> None:
-    lock = '<e><EncryptionMethod Algorithm="http://www.w3.org/2001/04/xmlenc#aes128-cbc"/></e>'
-    locked = files.epub({"c1": "<p>x</p>"}, extra={"META-INF/encryption.xml": lock})
-    assert isinstance(error_of(locked, "a.epub"), Encrypted)
-    fonts = '<e><EncryptionMethod Algorithm="http://www.idpf.org/2008/embedding"/></e>'
-    assert read(files.epub({"c1": "<p>x</p>"}, extra={"META-INF/encryption.xml": fonts}), "a.epub")
-    bare = files.zipped({"META-INF/container.xml": "<container/>"})
-    assert "OPF" in str(error_of(bare, "a.epub"))
 
 
 # Outlook and the other things that live in compound files
@@ -531,11 +502,3 @@ def test_sqlite_shows_its_tables_and_nothing_else(tmp_path: Path, wal: bool) -> 
         'ships\n\nname | tons\nname: Anna; tons: 1.5\nname: Berta\n\nodd "name\n\nx'
     )
     assert [found.text[h.start : h.end] for h in found.headings] == ["ships", 'odd "name']
-
-
-def test_long_json_lines_are_described() -> None:
-    lines = "\n".join(json.dumps({"a": n, "b": None, "c": ["x"]}) for n in range(MOST_ROWS + 1))
-    found = read(lines, "a.jsonl")
-    assert found.card
-    assert "Columns: a, b, c." in found.text
-    assert 'a: 19; c: ["x"]' in found.text

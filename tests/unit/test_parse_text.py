@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 import unicodedata
 from typing import Any
 
@@ -10,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondlook.errors import LimitExceeded, Unsupported
+from secondlook.errors import Unsupported
 from secondlook.retrieval.parse.compose import (
     Composer,
     clean,
@@ -20,7 +19,7 @@ from secondlook.retrieval.parse.compose import (
     tidy,
 )
 from secondlook.retrieval.parse.extract import extract_bytes
-from secondlook.retrieval.parse.source import Budget, Parsed, ParseLimits, decode
+from secondlook.retrieval.parse.source import Budget, decode
 from tests.support.files import PROSE
 
 GERMAN = (
@@ -119,15 +118,6 @@ def test_maps_are_exact(actions: list[tuple[str, str]]) -> None:
     assert result.text == result.text.strip("\n")
 
 
-def test_too_much_text_is_refused() -> None:
-    limits = ParseLimits(text_chars=100)
-    composer = Composer(Budget(limits))
-    with pytest.raises(LimitExceeded, match="100 characters"):
-        composer.block("x" * 101)
-    parsed = extract_bytes(b"x" * 1000, "a.txt", limits)[0]
-    assert isinstance(parsed.error, LimitExceeded)
-
-
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
@@ -148,10 +138,3 @@ def test_dates_become_iso(value: str, expected: Any) -> None:
 )  # fmt: skip
 def test_language_is_detected(text: str, code: str | None) -> None:
     assert language_of(text) == code
-
-
-def test_parsed_survives_pickling_with_message_and_hint() -> None:
-    error = LimitExceeded("too big", hint="split it")
-    again = pickle.loads(pickle.dumps(Parsed("m", "", 3, error=error)))  # noqa: S301
-    assert type(again.error) is LimitExceeded
-    assert (again.error.message, again.error.hint) == ("too big", "split it")

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import gzip
-import hashlib
 import tracemalloc
 import zlib
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from secondlook.document import Extracted, Heading
 from secondlook.errors import SettingsError, WebSearchError
-from secondlook.retrieval.chunk import ChunkOptions
 from secondlook.retrieval.parse.source import decode
 from secondlook.retrieval.web.fetch import as_utf8, read_body
-from secondlook.retrieval.web.pages import Cutter, best_first, document_id, snippet
+from secondlook.retrieval.web.pages import best_first, document_id, snippet
 from secondlook.retrieval.web.port import WebPassage, WebResult
 from secondlook.retrieval.web.service import DuckDuckGoEngine, open_web
 from secondlook.settings.sections import WebSettings
@@ -89,21 +86,6 @@ TEXT = "Lighthouses\n\n" + "\n\n".join(
     f"Paragraph {n} tells of lamp {n} and of the keeper who lit it." for n in range(40)
 )
 PAGE = Extracted(TEXT, title="Lamps", kind="html", headings=(Heading(1, 0, 11),))
-
-
-def test_passages_carry_their_place_and_where_they_come_from() -> None:
-    passages = Cutter(options=ChunkOptions(tokens=50, overlap=0)).page(URL, PAGE, WebResult(URL))
-    assert len(passages) > 3
-    hashed = hashlib.sha256(URL.encode()).hexdigest()[:16]
-    for number, passage in enumerate(passages):
-        assert passage.text == TEXT[passage.start : passage.end]
-        assert passage.id == f"web-{hashed}.{number}"
-        assert passage.document == f"web-{hashed}" == document_id(URL)
-        assert passage.sha256 == hashlib.sha256(TEXT.encode()).hexdigest()
-        assert (passage.url, passage.title, passage.page) == (URL, "Lamps", None)
-        assert passage.heading == ("Lighthouses",)
-        assert not passage.is_snippet
-        assert datetime.fromisoformat(passage.fetched).utcoffset() == timedelta(0)
 
 
 def test_a_snippet_stands_in_for_a_page_and_says_why() -> None:

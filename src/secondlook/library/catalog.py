@@ -239,7 +239,8 @@ class Catalog:
     def _rows(self, kind: type[Row], rest: str, *values: str) -> list[Row]:
         statement = f"SELECT * FROM {_TABLES[kind]} {rest}"  # noqa: S608 - ours
         with self._lock, self._explained():
-            found = self._db.execute(statement, [_stored("", value) for value in values]).fetchall()
+            given = [value if value.isascii() else _stored("", value) for value in values]
+            found = self._db.execute(statement, given).fetchall()
         rows = []
         for row in found:
             said = {}

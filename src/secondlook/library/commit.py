@@ -12,6 +12,7 @@ import re
 import uuid
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -180,16 +181,10 @@ def open_lance(place: str, dimensions: int, remedy: str, **options: Any) -> Inde
             index = LanceIndex.open(place, dimensions=dimensions, **options)
     except LibraryMissing as error:
         raise LibraryDamaged(f"the index {place!r} is missing", hint=remedy) from error
-    return cast("Index", _Guarded(index, place))
-
-
-@dataclass(frozen=True, slots=True)
-class _Guarded:
-    inner: Index
-    place: str
-
-    def __getattr__(self, name: str) -> Any:
-        return explained(self.place)(getattr(self.inner, name))
+    names = [name for name in vars(Index) if not name.startswith("_")]
+    return cast(
+        "Index", SimpleNamespace(**{name: explained(place)(getattr(index, name)) for name in names})
+    )
 
 
 @contextmanager

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import threading
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -64,6 +65,7 @@ class Library:
         self.path, self.settings = path, settings
         self._manifest, self._stores = manifest, stores
         self.manifest_time = opening.manifest_time(path)
+        self.reader: Callable[[], Reader] = partial(opening.load_reader_for, settings)
         self._switching = threading.Lock()
         self._retired: list[Stores] = []
         self._worker: Worker | None = None
@@ -288,9 +290,6 @@ class Library:
                 hint="secondlook rebuild makes it anew from its stored texts",
             )
         return embedder
-
-    def reader(self) -> Reader:
-        return opening.load_reader_for(self.settings)
 
     def as_retriever(self, **search: object) -> BaseRetriever:
         from secondlook.library.retriever import LibraryRetriever
@@ -550,6 +549,8 @@ def search_options(chosen: SearchSettings, **given: float | None) -> SearchOptio
     names = [name for name in SearchOptions.__dataclass_fields__ if hasattr(chosen, name)]
     options: dict[str, Any] = {name: getattr(chosen, name) for name in names}
     options |= {name: value for name, value in given.items() if value is not None}
+    if options["k"] < 1:
+        raise UsageError(f"k must be at least 1: {options['k']!r}")
     return SearchOptions(**options)
 
 

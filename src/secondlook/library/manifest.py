@@ -7,7 +7,6 @@ import os
 import shutil
 import socket
 import sys
-import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
@@ -122,12 +121,23 @@ def writing(
     command = " ".join([os.path.basename(sys.argv[0]) or "python", *sys.argv[1:2]])  # noqa: PTH119
     said = {"pid": os.getpid(), "host": socket.gethostname(), "since": now(), "command": command}
     try:
-        _acquire(lock, library, time.monotonic() + wait, waiting)
+        try:
+            lock.acquire(timeout=0)
+        except filelock.Timeout:
+            if waiting:
+                waiting(holder(library) or "another process")
+            lock.acquire(timeout=wait, poll_interval=0.1)
         try:
             (library / HOLDER_NAME).write_text(json.dumps(said), encoding="utf-8")
         except OSError:
             lock.release()
             raise
+    except filelock.Timeout:
+        who = holder(library) or "another process"
+        raise LibraryBusy(
+            f"the library at {str(library)!r} is being written by {who}",
+            hint="wait for it to finish; searching works meanwhile",
+        ) from None
     except OSError as error:
         raise not_writable("library at", library, error) from error
     try:
@@ -135,29 +145,6 @@ def writing(
     finally:
         (library / HOLDER_NAME).unlink(missing_ok=True)
         lock.release()
-
-
-def _acquire(
-    lock: Any, library: Path, deadline: float, waiting: Callable[[str], None] | None
-) -> None:
-    import filelock
-
-    while True:
-        try:
-            lock.acquire(timeout=0)
-        except filelock.Timeout:
-            who = holder(library) or "another process"
-            if time.monotonic() >= deadline:
-                raise LibraryBusy(
-                    f"the library at {str(library)!r} is being written by {who}",
-                    hint="wait for it to finish; searching works meanwhile",
-                ) from None
-            if waiting:
-                waiting(who)
-                waiting = None
-            time.sleep(0.1)
-        else:
-            return
 
 
 def holder(library: Path) -> str | None:

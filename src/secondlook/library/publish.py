@@ -61,19 +61,15 @@ def read_published(bucket: Bucket) -> dict[str, Any] | None:
     data = bucket.read(manifests.FILE_NAME)
     if data is None:
         return None
-    try:
+    said: Any = None
+    with contextlib.suppress(ValueError):
         said = json.loads(data)
-        number = said[PUBLISHED]
-    except (ValueError, LookupError, TypeError) as error:
+    found = (said.get("format"), said.get(PUBLISHED)) if isinstance(said, dict) else (None, None)
+    if found[0] != manifests.FORMAT or not isinstance(found[1], int):
         raise LibraryFormat(
-            f"{bucket.address}/{manifests.FILE_NAME} was not written by secondlook publish",
-            hint="publish the library there again, or name another address",
-        ) from error
-    if said.get("format") != manifests.FORMAT or not isinstance(number, int):
-        raise LibraryFormat(
-            f"{bucket.address} has format {said.get('format')!r}; "
+            f"{bucket.address}/{manifests.FILE_NAME} has format {found[0]!r}; "
             f"this version reads format {manifests.FORMAT}",
-            hint="upgrade secondlook on the machine whose version is older",
+            hint="upgrade secondlook on the machine whose version is older, or publish again",
         )
     return dict(said)
 

@@ -167,20 +167,15 @@ def check_compatible(path: Path, manifest: Manifest, settings: Settings) -> None
     passages were: the default embedder gives way to the library's own; another one that was
     configured on purpose is refused."""
     library = f"the library at {str(path)!r}"
-    in_folder = manifest.index == manifests.EMBEDDED
-    if not names_bucket(manifest.index) and in_folder != (
-        settings.library.index == manifests.EMBEDDED
-    ):
-        if in_folder:
-            raise LibraryFormat(
-                f"the passages of {library} lie in its folder, but library.index names Milvus",
-                hint="secondlook rebuild moves them there; or leave out library.index",
-            )
+    held_in, wanted = (
+        "Milvus" if name.startswith(_MILVUS) else "its folder"
+        for name in (manifest.index, settings.library.index)
+    )
+    if not names_bucket(manifest.index) and held_in != wanted:
         raise LibraryFormat(
-            f"the passages of {library} lie in Milvus, "
-            "and library.index does not say at which address",
-            hint='set library.index = "milvus:http://HOST:PORT"; '
-            "or secondlook rebuild moves them into the folder",
+            f"the passages of {library} lie in {held_in}, and library.index names {wanted}",
+            hint='set library.index ("embedded", or "milvus:http://HOST:PORT"); '
+            "or secondlook rebuild moves them",
         )
     if manifest.analyser != str(ANALYSER_VERSION):
         raise LibraryFormat(

@@ -267,32 +267,20 @@ _TITLE_LENGTH = 120
 _WORDS = re.compile(r"\w+")
 
 
-def context(title: str, heading: tuple[str, ...]) -> str:
-    """What stands above a passage, in one short line: "title. heading > heading"."""
+def with_context(title: str, heading: tuple[str, ...], text: str) -> str:
+    """The passage as it is embedded and analysed: what stands above it in one short line, "title.
+    heading > heading", then its text. What it says itself in its first words is not said twice."""
+    plain = {name: " ".join(_WORDS.findall(name.casefold())) for name in (title, *heading)}
+    room = sum(len(name) + 8 for name in (title, *heading))
+    opening = f" {' '.join(_WORDS.findall(text[:room].casefold()))} "
+    named = "" if opening.startswith(f" {plain[title]} ") else title
     names: dict[str, str] = {}
-    for name in (title, *heading):
+    for name in (named, *(name for name in heading if f" {plain[name]} " not in opening)):
         flat = " ".join(name.split())
         short = flat if len(flat) <= _TITLE_LENGTH else flat[: _TITLE_LENGTH - 1].rstrip() + "…"
         if flat:
             names.setdefault(flat.casefold(), short)
     first, *path = names.values() if names else [""]
     parts = [first, " > ".join(path)] if path else [first]
-    return ". ".join(part.rstrip(" .") for part in parts)[:240].rstrip()
-
-
-def with_context(title: str, heading: tuple[str, ...], text: str) -> str:
-    """The passage as it is embedded and analysed: its context, then its text.
-
-    What the passage says itself in its first words is not said twice.
-    """
-    room = sum(len(name) + 8 for name in (title, *heading))
-    opening = f" {_plain(text[:room])} "
-    missing = tuple(name for name in heading if f" {_plain(name)} " not in opening)
-    named = "" if opening.startswith(f" {_plain(title)} ") else title
-    above = context(named, missing)
+    above = ". ".join(part.rstrip(" .") for part in parts)[:240].rstrip()
     return f"{above}. {text}" if above else text
-
-
-def _plain(words: str) -> str:
-    """Words alone, for comparing: no marks, no case, single spaces."""
-    return " ".join(_WORDS.findall(words.casefold()))

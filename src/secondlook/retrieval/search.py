@@ -37,16 +37,6 @@ class SearchOptions:
     rerank: bool = True
     blend: float = 0.8  # share of the reader in the order: 0 keeps that of fusion
 
-    def __post_init__(self) -> None:
-        for name in ("k", "pool", "candidates", "looks"):
-            if getattr(self, name) < 1:
-                raise UsageError(f"{name} must be at least 1: {getattr(self, name)!r}")
-        if not 0 <= self.blend <= 1:
-            raise UsageError(
-                f"blend must lie between 0 and 1: {self.blend!r}",
-                hint="0 keeps the order of the searches, 1 takes that of the reader",
-            )
-
 
 DEFAULT_OPTIONS = SearchOptions()
 
