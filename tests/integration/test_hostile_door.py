@@ -11,7 +11,6 @@ import sqlite3
 import subprocess
 import sys
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,6 +23,7 @@ from tests.support.unprivileged import SECONDLOOK, environment, with_small_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 TEXTS = [
     Text(f"note{number}", f"Ferry number {number} leaves the north quay at seven.")
