@@ -39,21 +39,6 @@ def test_a_quote_is_marked_in_its_page_and_back_returns_to_the_chip(visitor: Vis
     visitor.has_focus(chip)
 
 
-def test_how_it_was_made_is_drawn_and_listed_with_reasons(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.asks(SOUNDINGS).is_answered()
-    for node in ("retrieve", "rerank", "answer"):
-        expect(visitor.node(node)).to_have_attribute("data-state", "done")
-    expect(page.locator("[data-edge='retrieve rerank']")).to_have_attribute("data-taken", "true")
-    steps = page.locator("ol.steps > li")
-    told = [step["node"] for step in _record(visitor)["answer"]["steps"]]
-    assert [step.get_attribute("data-node") for step in steps.all()] == told
-    expect(steps.filter(has_text="linear").first).to_be_visible()
-    passages = page.get_by_role("region", name="Passages")
-    expect(passages).to_contain_text("Passages: kept")
-    expect(passages.locator("[data-kept=true]").first).to_contain_text("Kept")
-
-
 def test_the_claim_strip_says_what_was_verified_and_why_it_is_sure(visitor: Visitor) -> None:
     visitor.asks(SOUNDINGS).is_answered()
     expect(visitor.strip).to_contain_text("1 of 1 claim verified")
@@ -109,34 +94,6 @@ def test_an_abstention_says_what_was_searched_and_offers_the_nearest(visitor: Vi
     expect(page.get_by_role("heading", name=passage["title"])).to_be_visible()
     page.keyboard.press("Escape")
     visitor.has_focus(nearest)
-
-
-def test_a_follow_up_is_understood_from_what_came_before(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.asks("How long is the breakwater?").is_answered()
-    first = visitor.run
-    expect(visitor.answer).to_contain_text("640 metres")
-    visitor.asks("How heavy are its blocks?").is_answered()
-    expect(page.locator(".understood")).to_contain_text("How heavy are the breakwater's blocks?")
-    expect(visitor.answer).to_contain_text("eight tonnes")
-    assert _record(visitor)["after"] == first
-    page.locator(".earlier").get_by_role("link", name="How long is the breakwater?").click()
-    expect(visitor.heading("How long is the breakwater?")).to_be_visible()
-    assert visitor.run == first
-
-
-def test_the_same_is_asked_another_way_with_one_click(visitor: Visitor) -> None:
-    visitor.asks(SOUNDINGS).is_answered()
-    first = visitor.run
-    expect(visitor.page.locator(".route")).to_contain_text("Searched your documents.")
-    visitor.button("Ask another way").click()
-    ways = visitor.page.locator(".ways button")
-    expect(ways.filter(has_text="linear")).to_have_count(0)
-    ways.filter(has_text="corrective").click()
-    expect(visitor.page.locator(".route")).to_contain_text("corrective")
-    visitor.is_answered()
-    assert visitor.run != first
-    assert _record(visitor)["answer"]["workflow"] == "corrective"
 
 
 def test_what_was_asked_before_is_found_again_and_forgotten(visitor: Visitor) -> None:

@@ -14,7 +14,7 @@ from secondlook.server.jobs import RunningJob
 from tests.support.serving import served
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
     from secondlook.library.report import Progress
@@ -23,20 +23,12 @@ if TYPE_CHECKING:
     from tests.support.serving import Serving
 
 SURVEY = "Halvermouth Harbour Survey 2024"
-MINUTES = "Minutes of the Halvermouth town council, 11 June 2024"
 
 
 @pytest.fixture(scope="module")
 def empty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
     """A server whose library nobody has filled yet."""
     with served(tmp_path_factory.mktemp("empty"), serve={"max_upload_mb": 1}) as serving:
-        yield serving
-
-
-@pytest.fixture
-def own(copied: Callable[[], Path]) -> Iterator[Serving]:
-    """A server over a library that a test may take apart."""
-    with served(copied()) as serving:
         yield serving
 
 
@@ -57,16 +49,6 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     monkeypatch.setattr(RunningJob, "progress", slow)
     yield go_on
     go_on.set()
-
-
-def test_the_first_visit_says_what_to_do(newcomer: Visitor) -> None:
-    page = newcomer.page
-    expect(newcomer.heading("Ask your own documents and tables")).to_be_visible()
-    expect(page.locator(".home .lead").first).to_contain_text("answers from your own files")
-    expect(page.locator(".drop-large")).to_contain_text("They stay on this machine.")
-    expect(page.locator(".library-empty")).to_contain_text("Nothing yet.")
-    expect(page.locator(".suggestions")).to_have_count(0)
-    expect(page.get_by_label("Workflow")).to_have_value("auto")
 
 
 def test_a_pdf_and_a_table_are_read_and_give_three_questions(
@@ -112,25 +94,6 @@ def test_markup_in_names_and_texts_stays_text(newcomer: Visitor) -> None:
     newcomer.page.locator("article .card").first.click()
     expect(newcomer.page.locator(".page-text")).to_contain_text(markup)
     expect(newcomer.page.locator("img[src=x]")).to_have_count(0)
-
-
-def test_a_document_is_read_and_deleted(own: Serving, visit: Visits) -> None:
-    visitor = visit(own.base_url).opens()
-    row = visitor.row(MINUTES)
-    row.get_by_role("button", name=MINUTES).click()
-    row.get_by_role("button", name="Read").click()
-    expect(visitor.page.locator(".page-text")).to_contain_text("Whitlock")
-    row.get_by_role("button", name="Delete").click()
-    visitor.has_focus(row.get_by_role("button", name="Keep"))
-    row.get_by_role("button", name="Keep").click()
-    expect(row).to_have_count(1)
-    row.get_by_role("button", name="Delete").click()
-    row.get_by_role("button", name="Delete", exact=True).click()
-    expect(row).to_have_count(0)
-    expect(visitor.page.locator(".library-count")).to_contain_text("2 documents")
-    visitor.page.reload()
-    expect(visitor.row(SURVEY)).to_have_attribute("data-state", "ready")
-    expect(row).to_have_count(0)
 
 
 def _file(name: str, data: bytes) -> dict[str, Any]:

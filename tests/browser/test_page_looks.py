@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 import pytest
 from playwright.sync_api import expect
 
-from tests.support.asking_http import QUESTION, Gate, gated_server, library_at
-from tests.support.page import DESK, PATIENCE_MS, PHONE, overflow, violations
+from tests.support.page import DESK, PHONE, overflow, violations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,14 +68,6 @@ def _settled(page: Page) -> None:
 
 
 @pytest.fixture
-def gated(tmp_path: Path) -> Iterator[tuple[Serving, Gate]]:
-    """A server whose model answers when it is let."""
-    library_at(tmp_path)
-    with gated_server(tmp_path) as made:
-        yield made
-
-
-@pytest.fixture
 def audit(pictures: Path) -> Iterator[Audit]:
     made = Audit(pictures)
     yield made
@@ -127,16 +118,3 @@ def test_the_sheets_of_a_phone(visit: Visits, server: Serving, audit: Audit) -> 
     page.get_by_role("button", name="Back").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     visitor.has_focus(chip)
-
-
-def test_a_run_that_goes_on_and_one_that_was_stopped(
-    gated: tuple[Serving, Gate], visit: Visits, audit: Audit
-) -> None:
-    serving, gate = gated
-    visitor = visit(serving.base_url).opens().asks(QUESTION, workflow="linear")
-    assert gate.asked.acquire(timeout=PATIENCE_MS / 1000)
-    expect(visitor.node("answer")).to_have_attribute("data-state", "running")
-    audit(visitor, "running")
-    visitor.button("Stop").click()
-    visitor.is_answered("stopped")
-    audit(visitor, "stopped", looks=CROSSED)

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 
 from secondlook.answer import Answer
 from secondlook.cli.main import main
 from tests.support import answers
-from tests.support.json_schema import mistakes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,7 +55,7 @@ def test_answers_are_of_the_published_form_and_stand(
     code, answer = asked(library, question, file, capsys)
     assert code == Answer.model_validate(answer).exit_code
     assert bool(answer["claims"]) is (code == 0)
-    assert mistakes(answer, SCHEMA, SCHEMA) == []
+    jsonschema.validate(answer, SCHEMA)
     assert main(["verify", str(file), "--library", str(library.path)]) == 0
 
 

@@ -25,7 +25,7 @@ QUESTIONS: list[dict[str, Any]] = json.loads(
 )["answered"]
 TAMPERED_WITH = [0, 8, 11, 13, 17, 19]
 """One question for each form of document: pdf, docx, md, html, txt, xlsx."""
-AT_LEAST = 200
+AT_LEAST = 120
 WORDS = CoverageSupport()
 """Hundreds of falsifications of form: who judges meaning is measured elsewhere, and slower."""
 
@@ -64,7 +64,7 @@ def test_what_an_answer_admits_is_a_note(library: Library) -> None:
 def test_every_falsified_extract_is_caught(
     library: Library, extracted: list[Answer], at: int
 ) -> None:
-    _all_caught(extracted[at], extracted[(at + 9) % len(extracted)], library, at_least=60)
+    _all_caught(extracted[at], extracted[(at + 9) % len(extracted)], library, at_least=40)
 
 
 def test_every_falsified_model_answer_is_caught(library: Library, extracted: list[Answer]) -> None:
@@ -77,12 +77,12 @@ def test_every_falsified_outline_and_summary_is_caught(
     made = answers.outline(library, "lighthouse-log-2023.txt")
     _all_caught(made, extracted[0], library, at_least=AT_LEAST)
     made = answers.summary(library, "annual-report-2023.html")
-    _all_caught(made, extracted[0], library, at_least=100)
+    _all_caught(made, extracted[0], library, at_least=60)
 
 
 def test_every_falsified_web_answer_is_caught(library: Library, extracted: list[Answer]) -> None:
     assert verify(answers.from_the_web(), None) == []
-    _all_caught(answers.from_the_web(), extracted[0], library, at_least=60)
+    _all_caught(answers.from_the_web(), extracted[0], library, at_least=40)
 
 
 _SIGNS = st.text(min_size=1, max_size=3)

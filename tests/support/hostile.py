@@ -36,8 +36,8 @@ QUESTIONS = {
 }
 MUST_FAIL = (
     "text/empty.", "text/blank.", "text/nul.", "text/control.", "text/mark.", "text/one-line.",
-    "archive/bomb-declared.", "archive/bomb-many.", "archive/encrypted.", "archive/empty.",
-    "archive/lone-end.", "office/inflated.docx", "office/encrypted.docx", "pdf/encrypted.",
+    "archive/bomb-declared.", "archive/encrypted.", "archive/lone-end.",
+    "office/inflated.docx", "office/encrypted.docx", "pdf/encrypted.",
     "pdf/no-pages.", "pdf/pages-60000.", "pdf/header-only.", "special/", "named/elf.", "named/png.",
 )  # fmt: skip
 _BINARY = (
@@ -45,8 +45,8 @@ _BINARY = (
     "bmp"
 )
 _TEXTUAL = "txt md html htm xml json ipynb csv tsv eml mhtml srt vtt tex rst py log yaml"
-_CUTS = (1, 4, 16, 100, 0.25, 0.5, 0.75, 0.9, 0.99, -1)
-_FLIPS = (1, 8, 64)
+_CUTS = (4, 100, 0.5, 0.9, -1)
+_FLIPS = (1, 64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,25 +119,11 @@ def _wrongly_named() -> Iterator[Hostile]:
     disguises = {
         "png.pdf": files.png(),
         "elf.docx": b"\x7fELF\x02\x01\x01" + rng.randbytes(900),
-        "elf.txt": b"\x7fELF\x02\x01\x01" + rng.randbytes(901),
         "zip.txt": valid["zip"],
-        "zip.docx": valid["zip"],
-        "pdf.html": valid["pdf"],
         "pdf.txt": valid["pdf"],
-        "docx.pdf": valid["docx"],
         "docx.xlsx": valid["docx"],
-        "xlsx.docx": valid["xlsx"],
-        "epub.odt": valid["epub"],
         "html.pdf": valid["html"],
-        "html.docx": valid["html"],
         "text.pdf": files.PROSE.encode(),
-        "text.zip": files.PROSE.encode() + b" Zipped.",
-        "text.png": files.PROSE.encode() + b" Drawn.",
-        "json.ipynb": b'["no", "notebook"]',
-        "rtf.doc": valid["rtf"],
-        "gzip.tar": valid["tar.gz"],
-        "tar.gz": valid["tar"],
-        "mail.html": valid["eml"],
         "ole.xls": forms.encrypted_ole(),
     }
     for name, data in disguises.items():

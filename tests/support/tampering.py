@@ -62,14 +62,12 @@ def _on(at: int, change: Callable[[Draft], Draft]) -> Callable[[Draft], None]:
 
 
 def _hashes(at: int, other: Draft) -> Iterator[Change]:
-    for position in (0, 20, 63):
-        yield (
-            f"digit {position} of the hash",
-            "document",
-            _on(at, lambda one, p=position: {"sha256": _other_digit(one["sha256"], p)}),  # type: ignore[misc]
-        )
+    yield (
+        "digit of the hash",
+        "document",
+        _on(at, lambda one: {"sha256": _other_digit(one["sha256"], 20)}),
+    )
     yield "hash of another", "document", _set(at, sha256=other["citations"][0]["sha256"])
-    yield "no hash", "document", _set(at, sha256="")
     yield (
         "hash and document alike",
         "document passage",
@@ -83,11 +81,10 @@ def _hashes(at: int, other: Draft) -> Iterator[Change]:
     )
     yield "document", "document", _on(at, lambda one: {"document": one["document"][::-1]})
     yield "document of another", "document", _set(at, document=other["citations"][0]["document"])
-    yield "odd document", "document", _set(at, document="' OR 1=1 --")
 
 
 def _spans(at: int, _: Draft) -> Iterator[Change]:
-    for first, last in ((1, 0), (-1, 0), (0, 1), (0, -1), (1, 1), (-1, -1), (7, 7), (-9, -9)):
+    for first, last in ((1, 0), (0, -1), (7, 7), (-9, -9)):
         yield (
             f"span {first:+}/{last:+}",
             "quote passage",
@@ -99,7 +96,6 @@ def _spans(at: int, _: Draft) -> Iterator[Change]:
                 },
             ),
         )
-    yield "span to the start", "quote passage", _set(at, start=0)
     yield "span to nowhere", "quote passage", _set(at, start=10**9, end=10**9 + 5)
     yield "empty span", "quote", _on(at, lambda one: {"end": one["start"], "quote": ""})
     yield "turned span", "quote", _on(at, lambda one: {"start": one["end"], "end": one["start"]})
@@ -111,15 +107,13 @@ def _spans(at: int, _: Draft) -> Iterator[Change]:
 
 
 def _quotes(at: int, other: Draft) -> Iterator[Change]:
-    for share in (0.0, 0.5, 0.999):
+    for share in (0.5,):
         yield (
             f"one sign at {share}",
             "quote",
             _on(at, lambda one, s=share: {"quote": _one_sign(one["quote"], s)}),  # type: ignore[misc]
         )
-    yield "sign dropped", "quote", _on(at, lambda one: {"quote": one["quote"][1:]})
     yield "sign added", "quote", _on(at, lambda one: {"quote": one["quote"] + "!"})
-    yield "case", "quote", _on(at, lambda one: {"quote": one["quote"].swapcase()})
     yield (
         "look-alike sign",
         "quote",
@@ -127,11 +121,6 @@ def _quotes(at: int, other: Draft) -> Iterator[Change]:
     )
     yield "number", "quote", _on(at, lambda one: {"quote": _other_number(one["quote"])})
     yield "invented quote", "quote", _set(at, quote=INVENTED)
-    yield (
-        "invented quote of the right length",
-        "quote",
-        _on(at, lambda one: {"quote": (INVENTED * 40)[: len(one["quote"])]}),
-    )
     stranger = other["citations"][0]
     yield "quote of another", "quote", _set(at, quote=stranger["quote"])
     yield (
@@ -140,16 +129,6 @@ def _quotes(at: int, other: Draft) -> Iterator[Change]:
         _set(at, quote=stranger["quote"], start=stranger["start"], end=stranger["end"]),
     )
     yield "stitched from two", "quote", _on(at, lambda one: {"quote": _stitched(one, stranger)})
-    yield (
-        "stitched over a gap",
-        "quote",
-        _on(at, lambda one: {"quote": one["quote"][:9] + one["quote"][14:], "end": one["end"] - 5}),
-    )
-    yield (
-        "words in another order",
-        "quote",
-        _on(at, lambda one: {"quote": " ".join(reversed(one["quote"].split()))}),
-    )
 
 
 def _pages(at: int, _: Draft) -> Iterator[Change]:
@@ -158,13 +137,11 @@ def _pages(at: int, _: Draft) -> Iterator[Change]:
         "page web",
         _on(at, lambda one: {"page": 1 if one["page"] is None else one["page"] + 1}),
     )
-    yield "page 0", "page web", _set(at, page=0)
-    yield "far page", "page web", _set(at, page=400)
     yield "no page", "page", _set(at, page=None)
 
 
 def _passages(at: int, other: Draft) -> Iterator[Change]:
-    for name in ("nowhere.0", "' OR 1=1 --", "", other["citations"][0]["passage"]):
+    for name in ("nowhere.0", other["citations"][0]["passage"]):
         yield f"passage {name!r}", "passage web", _set(at, passage=name)
 
     def neighbour(draft: Draft) -> None:
@@ -189,7 +166,6 @@ def _passages(at: int, other: Draft) -> Iterator[Change]:
 def _sources(at: int, other: Draft) -> Iterator[Change]:
     stranger = other["citations"][0]
     yield "title", "title passage", _set(at, title="Another title")
-    yield "title of another", "title passage", _set(at, title=stranger["title"])
     yield "address", "web passage", _set(at, url="https://example.com/elsewhere")
     yield (
         "all of another but quote and place",
@@ -220,9 +196,7 @@ def _listings(at: int, other: Draft) -> Iterator[Change]:
 
     yield "passage not listed", "passage web", dropped
     yield "passage listed elsewhere", "passage quote", listed(start=0, end=1)
-    yield "passage of another document", "passage", listed(document="0123456789abcdef")
     yield "passage not kept", "passage", listed(kept=False)
-    yield "passage under another title", "passage", listed(title="Another title")
 
 
 def _claims(at: int) -> Iterator[Change]:
@@ -237,8 +211,6 @@ def _claims(at: int) -> Iterator[Change]:
 
     yield "number", "text", edit(_other_number, text_too=False)
     yield "number, in the text too", "number", edit(_other_number, text_too=True)
-    yield "number added, in the text too", "number", edit(lambda t: t + " In 1777.", text_too=True)
-    yield "words", "text", edit(lambda text: text + " Indeed.", text_too=False)
     yield "invented claim", "text", edit(lambda _: INVENTED, text_too=False)
     yield "invented claim, in the text too", "support", edit(lambda _: INVENTED, text_too=True)
     yield (
@@ -269,10 +241,7 @@ def _wholes(other: Draft) -> Iterator[Change]:
         return lambda draft: draft.update(values)
 
     yield "abstained", "status", fill(status="abstained", stop_reason="no_evidence")
-    yield "failed", "status", fill(status="failed", stop_reason="error")
     yield "refused", "status", fill(status="refused")
-    yield "stop reason", "status", fill(status="answered", stop_reason="budget")
-    yield "refused stop", "status", fill(stop_reason="refused")
     yield "no claims", "status", fill(claims=[])
     yield "no citations", "numbering", fill(citations=[])
     yield "short form", "text", fill(short="eleven hundred barrels")
@@ -282,14 +251,8 @@ def _wholes(other: Draft) -> Iterator[Change]:
     def first_dropped(draft: Draft) -> None:
         draft["citations"] = draft["citations"][1:]
 
-    def last_dropped(draft: Draft) -> None:
-        draft["citations"] = draft["citations"][:-1]
-
     def padded(draft: Draft) -> None:
         draft["citations"].append({**draft["citations"][0], "number": len(draft["citations"]) + 1})
-
-    def numbered_twice(draft: Draft) -> None:
-        draft["citations"].append(dict(draft["citations"][0]))
 
     def renumbered(draft: Draft) -> None:
         draft["citations"][-1]["number"] += 5
@@ -302,9 +265,7 @@ def _wholes(other: Draft) -> Iterator[Change]:
         draft["claims"][0]["supported"] = None
 
     yield "first citation dropped", "numbering", first_dropped
-    yield "last citation dropped", "numbering", last_dropped
     yield "a citation too many", "numbering", padded
-    yield "a number twice", "numbering", numbered_twice
     yield "a number skipped", "numbering", renumbered
     yield "a mark of nothing", "text", loose_mark
     yield "said to be grounded", "status", grounded

@@ -13,143 +13,44 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from secondlook.answer import (
-    EXIT_CODES,
-    Answer,
-    CallUsage,
-    Check,
-    Citation,
-    Claim,
-    Confidence,
-    Route,
-    SeenPassage,
-    Status,
-    Step,
-    Trouble,
-    Usage,
-)
+from secondlook.answer import EXIT_CODES, Answer, Claim, Status, Step
 from secondlook.events import EVENT, Answered, Event, NodeFinished, PassagesFound, Token
+from tests.support.memory_runs import full_answer
+from tests.support.researched import guess, refused, researched
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "docs" / "answer.schema.json"
-
 WORDS = st.text(max_size=12)
 NUMBERS = st.floats(allow_nan=False)
-SHARES = st.floats(0, 1)
-COUNTS = st.integers(0, 2**53)
 SCALARS = st.none() | st.booleans() | st.integers(-(2**53), 2**53) | NUMBERS | WORDS
 
 
-def builds(kind: type[Any], **given_: Any) -> st.SearchStrategy[Any]:
-    """Every field at random, by its annotation, unless given here."""
-    return st.builds(kind, **given_)
-
-
-USAGES = builds(
-    Usage,
-    calls=COUNTS,
-    cost=st.none() | NUMBERS,
-    seconds=NUMBERS,
-    by_node=st.lists(
-        builds(CallUsage, node=WORDS, role=WORDS, model=WORDS, cost=st.none() | NUMBERS), max_size=2
-    ).map(tuple),
-)
-PASSAGES = builds(
-    SeenPassage,
-    id=WORDS,
-    document=WORDS,
-    title=WORDS,
-    page=st.none() | st.integers(),
-    start=st.integers(),
-    end=st.integers(),
-    score=NUMBERS,
-    rerank_score=st.none() | NUMBERS,
-    kept=st.booleans(),
-    why=WORDS,
-    origin=st.sampled_from(["library", "web"]),
-    text=st.none() | WORDS,
-)
-ANSWERS = builds(
-    Answer,
-    run=WORDS,
-    question=WORDS,
-    asked=WORDS,
-    workflow=WORDS,
-    method=st.sampled_from(["extractive", "generative", "outline", "summary", "none"]),
-    model=st.none() | WORDS,
-    text=WORDS,
-    short=st.none() | WORDS,
-    status=st.sampled_from(get_args(Status)),
-    stop_reason=st.sampled_from(["answered", "no_evidence", "budget", "error"]),
-    claims=st.lists(
-        builds(
-            Claim,
-            text=WORDS,
-            citations=st.lists(st.integers(1, 9), max_size=3).map(tuple),
-            support=st.none() | NUMBERS,
-            supported=st.none() | st.booleans(),
+@settings(max_examples=40, deadline=None)
+@given(st.sampled_from([full_answer("r"), researched(), guess(), refused()]), WORDS, NUMBERS)
+def test_an_answer_is_the_same_after_json(sample: Answer, text: str, number: float) -> None:
+    changed = {
+        "text": text,
+        "usage": sample.usage.model_copy(update={"cost": number, "seconds": number}),
+        "passages": tuple(
+            one.model_copy(update={"title": text, "score": number}) for one in sample.passages
         ),
-        max_size=2,
-    ).map(tuple),
-    citations=st.lists(
-        builds(
-            Citation,
-            number=st.integers(1, 99),
-            passage=WORDS,
-            document=WORDS,
-            sha256=WORDS,
-            title=WORDS,
-            page=st.none() | st.integers(),
-            start=COUNTS,
-            end=COUNTS,
-            quote=WORDS,
-            path=st.none() | WORDS,
-        ),
-        max_size=2,
-    ).map(tuple),
-    confidence=builds(Confidence, value=st.none() | SHARES, reasons=st.lists(WORDS).map(tuple)),
-    grounded=builds(Check, score=st.none() | NUMBERS),
-    queries=st.lists(WORDS, max_size=2).map(tuple),
-    passages=st.lists(PASSAGES, max_size=2).map(tuple),
-    warnings=st.lists(
-        builds(Trouble, node=WORDS, error=WORDS, message=WORDS, consequence=WORDS), max_size=2
-    ).map(tuple),
-    steps=st.lists(
-        builds(
-            Step,
-            node=WORDS,
-            said=WORDS,
-            numbers=st.dictionaries(WORDS, SCALARS, max_size=3),
-            route=st.none() | builds(Route, to=WORDS, why=WORDS),
-            seconds=NUMBERS,
-        ),
-        max_size=2,
-    ).map(tuple),
-    usage=USAGES,
-    created=WORDS,
-    version=WORDS,
-)
-
-
-@settings(max_examples=60, deadline=None)
-@given(ANSWERS)
-def test_an_answer_is_the_same_after_json(answer: Answer) -> None:
-    text = answer.model_dump_json()
-    again = Answer.model_validate_json(text)
+    }
+    answer = sample.model_copy(update=changed)
+    written = answer.model_dump_json()
+    again = Answer.model_validate_json(written)
     assert again == answer
-    assert again.model_dump_json() == text
+    assert again.model_dump_json() == written
     assert _types(again.model_dump()) == _types(answer.model_dump())
-    assert Answer.model_validate(json.loads(text)) == answer
+    assert Answer.model_validate(json.loads(written)) == answer
 
 
 @settings(max_examples=30, deadline=None)
-@given(ANSWERS, st.lists(PASSAGES, max_size=2).map(tuple), st.dictionaries(WORDS, SCALARS))
-def test_an_event_is_the_same_after_json(
-    answer: Answer, passages: tuple[SeenPassage, ...], numbers: dict[str, Any]
-) -> None:
+@given(st.dictionaries(WORDS, SCALARS))
+def test_an_event_is_the_same_after_json(numbers: dict[str, Any]) -> None:
+    answer = full_answer("r")
     events: list[Event] = [
         Answered(run="r", at=1.5, answer=answer),
-        PassagesFound(run="r", query="q", passages=passages),
+        PassagesFound(run="r", query="q", passages=answer.passages),
         NodeFinished(run="r", node="n", said="s", numbers=numbers, seconds=0.1),
     ]
     for event in events:
@@ -182,19 +83,7 @@ def test_nothing_can_be_changed_or_added() -> None:
 
 @pytest.mark.parametrize(("status", "code"), EXIT_CODES.items())
 def test_every_status_has_an_exit_code(status: Status, code: int) -> None:
-    answer = Answer(
-        run="r",
-        question="q",
-        asked="q",
-        workflow="linear",
-        method="none",
-        text="t",
-        status=status,
-        stop_reason="error",
-        created="2026-01-01",
-        version="0",
-    )
-    assert answer.exit_code == code
+    assert full_answer("r").model_copy(update={"status": status}).exit_code == code
     assert set(EXIT_CODES) == set(get_args(Status))
 
 

@@ -9,68 +9,26 @@ from scipy import stats
 from tests.support.shop import orders, read, value, values
 
 
-def _rated() -> pd.DataFrame:
-    return orders().dropna(subset=["rating"])
-
-
 @pytest.mark.parametrize(
     ("question", "expected"),
     [
         ("What is the average unit price?", orders().unit_price.mean()),
-        ("mean unit price for lamps", orders()[orders()["product"] == "lamp"].unit_price.mean()),
         ("How many orders are there?", 300),
-        ("How many orders have a rating above 4?", int((orders().rating > 4).sum())),
         (
             "How many orders were made in the East region with more than 10 units?",
             int(((orders().region == "East") & (orders().units > 10)).sum()),
         ),
-        (
-            "What is the total number of units sold in the North region?",
-            int(orders()[orders().region == "North"].units.sum()),
-        ),
         ("What percentage of orders were returned?", 100 * orders().returned.mean()),
-        ("What share of rows is in the West region?", 100 * (orders().region == "West").mean()),
         ("How many missing values are in the rating column?", int(orders().rating.isna().sum())),
-        ("What percentage of the rating values is missing?", 100 * orders().rating.isna().mean()),
         ("Are units and unit price correlated?", orders().units.corr(orders().unit_price)),
         ("What is the 90th percentile of unit_price?", orders().unit_price.quantile(0.9)),
-        ("How many different products are there?", 4),
         ("What is the most common product?", "lamp"),
-        ("How skewed is the discount?", orders().discountPct.skew()),
-        ("Average rating of returned orders", orders()[orders().returned].rating.mean()),
-        (
-            "What is the mean rating of orders that were not returned?",
-            orders()[~orders().returned].rating.mean(),
-        ),
-        ("How many lamps were returned?", 33),
-        ("What is the highest unit price?", orders().unit_price.max()),
-        (
-            "average units for orders with rating between 2 and 4",
-            orders()[orders().rating.between(2, 4)].units.mean(),
-        ),
-        (
-            "What was the total number of units in 2023?",
-            int(orders()[orders().date.dt.year == 2023].units.sum()),
-        ),
-        ("mean units since 2024", orders()[orders().date.dt.year >= 2024].units.mean()),
         (
             "median unit price in the West region after march 2023",
             orders()[
                 (orders().region == "West") & (orders().date >= "2023-04-01")
             ].unit_price.median(),
         ),
-        (
-            "What is the correlation between discount and rating in the South region?",
-            orders()[orders().region == "South"].discountPct.corr(
-                orders()[orders().region == "South"].rating
-            ),
-        ),
-        (
-            "What is the covariance of units and unit_price?",
-            orders().units.cov(orders().unit_price),
-        ),
-        ("What is the interquartile range of units?", 10.0),
-        ("What is the kurtosis of unit_price?", orders().unit_price.kurt()),
     ],
 )
 def test_single_value(question: str, expected: object) -> None:
@@ -113,27 +71,6 @@ def test_groups(question: str, expected: pd.Series) -> None:
     assert value(question) == pytest.approx(expected.to_dict())
 
 
-def test_groups_of_time() -> None:
-    by_month = orders().groupby(orders().date.dt.month).units.sum()
-    expected = {str(month): total for month, total in by_month.items()}
-    assert value("total units for each month") == expected
-    assert value("What is the monthly total of units?") == expected
-
-
-def test_first_groups() -> None:
-    totals = orders().groupby("region").units.sum()
-    assert values("Which region has the highest total units?") == {
-        "region": totals.idxmax(),
-        "total of units": totals.max(),
-    }
-    assert values("Which region has the lowest total units?")["region"] == totals.idxmin()
-    assert values("Which product has the most orders?")["product"] == "lamp"
-    rows = value("top 3 rows by unit_price")
-    assert isinstance(rows, list)
-    best = orders().nlargest(3, "unit_price").order_id
-    assert [row["order_id"] for row in rows if isinstance(row, dict)] == list(best)
-
-
 def test_outliers_by_either_method() -> None:
     price = orders().unit_price
     low, high = price.quantile(0.25), price.quantile(0.75)
@@ -143,13 +80,6 @@ def test_outliers_by_either_method() -> None:
     away = ((price - price.mean()).abs() > 2 * price.std()).sum()
     asked = "How many outliers does unit_price have by the z-score with a threshold of 2?"
     assert value(asked) == away
-
-
-def test_normality_is_yes_or_no() -> None:
-    found = values("is unit_price normally distributed?")
-    assert found["normally distributed"] == "no"
-    p = found["p-value of a test of normality of unit_price"]
-    assert p == pytest.approx(stats.shapiro(orders().unit_price).pvalue)
 
 
 def test_trend_is_a_slope_per_day() -> None:
@@ -191,14 +121,3 @@ def test_abstains(question: str) -> None:
     understood = read(question)
     assert understood.best is None
     assert understood.why
-
-
-def test_says_how_it_read() -> None:
-    understood = read("Average units for each region")
-    assert understood.best is not None
-    assert understood.best.said == "mean of units for each region over all rows"
-    assert understood.best.resolved[0].column == "units"
-    assert understood.why == "Read as: mean of units for each region over all rows."
-    share = read("What share of rows is in the West region?").best
-    assert share is not None
-    assert share.said == "percentage of rows where region is 'West'"
