@@ -4,10 +4,8 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict
 
 from secondlook.errors import LibraryMissing
-from secondlook.server.problems import wire
 from tests.support.asking_http import QUESTION, events_of, library_at
 from tests.support.serving import client_of
 
@@ -74,20 +72,6 @@ def test_the_server_need_not_search_the_web(
 
 def _no_web_where_it_is_off(engine: Any) -> None:
     assert not engine.settings.web.enable_web_search
-
-
-def test_numbers_that_are_none_are_sent_as_null() -> None:
-    class Measured(BaseModel):
-        model_config = ConfigDict(ser_json_inf_nan="constants")
-        values: list[float]
-        word: str
-
-    text = wire(Measured(values=[1.5, float("nan"), float("inf")], word="NaN — 蜂"))
-    assert json.loads(text, parse_constant=pytest.fail) == {
-        "values": [1.5, None, None],
-        "word": "NaN — 蜂",
-    }
-    assert wire(Measured(values=[1.0], word="a")) == '{"values":[1.0],"word":"a"}'
 
 
 def test_libraries_by_name(tmp_path: Path) -> None:

@@ -2,10 +2,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import httpx
-
 from secondlook import __version__
-from tests.support.serving import client_of, served
+from tests.support.serving import client_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,8 +28,3 @@ def test_not_ready_where_a_library_cannot_be_opened(tmp_path: Path) -> None:
     assert answer.status_code == 503
     assert answer.json()["code"] == "not_ready"
     assert answer.headers["content-type"] == "application/problem+json"
-
-
-def test_it_answers_on_a_real_port(tmp_path: Path) -> None:
-    with served(tmp_path) as server:
-        assert httpx.get(f"{server.base_url}/api/health").json()["status"] == "ok"

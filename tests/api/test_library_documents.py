@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.support.library_http import HARBOUR, LIBRARY, SALES, documents, ended, uploaded
+from tests.support.library_http import HARBOUR, LIBRARY, SALES, documents, uploaded
 from tests.support.serving import client_of
 
 if TYPE_CHECKING:
@@ -35,17 +35,6 @@ def test_documents_are_listed_with_what_failed(client: TestClient) -> None:
     assert survey["uploaded"]
     (table,) = found["sales.csv"]["tables"]
     assert (table["name"], table["rows"], table["columns"]) == ("sales", 60, 3)
-
-
-def test_one_document_has_its_headings(client: TestClient) -> None:
-    survey = documents(client)["survey.md"]
-    shown = client.get(f"{LIBRARY}/documents/{survey['id']}").json()
-    assert [(one["level"], one["text"]) for one in shown["headings"]] == [
-        (1, "Harbour survey"),
-        (2, "Depths"),
-    ]
-    failed = documents(client)["bad.pdf"]
-    assert client.get(f"{LIBRARY}/documents/{failed['id']}").json()["reason"] == failed["reason"]
 
 
 @pytest.mark.parametrize(
@@ -95,19 +84,3 @@ def test_search_finds_passages_that_can_be_fetched(client: TestClient) -> None:
     assert {hit["title"] for hit in hits} <= {"sales"}
     unknown = client.post(f"{LIBRARY}/search", json={"query": "x", "documents": ["nowhere"]})
     assert (unknown.status_code, unknown.json()["code"]) == (422, "usage_error")
-
-
-def test_a_document_is_read_again(client: TestClient) -> None:
-    survey = documents(client)["survey.md"]
-    started = client.post(f"{LIBRARY}/documents/{survey['id']}/reindex")
-    assert started.status_code == 202
-    job = ended(client, started.json()["id"])
-    assert (job["status"], job["files"][0]["status"]) == ("done", "ready")
-    failed = documents(client)["bad.pdf"]
-    gone = client.post(f"{LIBRARY}/documents/{failed['id']}/reindex")
-    assert (gone.status_code, gone.json()["code"]) == (410, "file_gone")
-    job = ended(client, client.post(f"{LIBRARY}/reindex").json()["id"])
-    assert {file["name"]: file["status"] for file in job["files"]} == {
-        "sales.csv": "ready",
-        "survey.md": "ready",
-    }

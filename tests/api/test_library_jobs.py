@@ -10,7 +10,6 @@ import pytest
 
 from secondlook.errors import LibraryError
 from secondlook.library.library import Library
-from secondlook.library.report import Progress
 from secondlook.library.uploads import new_staging, sweep
 from secondlook.server.jobs import Jobs, Placed, RunningJob, Uploaded
 from secondlook.server.libraries import Libraries
@@ -18,7 +17,6 @@ from tests.support.library_http import (
     HARBOUR,
     LIBRARY,
     documents,
-    ended,
     followed,
     only,
     post,
@@ -89,18 +87,6 @@ def test_one_works_and_the_others_wait_their_turn(jobs: Jobs) -> None:
     assert jobs.get("default", one.id) is one
 
 
-def test_one_that_waits_can_be_stopped_before_it_begins(jobs: Jobs) -> None:
-    first, second = Waiting(), Waiting()
-    one, two = jobs.start("default", first), jobs.start("default", second)
-    assert first.began.wait(30)
-    assert jobs.stop("default", two.id).form().status == "stopped"
-    assert second.ended == "dropped"
-    assert jobs.stop("default", two.id).form().status == "stopped"
-    jobs.stop("default", one.id)
-    assert _finish(one) == "stopped"
-    assert one.form().files[0].reason == "it was stopped before this file was stored"
-
-
 @pytest.mark.parametrize(
     ("error", "said"),
     [
@@ -124,30 +110,6 @@ def test_one_that_fails_says_why_and_the_next_goes_on(
 
 
 # How far a job is
-
-
-def _job(*names: str) -> RunningJob:
-    class Named(Waiting):
-        def names(self) -> list[str]:
-            return list(names)
-
-    return RunningJob(Named())
-
-
-def test_a_reader_that_is_slow_gets_the_newest_state() -> None:
-    job = _job("a.txt")
-
-    async def slow() -> list[str]:
-        seen: list[str] = []
-        async for form in job.changes():
-            seen.append(form.stage)
-            if len(seen) == 1:
-                job.progress(Progress("looking"))
-                job.progress(Progress("indexing"))
-                job.set_status("done")
-        return seen
-
-    assert asyncio.run(slow()) == ["waiting", "indexing"]
 
 
 # Uploads that are stopped
@@ -212,23 +174,3 @@ def test_a_job_over_http_is_followed_and_stopped(tmp_path: Path) -> None:
 
 
 # Files by path
-
-
-def test_paths_stay_under_their_roots_also_through_links(tmp_path: Path) -> None:
-    root, secret = tmp_path / "root", tmp_path / "secret"
-    root.mkdir()
-    secret.mkdir()
-    (root / "note.txt").write_text(HARBOUR, "utf-8")
-    (secret / "secret.txt").write_text(HARBOUR, "utf-8")
-    (root / "link").symlink_to(secret)
-    (root / "round").symlink_to("round")
-    with client_of(tmp_path, serve={"roots": [str(root)]}) as client:
-        outside = [str(secret), str(root / ".." / "secret"), str(root / "link" / "secret.txt")]
-        for path in [*outside, "note.txt", "\0", str(root) + "-not"]:
-            refused = client.post(f"{LIBRARY}/paths", json={"paths": [str(root), path]})
-            assert (refused.status_code, refused.json()["code"]) == (403, "path_not_allowed")
-        missing = client.post(f"{LIBRARY}/paths", json={"paths": [str(root / "gone.txt")]})
-        assert (missing.status_code, missing.json()["code"]) == (422, "path_missing")
-        taken = client.post(f"{LIBRARY}/paths", json={"paths": [str(root)]})
-        job = ended(client, taken.json()["id"])
-        assert {file["name"] for file in job["files"]} == {"note.txt"}

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.server.sources import SHOWN
 from tests.support import files
 from tests.support.library_http import HARBOUR, LIBRARY, documents, uploaded
 from tests.support.serving import client_of
@@ -68,27 +67,6 @@ def test_a_quote_is_where_its_offsets_say(client: TestClient, name: str) -> None
         quote = shown["text"][hit["start"] - shown["start"] : hit["end"] - shown["start"]]
         assert quote == hit["text"]
         assert len(shown["text"]) == shown["end"] - shown["start"]
-
-
-def test_a_text_without_pages_is_shown_in_parts_of_whole_lines(client: TestClient) -> None:
-    beginning = _text(client, "long.txt")
-    assert (beginning["start"], beginning["page"], beginning["previous_start"]) == (0, None, None)
-    assert len(beginning["text"]) <= SHOWN + 100
-    middle = _text(client, "long.txt", start=20_000, end=20_020)
-    assert middle["start"] < 20_000
-    assert middle["end"] > 20_020
-    assert middle["text"].startswith("Line ")
-    assert middle["text"].endswith("\n")
-    later = _text(client, "long.txt", start=beginning["next_start"], end=8000)
-    assert beginning["end"] - 100 < later["start"] <= beginning["end"]
-    assert later["text"].startswith("Line ")
-    assert later["text"].endswith("\n")
-    parts, at = [], 0
-    while at is not None:
-        part = _text(client, "long.txt", start=at)
-        parts.append(part["text"][at - part["start"] :])
-        at = part["next_start"]
-    assert "".join(parts) == LONG.rstrip("\n") or "".join(parts) == LONG
 
 
 def _original(client: TestClient, name: str) -> Any:

@@ -195,22 +195,6 @@ def test_documents_are_resources(server: Serving) -> None:
     within(server, read)
 
 
-def test_paths_are_taken_under_open_folders_alone(server: Serving, folder: Path) -> None:
-    inside = folder / "papers" / "eels.md"
-    inside.write_text("# Eels\n\nEels sleep below berth 2.\n", encoding="utf-8")
-    outside = folder / "secret.md"
-    outside.write_text("# Secret\n\nNobody should read this.\n", encoding="utf-8")
-    (folder / "papers" / "link.md").symlink_to(outside)
-    added = call(server, "add", paths=[str(inside)])
-    assert not added.is_error, said(added)
-    for path in (outside, folder / "papers" / "link.md", folder / "papers" / ".." / "secret.md"):
-        refused = call(server, "add", paths=[str(path)])
-        assert refused.is_error
-        assert "is not under a folder" in said(refused)
-    missing = call(server, "add", paths=[str(folder / "papers" / "nothing.md")])
-    assert "there is no" in said(missing)
-
-
 @pytest.mark.parametrize(
     ("tool", "arguments", "words"),
     [

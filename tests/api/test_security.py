@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
-from fastapi.testclient import TestClient
 
-from secondlook.server.app import create_app
 from secondlook.server.security import HEADERS
-from tests.support.serving import BASE, client_of, served, settings_at
+from tests.support.serving import BASE, client_of, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from fastapi.testclient import TestClient
 
 TOKEN = "a token of sufficient length"  # noqa: S105  # of a test
 ASK = {"question": "How deep is berth 4?"}
@@ -181,11 +181,6 @@ def test_a_browser_gets_a_cookie_for_it(tmp_path: Path) -> None:
 # Sizes and forms
 
 
-def test_a_large_body_is_refused_before_it_is_read(client: TestClient) -> None:
-    reply = client.post("/api/ask", json={"question": "x" * 1_100_000})
-    assert code(reply) == (413, "body_too_large")
-
-
 def test_a_body_that_comes_drop_by_drop_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -221,28 +216,7 @@ def test_a_body_that_is_no_json(client: TestClient, body: bytes) -> None:
     }
 
 
-def test_a_failure_of_our_own_tells_nothing(tmp_path: Path) -> None:
-    app = create_app(settings_at(tmp_path))
-
-    @app.get("/api/broken")
-    async def broken() -> None:
-        raise RuntimeError("a secret path")
-
-    with TestClient(app, base_url=BASE, raise_server_exceptions=False) as client:
-        reply = client.get("/api/broken")
-    assert code(reply) == (500, "unexpected")
-    assert "secret" not in reply.text
-
-
 # Names
-
-
-def test_further_names_and_origins_can_be_allowed(tmp_path: Path) -> None:
-    serve = {"origins": ["https://papers.example"]}
-    with client_of(tmp_path, serve=serve) as client:
-        headers = {"host": "papers.example", "origin": "https://papers.example"}
-        assert client.get("/api/runs", headers=headers).status_code == 200
-        assert client.get("/api/runs", headers={"host": "other.example"}).status_code == 421
 
 
 @pytest.mark.parametrize("path", ["/", "/api/health", "/docs", "/api/nothing", "/api/ask"])
@@ -251,3 +225,9 @@ def test_every_reply_says_what_a_browser_may_do_with_it(client: TestClient, path
     assert {name: headers[name] for name in HEADERS} == HEADERS
     if path.startswith("/api"):
         assert headers["cache-control"] == "no-store"
+
+
+def test_a_large_body_is_refused_before_it_is_read(client: TestClient) -> None:
+    question = json.dumps({"question": "x" * (1 << 20)})
+    reply = client.post("/api/ask", content=question, headers={"content-type": "application/json"})
+    assert code(reply) == (413, "body_too_large")

@@ -8,8 +8,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
-import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,11 +18,9 @@ import pytest
 import secondlook
 from secondlook.cli import serve as cli
 from secondlook.cli.main import main
-from secondlook.engine.record import RunStore
-from secondlook.errors import SettingsError, UsageError
+from secondlook.errors import UsageError
 from secondlook.settings import load
 from secondlook.settings.sections import Settings
-from tests.support.asking_http import QUESTION, events_of, gated_server, library_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,45 +31,6 @@ TOKEN = "a token of sufficient length"  # noqa: S105  # of a test
 
 
 # Ending
-
-
-def test_stopping_leaves_what_is_worked_on_to_be_taken_up(tmp_path: Path) -> None:
-    library_at(tmp_path)
-    with gated_server(tmp_path, serve={"concurrency": 1}) as (server, gate):
-        base = f"{server.base_url}/api"
-        body = {"question": QUESTION, "workflow": "linear", "detach": True}
-        run, waiting = (
-            httpx.post(f"{base}/ask", json=body, timeout=30).json()["run"] for _ in range(2)
-        )
-        assert gate.asked.acquire(timeout=20)
-        seen: list[str] = []
-        watching = threading.Barrier(3)
-        readers = [
-            threading.Thread(target=_watch, args=(base, one, watching, seen))
-            for one in (run, waiting)
-        ]
-        for reader in readers:
-            reader.start()
-        watching.wait(20)
-        begun = time.monotonic()
-        server.server.should_exit = True
-        for reader in readers:
-            reader.join(20)
-        assert time.monotonic() - begun < 10
-    for text in seen:
-        last = events_of(text)[-1]
-        assert last.event == "stopped"
-        assert json.loads(last.data)["why"] == "the server is stopping"
-    with RunStore.open(tmp_path / "runs.db") as store:
-        assert store.get(run).status == "interrupted"
-
-
-def _watch(base: str, run: str, begun: threading.Barrier, seen: list[str]) -> None:
-    with httpx.stream("GET", f"{base}/runs/{run}/events", timeout=30) as reply:
-        pieces = reply.iter_text()
-        text = next(pieces)
-        begun.wait(20)
-        seen.append(text + "".join(pieces))
 
 
 @contextmanager
@@ -164,22 +121,3 @@ def test_for_other_machines_one_is_made_up(host: str) -> None:
     made = {cli.chosen_token(settings_for(host), None) for _ in range(3)}
     assert len(made) == 3
     assert all(token is not None and len(token) >= 32 for token in made)
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        'host = "0.0.0.0"',
-        'roots = ["/"]',
-        "port = 1",
-        "concurrency = 1",
-        'libraries = ["a=/etc"]',
-    ],
-)
-def test_a_folder_of_a_stranger_does_not_open_this_machine(tmp_path: Path, line: str) -> None:
-    (tmp_path / "secondlook.toml").write_text(f"[serve]\n{line}\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match="may not say how this machine is served"):
-        load(cwd=tmp_path, environ={})
-    (tmp_path / "mine.toml").write_text(f"[serve]\n{line}\n", encoding="utf-8")
-    with pytest.raises(SettingsError, match="a file given by its path may not say how"):
-        load(cwd=tmp_path.parent, environ={}, preset=str(tmp_path / "mine.toml"))

@@ -63,20 +63,3 @@ def test_a_question_is_asked_and_its_source_read_without_a_mouse(visitor: Visito
     keys.press("Enter")
     visitor.has_focus(page.locator(".chip[data-citation='1']").first)
     expect(page.locator("mark")).to_be_hidden()
-
-
-def test_the_whole_page_is_walked_through_and_left(visitor: Visitor) -> None:
-    visitor.asks(SOUNDINGS).is_answered()
-    visitor.opens(f"#/runs/{visitor.run}")
-    visitor.page.reload()
-    visitor.is_answered()
-    for wanted in (".skip", ".file", ".drop", ".past", ".card", ".sure", "#ask-box"):
-        _tabs_to(visitor, wanted)
-    _tabs_to(visitor, "[role=tab]")
-    visitor.page.keyboard.press("ArrowRight")
-    visitor.has_focus(visitor.page.get_by_role("tab", name="Source"))
-    expect(visitor.page.get_by_role("tabpanel", name="Source")).to_be_visible()
-    visitor.page.keyboard.press("ArrowLeft")
-    _tabs_to(visitor, ".graph")
-    _tabs_to(visitor, ".passages button")
-    _tabs_to(visitor, ".skip")

@@ -75,19 +75,6 @@ def test_a_file_is_asked_without_a_library(sales: Path, capsys: pytest.CaptureFi
     assert len(list(tables_folder(settings.runs.path).iterdir())) >= 1
 
 
-def test_a_table_is_asked_by_another_name(
-    held: Library, sales: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, out, _ = run(
-        capsys, "ask", "--json", "highest price", "--table", f"turnover={sales}",
-        "--library", str(held.path),
-    )  # fmt: skip
-    assert code == 0
-    answer = json.loads(out)
-    assert answer["workflow"] == "analyst"
-    assert [item["name"] for item in answer["analysis"]["inputs"]] == ["turnover"]
-
-
 def test_frames_are_asked_from_python(held: Library) -> None:
     rows = [{"region": "north", "price": 1}, {"region": "south", "price": 4}]
     answer = secondlook.ask("what is the mean price", tables={"sales": rows})

@@ -46,17 +46,6 @@ def test_a_folder_is_enough(data: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert (tmp_path / "secondlook-eval" / "harbour" / "results.json").exists()
 
 
-def test_json_holds_the_summaries_and_not_the_rows(
-    data: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["eval", data, "--json", "--set", "answer.k=3", "--model", "none"]) == 0
-    found = printed(capsys)
-    assert found["summaries"]["linear"]["metrics"]["f1"].keys() == {"value", "low", "high", "n"}
-    assert found["settings"]["answer"]["k"] == 3
-    assert "rows" not in found
-    assert found["command"].startswith("secondlook")
-
-
 def test_a_report_is_drawn_again_without_a_question(
     data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,18 +91,6 @@ def test_an_ablation_names_what_is_cheapest(data: str, capsys: pytest.CaptureFix
     }
 
 
-def test_thresholds_show_rate_and_effect(data: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval", "thresholds", data, "--json"]) == 0
-    found = printed(capsys)["sweep"]
-    rates = [point["fallback_rate"] for point in found["points"]]
-    assert rates == sorted(rates)
-    assert found["param"] == "adaptive.min_rerank_score"
-    assert main(["eval", "thresholds", data, "--param", "answer.k", "--values", "1,3", "-q"]) == 0
-    assert "answer.k" in capsys.readouterr().out
-    assert main(["eval", "thresholds", data, "--values", "few"]) == 2
-    assert main(["eval", "thresholds", data, "--param", "answer.kk"]) == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -156,18 +133,3 @@ def test_a_person_s_own_documents(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert found["summaries"]["linear"]["metrics"]["recall@1"]["value"] == 1.0
     assert found["summaries"]["linear"]["metrics"]["contains"]["value"] > 0.5
     assert "gone.txt" in json.dumps(found["data"]["problems"])
-
-
-def test_a_document_that_cannot_be_read_is_told(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    papers = tmp_path / "papers"
-    papers.mkdir()
-    (papers / "survey.txt").write_text("Berth 4 is the deepest berth, at 7.8 metres.\n")
-    (papers / "broken.pdf").write_bytes(b"%PDF-1.4 nothing of a PDF follows")
-    (papers / "questions.csv").write_text("question,answer\nHow deep is berth 4?,7.8 metres\n")
-    for _ in range(2):  # also where nothing is indexed or asked again
-        assert main(["eval", str(papers), "--json"]) == 0
-        assert list(printed(capsys)["data"]["not_indexed"]) == ["broken.pdf"]
-    assert main(["eval", str(papers)]) == 0
-    assert "not indexed: broken.pdf" in capsys.readouterr().err

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -72,17 +70,6 @@ def test_json_says_the_same(
     assert found["verified"] is False
     assert {"document", "file"} <= {problem["kind"] for problem in found["problems"]}
     assert all(set(problem) == {"kind", "where", "message"} for problem in found["problems"])
-
-
-def test_standard_input_and_notes(
-    library: Library, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    data = answers.marked(library).model_dump_json().encode()
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
-    assert run("-", "--library", library.path) == 0
-    out, err = capsys.readouterr()
-    assert out.startswith("It stands: 2 claims")
-    assert err.count("note: ") == 3
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import re
 import subprocess
 import sys
 import sysconfig
-import tarfile
 import venv
 import zipfile
 from dataclasses import dataclass
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[2]
 MAIN_LIMIT = 2_200_000
-PAGE_LIMIT = 450_000
-"""Bytes of scripts and styles, before compression. Plotly is not among them."""
 SEARCH_KEYS = {"id", "document", "title", "page", "start", "end", "text", "score"} | {
     "dense_rank",
     "lexical_rank",
@@ -119,34 +116,6 @@ def test_main_wheel_holds_the_package_and_nothing_else(wheels: dict[str, Path]) 
     assert any(name.endswith("licenses/LICENSE") for name in names)
     assert not [name for name in names if "test" in name or name.endswith((".onnx", ".pyc"))]
     assert wheels["main"].stat().st_size < MAIN_LIMIT
-
-
-def test_main_wheel_holds_the_page_as_it_is_built(wheels: dict[str, Path]) -> None:
-    with zipfile.ZipFile(wheels["main"]) as archive:
-        sizes = {
-            info.filename.removeprefix("secondlook/web"): info.file_size
-            for info in archive.infolist()
-            if info.filename.startswith("secondlook/web/")
-        }
-        page = archive.read("secondlook/web/index.html").decode()
-    referred = _REFERRED.findall(page)
-    assert {Path(name).suffix for name in referred} >= {".js", ".css"}
-    assert set(referred) <= set(sizes), "the page refers to what is not in the wheel"
-    assert "/licences.md" in sizes
-    assert sum(size for name, size in sizes.items() if name.endswith((".js", ".css"))) < PAGE_LIMIT
-
-
-def test_source_distribution_holds_no_tests_and_no_weights(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(tmp_path)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=300)
-    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as archive:
-        names = [name.partition("/")[2] for name in archive.getnames()]
-    assert {name.split("/")[0] for name in names} <= {
-        *("src", "README.md", "LICENSE", "CHANGELOG.md", "PKG-INFO", "pyproject.toml"),
-        ".gitignore",
-    }
-    assert "src/secondlook/samples/harbour-handbook.docx" in names
-    assert not [name for name in names if name.endswith((".onnx", ".pyc"))]
 
 
 def test_add_and_search_work_outside_the_clone(installed: Installed) -> None:

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import io
 import json
-import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from secondlook import __version__
 from secondlook.cli.main import main
-from secondlook.library.report import FailedFile
 from secondlook.settings import ENV_NAMES
 from tests.support.fake_library import FakeLibrary, Shelf
 
@@ -150,13 +146,6 @@ def test_add_explains_what_it_cannot_do(desk: Desk, arguments: list[str], messag
     assert not desk.shelf.exists
 
 
-def test_add_from_standard_input(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"# Bees\n\nhum")))
-    assert desk.run("add", "-", "--name", "bees.md", "--meta", "a=b").code == 0
-    (held,) = desk.shelf.documents.values()
-    assert (held.paths, held.title, held.metadata) == (("bees.md",), "Bees", {"a": "b"})
-
-
 def test_dry_run_shows_the_difference_and_makes_no_library(desk: Desk) -> None:
     good, empty = desk.write("a.txt", "bees"), desk.write("b.txt", "")
     library = desk.folder / "library"
@@ -187,43 +176,6 @@ def test_search_prints_rank_title_page_place_and_quote(desk: Desk) -> None:
     ]
 
 
-def test_search_passes_its_options_on(desk: Desk) -> None:
-    desk.add("bees.md", "bees")
-    options = ["-k", "3", "--dense", "0.9", "--lexical", "0.1", "--no-rerank"]
-    desk.run("search", "bees", *options, "--filter", "kind=md", "--doc", "bees.md")
-    (held,) = desk.shelf.documents
-    assert desk.shelf.searched == [
-        {
-            "query": "bees",
-            "k": 3,
-            "dense": 0.9,
-            "lexical": 0.1,
-            "rerank": False,
-            "filters": {"kind": "md"},
-            "documents": [held],
-        }
-    ]
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["q", "-k", "0"], "--k must be greater than or equal to 1, not 0"),
-        (["q", "--dense", "0", "--lexical", "0"], "must not both be 0"),
-        (["q", "--filter", "pdf"], "--filter 'pdf' is not of the form key=value"),
-        (["q", "--doc", "nothing"], "no document 'nothing'"),
-        (["q", "--nonsense"], "No such option"),
-    ],
-)
-def test_search_explains_what_it_cannot_do(desk: Desk, arguments: list[str], message: str) -> None:
-    desk.shelf.exists = True
-    result = desk.run("search", *arguments)
-    assert result.code == 2
-    assert message in result.err
-    assert "hint: " in result.err
-    assert result.out == ""
-
-
 # Documents
 
 
@@ -243,19 +195,6 @@ def test_list_for_programs_and_for_people(desk: Desk, monkeypatch: pytest.Monkey
     assert table[1].split()[:3] == [first, "md", "1"]
 
 
-def test_show_prints_what_is_known_and_the_text(desk: Desk) -> None:
-    desk.add("bees.md", "# Bees\n\fsecond page\n", "--meta", "project=hive")
-    out = desk.run("show", "bees.md").out
-    assert out.startswith("Bees\nid ")
-    assert "size       2 pages, 20 characters, 1 passage\n" in out
-    assert "author     Ada\n" in out
-    assert "project    hive\n" in out
-    assert "note       one page has no text\n" in out
-    assert "date" not in out
-    assert out.endswith("\n\n# Bees\n\fsecond page\n")
-    assert desk.run("show", "Bees", "--page", "2", "-q").out == "second page\n"
-
-
 def test_remove(desk: Desk) -> None:
     desk.add("bees.md", "bees")
     result = desk.run("remove", "bees.md", "--purge")
@@ -269,54 +208,10 @@ def test_remove(desk: Desk) -> None:
     assert desk.run("remove", "bees.md", "-q", "--yes").out == ""
 
 
-@pytest.mark.parametrize(("answer", "left"), [("y\n", 0), ("n\n", 1), ("", 1)])
-def test_remove_asks_a_person(
-    desk: Desk, monkeypatch: pytest.MonkeyPatch, answer: str, left: int
-) -> None:
-    desk.add("bees.md", "bees")
-    monkeypatch.setattr("secondlook.cli.command.is_terminal", lambda _: True)
-    monkeypatch.setattr(sys, "stdin", io.StringIO(answer))
-    result = desk.run("remove", "bees.md")
-    assert "Remove bees.md from" in result.err
-    assert len(desk.shelf.documents) == left
-    assert result.code == (130 if left else 0)
-
-
 # Upkeep
 
 
-def test_status(desk: Desk) -> None:
-    desk.add("bees.md", "bees")
-    desk.shelf.failed = [FailedFile(f"{n}.pdf", "needs a password") for n in range(30)]
-    desk.shelf.compact_due = True
-    desk.shelf.writer = "pid 7"
-    result = desk.run("status")
-    assert result.code == 0
-    assert "documents  1\n" in result.out
-    assert "size       3.3 MB\n" in result.out
-    assert "writing    pid 7\n" in result.out
-    assert result.err.count("needs a password") == 30
-    assert result.err.endswith("hint: many changes: secondlook library compact\n")
-
-
 # Settings
-
-
-def test_config_shows_each_value_and_its_place(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    project = desk.write("secondlook.toml", '[ingest]\nexclude = ["*.log"]\n')
-    monkeypatch.setenv("SECONDLOOK_SEARCH_K", "5")
-    lines = [line.split(maxsplit=2) for line in desk.run("config").out.splitlines()]
-    assert ["search.k", "5", "SECONDLOOK_SEARCH_K"] in lines
-    assert ["ingest.exclude", '["*.log"]', project] in lines
-    assert ["search.rerank", "true", "default"] in lines
-    found = desk.run("config", "--json", "--library", "there").json
-    assert found["settings"]["search.k"] == {"value": 5, "origin": "SECONDLOOK_SEARCH_K"}
-    assert found["settings"]["library.path"] == {
-        "value": str(desk.folder / "there"),
-        "origin": "--library",
-    }
-    assert found["project_file"] == project
-    assert found["files"] == [project]
 
 
 def test_a_wrong_setting_stops_every_command(desk: Desk) -> None:

@@ -119,22 +119,3 @@ def test_every_kind_of_event_is_documented_with_its_keys() -> None:
     assert documented == {
         kind.model_fields["type"].default: kind.model_fields.keys() - common for kind in kinds
     }
-
-
-@pytest.mark.parametrize(
-    ("stop", "reason"),
-    [
-        ("attempts_exhausted", "every try was used up"),
-        ("no_progress", "no other search brought more"),
-        ("answered", "not all of it stands on its evidence"),
-    ],
-)
-def test_what_a_person_should_look_at_is_said_with_its_reason(
-    shown: Shown, stop: str, reason: str
-) -> None:
-    told = shown(stop_reason=stop, needs_review=True, status="partial")
-    assert f"needs review: {reason}; look at the evidence\n" in told
-    withheld = shown(stop_reason=stop, needs_review=True, status="abstained")
-    assert "needs review: look at the evidence\n" in withheld
-    assert "needs review" not in shown(stop_reason=stop, status="partial")
-    assert "needs review" not in shown(stop_reason=stop, needs_review=True, quiet=True)

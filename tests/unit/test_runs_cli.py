@@ -139,15 +139,6 @@ def test_the_way_to_an_answer(secondlook: Callable[..., Run]) -> None:
     assert [event["type"] for event in form["events"]] == [kind for kind, _ in told]
 
 
-def test_a_run_that_goes_on_is_not_taken_up(secondlook: Callable[..., Run], path: Path) -> None:
-    with RunStore.open(path) as store:
-        created = "2026-01-01T08:05:00+00:00"
-        store.start("20260101-aa11", question="What?", workflow="linear", created=created)
-        code, out, err = secondlook("runs", "resume", "last")
-    assert (code, out) == (2, "")
-    assert "'20260101-aa11' is still being worked on" in err
-
-
 @pytest.mark.usefixtures("recorded")
 def test_removing(secondlook: Callable[..., Run], path: Path) -> None:
     assert secondlook("runs", "remove", "20260101-aa1", "nope")[0] == 2
@@ -159,22 +150,3 @@ def test_removing(secondlook: Callable[..., Run], path: Path) -> None:
     assert removed == {"removed": ["20260102-bb33"]}
     with RunStore.open(path) as store:
         assert [item.run for item in store.list()] == ["20260101-aa22"]
-
-
-@pytest.mark.usefixtures("recorded")
-def test_a_person_is_asked_before_a_run_goes(
-    secondlook: Callable[..., Run], monkeypatch: pytest.MonkeyPatch, path: Path
-) -> None:
-    asked: list[str] = []
-
-    def refuse(question: str, *, abort: bool, err: bool) -> None:
-        asked.append(question)
-        raise typer.Abort
-
-    monkeypatch.setattr("secondlook.cli.command.is_terminal", lambda stream: True)
-    monkeypatch.setattr(typer, "confirm", refuse)
-    with pytest.raises(typer.Abort):
-        secondlook("runs", "remove", "last")
-    assert asked == ["Remove 20260102-bb33 (What of lamp 2?)?"]
-    with RunStore.open(path) as store:
-        assert len(store.list()) == 3
