@@ -157,9 +157,7 @@ def test_every_operation_asks_for_the_token(locked: TestClient) -> None:
             assert reply.status_code in expected, (method, path)
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/docs", "/docs/start.js", "/enter", "/enter/start.js", "/api/health"]
-)
+@pytest.mark.parametrize("path", ["/", "/docs", "/docs/start.js", "/api/health"])
 def test_the_page_itself_is_open(locked: TestClient, path: str) -> None:
     assert locked.get(path).status_code in {200, 503}
 

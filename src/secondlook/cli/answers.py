@@ -222,7 +222,6 @@ def footer(answer: Answer) -> str:
 
 
 def choice_of(answer: Answer) -> str | None:
-    """Why `auto` chose the workflow that it chose; None where a person did."""
     chosen = (one for one in answer.steps if one.node == "consider" and one.workflow is None)
     return next((one.said for one in chosen), None)
 
@@ -231,7 +230,6 @@ def choice_of(answer: Answer) -> str | None:
 
 
 def _print_choice(console: Console, choice: Choice) -> None:
-    """Every option with what speaks for and against it, the chosen one first."""
     head = f"Nothing chosen: {one_line(choice.why)}"
     if choice.letter is not None:
         known = choice.confidence is not None
@@ -379,7 +377,6 @@ def _about_analysis(analysis: Analysis) -> Iterator[str]:
 
 
 def save_parts(call: Call, answer: Answer, *, chart: Path | None, table: Path | None) -> None:
-    """Save the chart and the table; say so where there is nothing to save."""
     from secondlook.export.charts import write_charts, write_table
 
     for what, path, there, write in (

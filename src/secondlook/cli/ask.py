@@ -87,8 +87,6 @@ OPTIONS: dict[str, tuple[Any, object]] = {
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """How questions are asked, as the options say."""
-
     loaded: Loaded
     workflow: str | None
     tables: dict[str, Path] | None
@@ -97,7 +95,6 @@ class Asking:
     trace: bool
 
     def scope(self, library: Library) -> dict[str, Any]:
-        """What a question is put to."""
         return {
             "workflow": self.workflow,
             "tables": self.tables,
@@ -153,9 +150,6 @@ Examples:
   secondlook ask "who voted against it" --model ollama:qwen2.5
   secondlook ask "may he claim? (A) Yes. (B) No." --workflow research
   secondlook ask "mean price by region" --table sales.csv --show-code
-  secondlook ask "how deep is berth 4" --max-risk 0.05
-  secondlook ask "how deep is berth 4" --json > answer.json
-  secondlook verify answer.json             check it again, offline
 
 \b
 --workflow auto, the default, picks one of the others (docs/workflows.md).
@@ -230,7 +224,6 @@ def opened_engine(library: Library) -> Secondlook:
 def answer_live(
     call: Call, engine: Secondlook, question: str, *, trace: bool, **options: Any
 ) -> Answer:
-    """The answer; what happens on the way is shown as it happens."""
     from secondlook.cli.progress import run_watched
 
     try:

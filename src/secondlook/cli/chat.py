@@ -56,8 +56,6 @@ Examples:
   secondlook chat
   secondlook chat --doc handbook.docx --model ollama:qwen2.5
   secondlook chat --table sales.csv         about a file that is in no library
-  secondlook chat < questions.txt           a question per line
-  secondlook chat --json < questions.txt    an answer per line, as JSON
 
 \b
 A follow-up such as "and in 2023?" or "who wrote it?" is made whole from the

@@ -73,8 +73,6 @@ class Common:
 
 @dataclass(frozen=True, slots=True)
 class Call(Common):
-    """One use of the command line."""
-
     as_json: bool = False
 
     def load(
@@ -213,7 +211,6 @@ def group_of(
 
 
 def parse_pairs(pairs: Iterable[str] | None, option: str) -> dict[str, str]:
-    """`["project=harbour", "year=1843"]` as a dictionary."""
     found: dict[str, str] = {}
     for pair in pairs or ():
         key, equals, value = pair.partition("=")
@@ -263,7 +260,6 @@ def guard(work: Callable[[], int | None], *, debug: bool, as_json: bool) -> int:
 
 
 def report(code: str, message: str, hint: str | None, *, as_json: bool, indent: int = 2) -> None:
-    """An error for a person and, where JSON is wanted, for a program."""
     sys.stderr.write(f"error: {one_line(message)}\n")
     if hint:
         said = "\n  ".join(one_line(line) for line in hint.splitlines())
@@ -274,7 +270,6 @@ def report(code: str, message: str, hint: str | None, *, as_json: bool, indent: 
 
 
 def usage_error(error: typer.TyperException, *, as_json: bool) -> int:
-    """A command line that typer could not make sense of."""
     context = getattr(error, "ctx", None)
     while context and getattr(context.command, "hidden", False):
         context = context.parent  # the help of a hidden command is of no use
@@ -352,7 +347,6 @@ def shortened(text: str, most: int) -> str:
 
 
 def counted(number: int, noun: str) -> str:
-    """`1 passage`, `1,204 passages`."""
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
@@ -383,7 +377,6 @@ def print_table(
     right: Sequence[str] = (),
     console: Console | None = None,
 ) -> None:
-    """For a person; the columns that `right` names are aligned to the right."""
     from rich.table import Table
     from rich.text import Text
 

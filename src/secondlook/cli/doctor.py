@@ -228,7 +228,6 @@ def _sandbox(chosen: Choice) -> Iterator[Finding]:
 
 
 def _within_reach() -> Iterator[Finding]:
-    """Models that could be used, whether or not they are configured."""
     from secondlook.models.discovery import find_gguf, find_ollama, keys_set
 
     for variable in keys_set():
@@ -359,7 +358,6 @@ Examples:
   secondlook graph                          which workflows there are
   secondlook graph adaptive                 one of them, as Mermaid
   secondlook graph adaptive --web           the same with a web search
-  secondlook graph linear > linear.mmd
 
 \b
 A diagram has the steps that your settings switch on. Mermaid is drawn by

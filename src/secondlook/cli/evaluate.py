@@ -168,7 +168,6 @@ Examples:
   secondlook eval ~/papers
   secondlook eval squad2-dev --workflow linear,adaptive --limit 500
   secondlook eval squad2-dev --ablate          which steps pay
-  secondlook eval compare a/results.json b/results.json --gate
 
 \b
 Ctrl-C keeps what is done; the same command goes on. docs/evaluation.md has more.
@@ -351,7 +350,6 @@ Examples:
   secondlook calibrate questions.csv   on your own questions
   secondlook calibrate questions.csv --dry-run --plot reliability.svg
   secondlook calibrate --show          what is in use
-  secondlook calibrate --remove        back to what was shipped
 
 \b
 Ctrl-C changes nothing; the same command goes on. docs/confidence.md has more.
@@ -428,7 +426,6 @@ def _figures(report: CalibrationReport) -> Iterator[str]:
 
 
 def _in_use(call: Call, *, remove: bool) -> int:
-    """Say which calibration is in use, or go back to the shipped one."""
     from secondlook.evaluation import calibration
 
     with call.open() as library:

@@ -47,11 +47,6 @@ Examples:
   secondlook add ~/papers             all of it, also folders and zip files
   secondlook add ~/papers             again: only what changed is read
   secondlook add --prune ~/papers     also forget what is no longer there
-  secondlook add --dry-run ~/papers   only say what would change
-  secondlook add sales.csv orders.parquet  tables, to search and to ask
-  secondlook add notes.md --meta project=bees --meta status=draft
-  secondlook add . --exclude "drafts/" --exclude "*.log"
-  curl -s https://example.org/a.html | secondlook add - --name a.html
 """
 )
 def add(  # one parameter per flag
@@ -149,7 +144,6 @@ def _tell(call: Call, report: AddReport) -> None:
 
 
 def print_failed(failed: list[tuple[str, str]], *, limit: int | None = _MAX_LINES) -> None:
-    """Each file that could not be read, with the reason; a long list is cut."""
     for path, reason in failed[:limit]:
         sys.stderr.write(f"failed: {path}: {one_line(reason)}\n")
     if limit is not None and len(failed) > limit:
@@ -416,7 +410,6 @@ def publish(call: Call, *, address: str = argument(..., "s3://BUCKET/PREFIX", "A
 
 
 def size(count: float) -> str:
-    """`3.2 MB` and the like, in powers of 1024."""
     for unit in ("B", "KB", "MB", "GB"):
         if count < 1024:  # noqa: PLR2004
             return f"{count:.0f} B" if unit == "B" else f"{count:.1f} {unit}"
@@ -444,9 +437,6 @@ Examples:
   secondlook library                        what it holds, and what failed
   secondlook library list                   its documents
   secondlook library show navigation.pdf    one of them
-  secondlook library remove ~/papers/old    take some out
-  secondlook library tables                 its tables
-  secondlook library backup ~/library.backup
 """
     made = group_of("The documents and tables of your library.", examples, status, **COMMANDS)
     made.add_typer(tables_group(), name="tables")

@@ -105,7 +105,6 @@ def root(
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
     use_utf8()
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:

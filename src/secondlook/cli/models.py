@@ -25,7 +25,6 @@ Models are named provider:model, in models.default and models.roles
   secondlook models                                 who serves which role
   secondlook models probe                           measure the default model
   secondlook models probe gguf:~/models/qwen.gguf   measure a file
-  secondlook models probe ollama:qwen2.5 --again
 """
 )
 def models(
@@ -137,7 +136,6 @@ def _probe(call: Call, model: str | None, *, seconds: float, longest: int, again
 
 
 def _wanted(settings: Settings, model: str | None) -> list[ModelSpec]:
-    """The model that was named; else every one that serves a role."""
     from secondlook.models.specs import ROLES, Cast, parse_spec
 
     if model is not None:
@@ -163,7 +161,6 @@ def _measured(
     seconds: float,
     longest: int,
 ) -> Probe:
-    """What is known, and all that is not known yet."""
     import asyncio
 
     from secondlook.models.calls import open_chat

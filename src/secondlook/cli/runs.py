@@ -6,7 +6,7 @@ import json
 import os
 import re
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path  # noqa: TC003
 from typing import TYPE_CHECKING, Annotated, Final
@@ -29,9 +29,6 @@ from secondlook.cli.command import (
 from secondlook.errors import RunError, RunMissing, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import TextIO
-
     from secondlook.engine.record import RunStore, RunSummary
     from secondlook.events import Event
     from secondlook.store.answers import AnswerMemory
@@ -226,35 +223,20 @@ def export(
         if out is None:
             sys.stdout.writelines(lines)
             return
-        with _new_file(out) as stream:
-            stream.writelines(lines)
+        try:  # its owner's alone, as the record is
+            number = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(number, "w", encoding="utf-8") as stream:
+                stream.writelines(lines)
+        except OSError as error:
+            raise UsageError(
+                f"{str(out)!r} cannot be written: {error.strerror or error}",
+                hint="name a new file in a folder that you may write to",
+            ) from error
     if call.as_json:
         size = out.stat().st_size
         print_json({"exported": found, "file": str(out.absolute()), "bytes": size})
     else:
         call.say(f"Exported {counted(len(found), 'run')} to {out}.")
-
-
-@contextmanager
-def _new_file(out: Path) -> Iterator[TextIO]:
-    """Its owner's alone, as the record is; there as a whole or not at all."""
-    made = False
-    try:
-        number = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        made = True
-        with os.fdopen(number, "w", encoding="utf-8") as stream:
-            yield stream
-    except BaseException as error:
-        if made:
-            out.unlink(missing_ok=True)
-        if isinstance(error, FileExistsError):
-            raise UsageError(f"{str(out)!r} is there already", hint="name a new file") from error
-        if isinstance(error, OSError):
-            raise RunError(
-                f"{str(out)!r} cannot be written: {error.strerror or error}",
-                hint="check that its folder is there, has room, and that you may write there",
-            ) from error
-        raise
 
 
 @command(
@@ -317,11 +299,6 @@ Examples:
   secondlook runs                      the latest questions
   secondlook runs show last            the latest answer once more
   secondlook runs show 20261115-4f     by the start of its id
-  secondlook runs resume last          go on with one that was stopped
-  secondlook runs remove 20261115-4f   forget one
-  secondlook runs export --all -o all.jsonl   take them elsewhere
-  secondlook runs prune --keep 100     remove the oldest
-  secondlook runs memory               the research that is remembered
 
 \b
 `runs.keep` sets how many are kept, 0 keeps none; `runs.keep_days` how long
@@ -436,7 +413,6 @@ library has its own. Examples:
   secondlook runs memory            what is remembered
   secondlook runs memory forget 3   forget one
   secondlook runs memory clear      forget all of it
-  secondlook ask --fresh "..."      research again, and remember that
 
 \b
 `research.enable_memory = false` remembers nothing, nor does `runs.keep = 0`.

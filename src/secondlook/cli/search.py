@@ -52,8 +52,6 @@ Examples:
   secondlook search "how do bees find their way home"
   secondlook search "polarised light" -k 3 --doc navigation.pdf
   secondlook search "annual report" --filter kind=pdf --filter project=bees
-  secondlook search "ERR_4711" --dense 0.1 --lexical 0.9    trust the words
-  secondlook search "bees" --json | jq -r ".hits[].path"
 
 \b
 Filters: kind=pdf, language=en, year=2024, author=..., folder=...,
@@ -140,7 +138,6 @@ def _form(hit: Hit, path: str | None) -> dict[str, object]:
 
 
 def print_quote(console: Console, place: str | None, text: str, query: str, language: str) -> None:
-    """A place, and the part of a passage that fits the query, with the matching words marked."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -172,40 +169,29 @@ _ELLIPSIS = "…"
 def snippet(
     text: str, query: str, *, width: int = _WIDTH, language: str = "english"
 ) -> tuple[str, list[tuple[int, int]]]:
-    """At most about `width` characters of `text` where most different query terms stand, and the
-    spans of them that match."""
+    """About `width` characters of `text` where most different query terms stand, and the spans of
+    them that match."""
     from secondlook.retrieval.terms import query_terms, terms
 
     flat = " ".join(text.split())
     wanted = frozenset(query_terms(query, language))
-    found: list[tuple[int, int, str]] = []
-    for word in _WORD.finditer(flat):
-        own = terms(word[0], language)
-        hit = next((term for term in own if term in wanted), None)
-        if hit is not None and len(own) > 1 and hit in word[0]:  # only part of it matches: in
-            pairs = ((at, flat[at : at + 2]) for at in range(word.start(), word.end() - 1))
-            found.extend((at, at + 2, pair) for at, pair in pairs if pair in wanted)  # Chinese
-        elif hit is not None:
-            found.append((word.start(), word.end(), hit))
+    found = [
+        (word.start(), word.end(), hit)
+        for word in _WORD.finditer(flat)
+        if (hit := next((term for term in terms(word[0], language) if term in wanted), None))
+    ]
 
     def different(start: int) -> int:
-        end = start + width * 3 // 4
-        return len({term for a, b, term in found if start <= a and b <= end})
+        return len({term for a, b, term in found if start <= a and b <= start + width * 3 // 4})
 
     start, end = 0, len(flat)
-    if end > width:
-        # The stretch with most different terms, with some room in front of it, and not cut in the
-        # middle of a word, unless that is a long run without spaces.
+    if end > width:  # some room in front of it, and no word cut in the middle
         best = max((start for start, _, _ in found), key=different, default=0)
         start = max(0, min(best - width // 4, len(flat) - width))
-        if start and flat[start - 1] != " ":
-            start = max(start, flat.find(" ", start, start + 40) + 1)
-        end = min(len(flat), start + width)
-        if end < len(flat) and flat[end] != " ":
-            space = flat.rfind(" ", max(0, end - 40), end)
-            end = space if space >= 0 else end
-    before = _ELLIPSIS if start > 0 else ""
-    after = _ELLIPSIS if end < len(flat) else ""
+        start = flat.find(" ", start, start + 40) + 1 if start else 0
+        end = start + width
+        end = flat.rfind(" ", end - 40, end) if end < len(flat) else len(flat)
+    before, after = _ELLIPSIS if start > 0 else "", _ELLIPSIS if end < len(flat) else ""
     shift = len(before) - start
     inside = [(a + shift, b + shift) for a, b, _ in found if start <= a and b <= end]
     return f"{before}{flat[start:end]}{after}", inside
@@ -292,15 +278,12 @@ Examples:
   secondlook add sales.csv book.xlsx    tables, into the library
   secondlook library tables             their names, rows and columns
   secondlook library tables show sales  what is in each column
-  secondlook ask "mean price by region" --workflow analyst
-  secondlook ask "mean price by region" --table sales.csv   without adding it
 """
     about = "The tables of the library, and what each is like."
     return group_of(about, examples, list_tables, list=list_tables, show=show_table)
 
 
 def find_table(name: str, tables: Sequence[Table]) -> Table:
-    """The table that is meant by a name, an id, a file, its path or a title."""
     wanted = name.strip().casefold()
     for fits in (
         lambda table: wanted in {table.name.casefold(), table.id},
@@ -347,7 +330,6 @@ def library_for(
 
 
 def values_of(column: ColumnProfile) -> str:
-    """What the values of a column look like: its range, or the most frequent ones."""
     if column.type == "text" and column.top:
         shown = ", ".join(f"{one_line(top.value)} ({top.count:,})" for top in column.top)
         return shown[: _WIDEST_VALUES * 5]

@@ -8,7 +8,6 @@ import logging
 import os
 import sys
 from typing import TYPE_CHECKING, Final
-from urllib.parse import quote
 
 import typer
 
@@ -28,8 +27,6 @@ Examples:
   secondlook serve                          the page, in your browser
   secondlook serve --library ~/papers.lib   another library
   secondlook serve --port 0 --no-open       on a free port, which is printed
-  secondlook serve --host 0.0.0.0           for other machines, with a token
-  secondlook serve --stdio                  for an assistant (MCP)
 
 \b
 Only this machine can reach it, unless --host says otherwise; then clients must
@@ -68,16 +65,18 @@ def serve(
         if call.as_json:
             typer.echo(json.dumps({"url": listening.url, "token": chosen}))
         else:
-            typer.echo(f"Secondlook is at {address(listening.url, chosen)}")
+            typer.echo(f"Secondlook is at {listening.url}")
         sys.stdout.flush()
         call.say(f"The library is {place_of(settings.library.path)}. Ctrl-C stops the server.")
         if chosen is not None:
-            call.say("Clients must send the token: Authorization: Bearer " + chosen)
+            call.say(
+                f"The page asks for the token {chosen}; programs send it as Authorization: Bearer"
+            )
         if not is_loopback(settings.serve.host):
             call.say(f"It listens on {settings.serve.host}: other machines can reach it.")
             call.say("Nothing is encrypted: put a proxy with TLS before it in foreign networks.")
         if opens:
-            _open_browser(address(listening.url, chosen))
+            _open_browser(listening.url)
 
     with listening.socket:
         serving.serve(settings, listening, token=chosen, debug=call.debug, started=started)
@@ -98,11 +97,6 @@ def chosen_token(settings: Settings, given: str | None) -> str | None:
     if token is None and not is_loopback(settings.serve.host):
         return made_up()
     return token.strip() if token is not None else None
-
-
-def address(url: str, token: str | None) -> str:
-    """What stands behind # stays in the browser: no server's log sees the token."""
-    return f"{url}/enter#token={quote(token, safe='')}" if token else url
 
 
 def has_display() -> bool:

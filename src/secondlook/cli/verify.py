@@ -38,8 +38,6 @@ Examples:
   secondlook ask "how deep is berth 4" --json > answer.json
   secondlook verify answer.json
   secondlook verify last                the latest answer of all
-  secondlook ask "how deep is berth 4" --json | secondlook verify -
-  secondlook verify answer.json --json | jq -r ".problems[].message"
 
 \b
 Exit code 0: it stands. 1: one line for each thing that does not.
@@ -126,13 +124,10 @@ def _library_for(call: Call, loaded: Loaded, answer: Answer) -> Iterator[Library
 def _stands(answer: Answer) -> str:
     if not answer.claims:
         return f"Nothing to check: the answer is {answer.status} and claims nothing."
-    claims, citations = len(answer.claims), len(answer.citations)
     analysis = answer.analysis
-    if analysis is None or citations:
-        said = f"{counted(citations, 'citation')}, all in place"
-    elif analysis.kind == "concept":
-        said = "from general knowledge and marked as such"
-    else:
-        how = "computed again" if analysis.kind == "computed" else "its code run again"
-        said = f"{how} over {counted(len(analysis.inputs), 'table')} with the same result"
-    return f"It stands: {counted(claims, 'claim')}, {said}."
+    said = f"{counted(len(answer.citations), 'citation')}, all in place"
+    if analysis is not None and not answer.citations:
+        said = f"computed again over {counted(len(analysis.inputs), 'table')} with the same result"
+        if analysis.kind == "concept":
+            said = "from general knowledge and marked as such"
+    return f"It stands: {counted(len(answer.claims), 'claim')}, {said}."

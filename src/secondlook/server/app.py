@@ -69,7 +69,7 @@ ROUTERS = tuple(
         pages,
     )
 )
-_OPEN = frozenset({"", "assets", "docs", "enter"})
+_OPEN = frozenset({"", "assets", "docs"})
 """First parts of the paths that make up the page: they hold no data."""
 
 
@@ -113,7 +113,6 @@ def create_app(
 
 
 def is_guarded(path: str) -> bool:
-    """All but the page: a path is guarded unless it is named as open."""
     return path.lstrip("/").partition("/")[0] not in _OPEN
 
 
@@ -145,7 +144,6 @@ class Listening:
 
     @property
     def url(self) -> str:
-        """As a browser on this machine reaches it."""
         host = self.host
         if is_everywhere(host):
             host = "::1" if ":" in host else "127.0.0.1"

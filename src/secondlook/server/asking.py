@@ -114,8 +114,6 @@ class AskRequest(Strict):
 
 
 class Accepted(BaseModel):
-    """A run that goes on by itself."""
-
     run: RunId
     status: SeenStatus = Field(examples=["running"])
     events: str = Field(examples=["/api/runs/20260102-1f2e3d4c5b6a/events"])
@@ -136,8 +134,6 @@ class _Run(RunState):
 
 
 class RunRow(_Run):
-    """A run as it is listed."""
-
     stop_reason: StopReason | None
     short: str | None
 
@@ -351,7 +347,6 @@ def _news(runs: Runs, run: str, after: int) -> tuple[RunStatus, list[Event]]:
 
 
 async def _feed(runs: Runs, run: str, log: EventLog) -> None:
-    """Look at the record until the run, or this server, has ended."""
     pause, failures = SHORTEST_PAUSE, 0
     while not log.closed:
         await asyncio.sleep(pause)

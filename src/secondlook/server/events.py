@@ -84,7 +84,6 @@ class EventLog:
 
     @property
     def number(self) -> int:
-        """That of the last event."""
         return self._numbers[-1] if self._numbers else 0
 
     def append(self, event: SeenEvent, *, last: bool = False) -> None:
@@ -100,7 +99,6 @@ class EventLog:
         self._wake()
 
     def reopen(self) -> None:
-        """The run goes on where it stopped."""
         self.closed = False
 
     def _wake(self) -> None:

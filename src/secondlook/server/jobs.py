@@ -146,7 +146,6 @@ class RunningJob:
                     file.status, file.reason = "failed", why
 
     def expect(self, places: Sequence[Path]) -> None:
-        """Where the files lie, in the order of their names."""
         with self._changing() as form:
             self._places = {str(place): at for at, place in enumerate(places)}
             if not form.files:
@@ -192,7 +191,6 @@ class RunningJob:
                 file.document = change.document or file.document
 
     def mark(self, place: Path, *, reason: str) -> None:
-        """What is notable about a file beside its status."""
         with self._changing() as form:
             if (at := self._places.get(str(place))) is not None:
                 form.files[at].reason = f"{form.files[at].reason or ''}{reason}"
@@ -218,7 +216,6 @@ class Placed:
         self._options: dict[str, Any] = {"force": again, "within": tuple(within)}
 
     def names(self) -> list[str]:
-        """Of the files, where they are known before it begins."""
         return []
 
     def run(self, library: Library, job: RunningJob) -> None:
@@ -312,7 +309,6 @@ class Jobs:
         return found
 
     def active(self, library: str) -> list[RunningJob]:
-        """Those that wait or run, in their order."""
         with self._lock:
             return [job for job in self._jobs.get(library, {}).values() if not job.ended]
 

@@ -38,11 +38,9 @@ class Libraries:
         return self.settings(name).library.path
 
     def named(self, path: str) -> str | None:
-        """What the library at a path is called here, if it is served."""
         return next((name for name in self.names() if str(self.path(name)) == path), None)
 
     def settings(self, name: str) -> Settings:
-        """The server's settings with that library in them."""
         if name == DEFAULT_LIBRARY:
             return self._settings
         try:
@@ -55,7 +53,6 @@ class Libraries:
         return self._settings.model_copy(update={"library": library})
 
     def engine(self, name: str = DEFAULT_LIBRARY) -> Secondlook:
-        """The engine over a library, which is made where there is none yet."""
         settings = self.settings(name)
         with self._lock:
             own = self._locks.setdefault(name, threading.Lock())

@@ -406,7 +406,6 @@ class TablePreview(BaseModel):
 
 
 def _holders(library: Library) -> dict[str, str]:
-    """The document of each table, by the table's name."""
     return {name: item.id for item in library.documents() for name in item.tables}
 
 

@@ -137,7 +137,6 @@ def document_uri(document: str) -> str:
 
 @contextmanager
 def as_tool_errors() -> Iterator[None]:
-    """Our errors as errors of a tool."""
     try:
         yield
     except (SecondlookError, Problem) as error:

@@ -63,7 +63,6 @@ Filters = Annotated[
 
 
 def register(server: MCPServer[None], service: Served) -> None:
-    """The five tools."""
     _register_asking(server, service)
     _register_reading(server, service)
     _register_adding(server, service)

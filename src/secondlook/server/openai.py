@@ -131,8 +131,6 @@ class TokenUsage(BaseModel):
 
 
 class About(BaseModel):
-    """What an answer is, beyond its words."""
-
     run: str
     url: str = Field(description="The page that shows how the answer was made.")
     status: Status
@@ -195,7 +193,6 @@ async def get_model(model: str, state: FromServer) -> Model:
 
 
 def workflow_of(model: str) -> str | None:
-    """The workflow that a model stands for; None = the default."""
     if model == MODEL_PREFIX:
         return None
     name = model.removeprefix(f"{MODEL_PREFIX}-")
@@ -316,7 +313,6 @@ _BULLET = re.compile(r"( *)- ")
 
 
 def run_url(base: str, run: str) -> str:
-    """The page of a run, on the server that was asked."""
     return f"{base.rstrip('/')}/#/runs/{run}"
 
 
@@ -388,7 +384,6 @@ def _text(answer: Answer) -> str:
 
 
 def _sources(answer: Answer) -> str:
-    """Each place once, with the numbers under which it is cited."""
     placed: dict[str, list[Citation]] = {}
     for one in answer.citations:
         page = f", p. {one.page}" if one.page is not None else ""
@@ -409,8 +404,6 @@ _PIECE = re.compile(r"\S{1,40}\s*|\s+")
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What all parts of one reply have in common."""
-
     asked: ChatRequest
     run: str
     base: str

@@ -85,47 +85,6 @@ def install(app: FastAPI) -> None:
     app.mount("/assets", Assets(directory=BUILT / "assets", check_dir=False), name="assets")
 
 
-# `/enter#token=...`: the address that the server prints. A browser that opens it is signed in.
-
-PATH: Final = "/enter"
-_PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Secondlook</title>
-<link rel="icon" href="data:,">
-<script src="/enter/start.js" defer></script>
-</head>
-<body><p>Signing in. <a href="/">Go to the page</a></p></body>
-</html>
-"""
-_START = """"use strict";
-const token = new URLSearchParams(location.hash.slice(1)).get("token");
-const onward = () => location.replace("/");
-if (token === null) {
-  onward();
-} else {
-  // Whatever comes of it: without a cookie the page itself asks for the token.
-  fetch("/api/session", {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ token }),
-  }).then(onward, onward);
-}
-"""
-
-
-@router.get(PATH, include_in_schema=False)
-async def enter() -> HTMLResponse:
-    return HTMLResponse(_PAGE, headers={"cache-control": "no-store"})
-
-
-@router.get(f"{PATH}/start.js", include_in_schema=False)
-async def enter_script() -> Response:
-    return Response(_START, media_type="text/javascript", headers={"cache-control": "no-store"})
-
-
 # `POST /api/session`: a browser shows the token once and keeps a cookie instead.
 
 _SECONDS_KEPT: Final = 30 * 24 * 3600

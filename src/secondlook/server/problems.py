@@ -47,11 +47,6 @@ _STATUS: tuple[tuple[type[errors.SecondlookError], int], ...] = (
     (errors.WebSearchError, 502),
 )
 """The first that fits; any other is a failure of the server (500)."""
-_PLAIN = {
-    400: "the request cannot be read",
-    404: "there is nothing at this address",
-    405: "this address does not take such a request",
-}
 
 
 class ProblemDetails(BaseModel):
@@ -112,9 +107,7 @@ def problem_of(error: Exception) -> Problem:
         phrase = http.HTTPStatus(error.status_code).phrase
         code = phrase.lower().replace(" ", "_").replace("-", "_")
         hint = "/docs shows what there is" if error.status_code in {404, 405} else None
-        plain = _PLAIN.get(error.status_code, phrase.lower())
-        detail = error.detail if error.detail not in {"", phrase} else plain
-        return Problem(error.status_code, code, detail, hint=hint, headers=error.headers)
+        return Problem(error.status_code, code, error.detail, hint=hint, headers=error.headers)
     log.error("a request failed", exc_info=error)
     return Problem(
         500,
@@ -178,7 +171,6 @@ def install(app: FastAPI) -> None:
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
-    """How an operation says in OpenAPI which problems it may answer with."""
     return {status: described(http.HTTPStatus(status).phrase) for status in statuses}
 
 

@@ -62,7 +62,6 @@ class Ask:
     """What was said before, made from `after` or given."""
 
     def options(self) -> dict[str, Any]:
-        """As `Secondlook.astream` takes them."""
         return {
             "workflow": self.workflow,
             "documents": list(self.documents) or None,
@@ -119,7 +118,6 @@ class LiveRun:
         self.log.append(event, last=isinstance(event, Answered))
 
     def stop(self, why: str, problem: ProblemDetails | None = None) -> None:
-        """End it without an answer."""
         if not self.ended:
             self.status = "interrupted"
             self.problem = problem
@@ -133,14 +131,12 @@ class LiveRun:
         raise self.failure()
 
     async def until(self, *kinds: type) -> None:
-        """Wait for an event of such a kind, or for the end."""
         async with aclosing(self.log.follow()) as entries:
             async for entry in entries:
                 if entry is not None and isinstance(entry.event, kinds):
                     return
 
     def failure(self) -> Problem:
-        """Why a run ended without an answer."""
         if (known := self.problem) is not None:
             return Problem(known.status, known.code, known.detail, hint=known.hint)
         last = self.log.last
@@ -249,7 +245,6 @@ class Runs:
     # Looking
 
     def live(self, run: str) -> LiveRun | None:
-        """A run of this server that is in memory."""
         with self._lock:
             waiting = next((one for one in self._waiting if one.id == run), None)
             return self._running.get(run) or waiting or self._kept.get(run)
@@ -264,7 +259,6 @@ class Runs:
         return None if stored is not None and live.went_on(stored.status) else live
 
     def in_memory(self) -> list[LiveRun]:
-        """Newest first."""
         with self._lock:
             return [*self._kept.values(), *self._running.values(), *self._waiting][::-1]
 
@@ -279,13 +273,11 @@ class Runs:
         raise Problem(409, "run_unfinished", said, hint=hint)
 
     def counts(self) -> tuple[int, int]:
-        """How many are worked on, and how many wait."""
         return len(self._running), len(self._waiting)
 
     # Stopping
 
     def cancel(self, run: str, why: str = CANCELLED) -> LiveRun:
-        """Stop a run; one that has ended is left as it is."""
         with self._lock:
             live = self.live(run)
             if live is None:
@@ -302,7 +294,6 @@ class Runs:
         return live
 
     def _stop_wanted(self, runs: list[str]) -> None:
-        """Stop those of which another server was told so."""
         with contextlib.suppress(SecondlookError):  # a record that cannot be read tells nothing
             for run in self.record.store().stops().among(runs):
                 self.cancel(run)
@@ -338,11 +329,9 @@ class Runs:
                     return
 
     def hurry(self) -> None:
-        """End `drain`."""
         self._hurried.set()
 
     def stop(self) -> None:
-        """The server ends: what is worked on is left so that it can be taken up."""
         with self._lock:
             self.ending = True
             names = [live.id for live in (*self._waiting, *self._running.values())]

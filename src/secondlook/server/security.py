@@ -90,8 +90,6 @@ def _same(given: str, right: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What this server lets in."""
-
     host: str = "127.0.0.1"
     """Where it listens."""
     hosts: frozenset[str] = frozenset()
@@ -119,7 +117,6 @@ class Guard:
         return Problem(421, "host_not_allowed", said, hint=hint)
 
     def knows(self, name: str) -> bool:
-        """Whether the server may be called by that name."""
         if name in LOOPBACK or name in self.hosts or name == self.host:
             return True
         # Listening everywhere, it is called by any address of the machine or by the machine's
@@ -205,8 +202,6 @@ def is_everywhere(host: str) -> bool:
 
 
 class Security:
-    """The guard before the app, and headers on every response."""
-
     def __init__(self, app: ASGIApp, *, guard: Guard) -> None:
         self.app = app
         self.guard = guard
@@ -277,13 +272,11 @@ class Limits:
         given = headers.get("content-length", "0")
         is_number = given.isascii() and given.isdigit() and len(given) <= 18  # noqa: PLR2004
         declared = int(given) if is_number else math.inf
-        waits = headers.get("expect", "").lower() == "100-continue"
 
         async def answering(message: Message) -> None:
             """A refused client is read to the end before the answer: cut off while it sends, it
-            would see a broken connection and never why. One that waits for leave needs none."""
-            sent = counted.ended or (waits and not counted.seen) or declared > _MOST_DROPPED
-            if message["type"] == "http.response.start" and not sent:
+            would see a broken connection and never why."""
+            if message["type"] == "http.response.start" and declared <= _MOST_DROPPED:
                 await counted.drop_the_rest()
             await send(message)
 

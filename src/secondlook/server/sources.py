@@ -150,7 +150,6 @@ _HEADERS: Final = {
 
 @lru_cache(maxsize=256)
 def _hash(file: Path, _size: int, _changed: int, _number: int) -> str:
-    """Of a file, computed again when it changed."""
     return sha256_of(file)
 
 
