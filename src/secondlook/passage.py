@@ -44,9 +44,7 @@ class Hit:
     dense_rank: int | None = None
     """1 is best; None when the dense search did not return it."""
     dense_score: float | None = None
-    """Cosine similarity."""
     lexical_rank: int | None = None
     lexical_score: float | None = None
-    """BM25."""
     rerank_score: float | None = None
     """The reader's relevance logit; None when the passage was not reranked."""

@@ -151,7 +151,7 @@ def test_a_prompt_that_does_not_fit_is_refused_before_anything_is_sent() -> None
     asker = asker_of(model)
     with pytest.raises(ContextOverflow) as caught:
         ask(asker, max_tokens=190)
-    tokens = asyncio.run(asker.counted(asker._part("grade"), ASKED))
+    tokens = asyncio.run(model.count(ASKED))
     assert f"a prompt of {tokens} tokens and a reply of 190 do not fit" in caught.value.message
     assert "the 200 tokens" in caught.value.message
     assert model.requests == []

@@ -52,7 +52,6 @@ def run_checkpoints(place: Place, run: str) -> AbstractAsyncContextManager[Any]:
 
 
 def forget_checkpoints(place: Place, *runs: str) -> None:
-    """Delete the checkpoints of runs that are finished or removed."""
     if place.store is not None:
         forget_in_postgres(place.store, *runs)
         return
@@ -72,7 +71,6 @@ def checkpoints_file(runs: Path, run: str) -> Path:
 
 @asynccontextmanager
 async def sqlite_checkpoints(path: Path) -> AsyncIterator[Any]:
-    """A checkpointer on that file, which is made where there is none."""
     import aiosqlite
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -169,7 +167,6 @@ _POOLS: dict[tuple[asyncio.AbstractEventLoop, str], _Shared] = {}
 
 @asynccontextmanager
 async def postgres_checkpoints(address: StoreAddress) -> AsyncIterator[Any]:
-    """A checkpointer in that database, whose tables are made where there are none."""
     import psycopg
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
@@ -188,7 +185,6 @@ async def postgres_checkpoints(address: StoreAddress) -> AsyncIterator[Any]:
 
 
 def forget_in_postgres(address: StoreAddress, *runs: str) -> None:
-    """Delete the checkpoints of runs that are finished or removed."""
     import psycopg
 
     require()
@@ -318,7 +314,6 @@ class WholeWrites:
     """
 
     failures: tuple[type[Exception], ...] = ()
-    """What the engine raises where it cannot write."""
     patience = 0.0
     """Seconds for which it is tried again."""
 
@@ -354,7 +349,6 @@ class WholeWrites:
         return await self.insisted(lambda: get(*arguments, **options))
 
     async def written(self) -> None:
-        """Wait for what is being written."""
         while self.writing:
             await asyncio.wait(self.writing)
 

@@ -61,8 +61,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What it takes to work on runs."""
-
     settings: Settings
     recorder: Recorder
     observer: Observer
@@ -268,7 +266,6 @@ class Graphs(Mapping[str, Any]):
         self._shape = settings.model_dump_json(exclude=_SHAPES_NO_GRAPH)
 
     def ready(self, workflow: str, saver: WholeWrites | None = None) -> Any:
-        """The compiled graph. With a checkpointer it is a copy that shares all but that."""
         key = (workflow, self._shape)
         with _LOCK:  # engines in several threads must not each compile it
             if key not in _COMPILED:
@@ -381,7 +378,6 @@ _OPEN: Final[frozenset[StopReason]] = frozenset(
 
 
 def told_of_cut(answer: Answer, refusal: BudgetExceeded | None, budget: BudgetSettings) -> Answer:
-    """The answer, which says where a cap has cut it short and what to do about it."""
     cap = refusal.cap if refusal else None
     update: dict[str, Any] = {}
     if answer.stop_reason in {"budget", "deadline"}:
@@ -419,7 +415,6 @@ class Draining:
 
     @contextmanager
     def control(self) -> Iterator[RunControl]:
-        """Of one run, by which its graph is stopped."""
         from langgraph.runtime import RunControl
 
         control = RunControl()

@@ -63,7 +63,6 @@ def hear(db: Statements, run: str, *, process: str, now: float) -> None:
 
 
 def lives(row: Row, *, now: float) -> bool:
-    """Whether the process that works on a run still does."""
     with contextlib.suppress(ValueError, TypeError):
         return Process(**json.loads(row["process"])).lives(heard=row["heard"], now=now)
     return False
@@ -100,7 +99,6 @@ class Process:
         return cls(pid, socket.gethostname(), _began(pid))
 
     def lives(self, *, heard: float, now: float | None = None) -> bool:
-        """`heard` is when it last gave a sign of life, by the clock that also tells `now`."""
         if self.host != socket.gethostname():
             return (time.time() if now is None else now) - heard < SILENT_TOO_LONG
         if not pid_exists(self.pid):
@@ -149,8 +147,6 @@ SECONDS_BETWEEN = 20.0
 
 
 class Heartbeat:
-    """A thread that goes on for as long as there are runs."""
-
     def __init__(
         self, beat: Callable[[list[str]], None], *, seconds: float = SECONDS_BETWEEN
     ) -> None:
@@ -215,7 +211,6 @@ class Stops:
         return [row["id"] for row in select_in(self.database, statement, runs, _WISH)]
 
     def worker(self, run: str) -> str:
-        """Who works on it, in words."""
         rows = self.database.select("SELECT process FROM runs WHERE id = ?", run)
         with contextlib.suppress(ValueError, TypeError, IndexError):
             process = Process(**json.loads(rows[0]["process"]))

@@ -88,7 +88,6 @@ class RunStore:
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> RunStore:
-        """The one in that file."""
         place = Place(path)
         return cls(place.open(RUNS, create=create), place)
 
@@ -103,7 +102,6 @@ class RunStore:
         return self.place.path
 
     def close(self) -> None:
-        """Write what waits, then let go of the file."""
         self._heartbeat.close()
         try:
             for run in [name for name, events in self._waiting.items() if events]:
@@ -152,7 +150,6 @@ class RunStore:
             db.execute("UPDATE runs SET request = ? WHERE id = ?", (text, run))
 
     def append(self, event: Event) -> None:
-        """Take in an event. `Answered` finishes the run."""
         if isinstance(event, Answered):
             self.finish(event.answer, at=event.at)
             return
@@ -175,7 +172,6 @@ class RunStore:
         self._heartbeat.discard(run)
 
     def discard(self, run: str) -> None:
-        """Let go of the events of a run that wait."""
         with self._lock:
             self._waiting.pop(run, None)
 
@@ -276,18 +272,15 @@ class RunStore:
         return found
 
     def passages(self, run: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        """Those of `ids` that were kept, by id."""
         statement = "SELECT id, passage FROM passages WHERE run = ? AND id IN"
         rows = select_in(self._database, statement, ids, run)
         return {row["id"]: json.loads(row["passage"]) for row in rows}
 
     def kept(self, run: str) -> Kept:
-        """All that was kept of passages that no library holds."""
         statement = "SELECT passage FROM passages WHERE run = ? ORDER BY id"
         return [json.loads(row["passage"]) for row in self._database.select(statement, run)]
 
     def spent(self, run: str) -> Usage:
-        """What the run took so far, by its journal and events."""
         return self.earlier(run).usage
 
     def earlier(self, run: str) -> Earlier:
@@ -435,7 +428,6 @@ class Recorder:
         self._do(run, lambda store: store.begin(run, request), None, raising=RunTaken)
 
     def append(self, event: Event) -> None:
-        """Take in an event. `Answered` says nothing that `finish` does not."""
         if not isinstance(event, Answered):
             self._do(event.run, lambda store: store.append(event), None)
 
@@ -455,7 +447,6 @@ class Recorder:
             self._leave(run)
 
     def discard(self, run: str) -> None:
-        """Forget a run that turned out not to be one."""
         self._do(run, lambda store: store.remove(run), None)
         self._active.pop(run, None)
 
@@ -463,7 +454,6 @@ class Recorder:
         return _BoundJournal(self, run)
 
     def reply(self, run: str, key: str) -> JournalEntry | None:
-        """What the journal of a run holds under a key."""
         return self._active[run].journal.get(key) or self._do(
             run, lambda store: store.journal(run).get(key), None
         )
@@ -491,7 +481,6 @@ class Recorder:
         return self._do(run, lambda store: store.earlier(run), Earlier())
 
     def keeps(self, run: str) -> bool:
-        """Whether a run is recorded, as far as it has gone."""
         active = self._active.get(run)
         return bool(self._settings.keep) and not (active and active.trouble)
 
@@ -581,7 +570,6 @@ class RunJournal:
             )
 
     def entries(self) -> Entries:
-        """All of them, in the order they came."""
         rows = self.database.select(
             "SELECT key, entry FROM journal WHERE run = ? ORDER BY rowid", self.run
         )
@@ -611,7 +599,6 @@ _CREDENTIALS = re.compile(r"(?<=://)[^/@\s]+@")
 
 
 def summary_form(run: RunSummary) -> dict[str, Any]:
-    """What other programs know a run by."""
     return {
         "id": run.run,
         "question": run.question,

@@ -45,8 +45,6 @@ class EngineOptions(TypedDict, total=False):
 
 
 class QuestionOptions(TypedDict, total=False):
-    """What may come with a question."""
-
     choices: Mapping[str, str] | Sequence[str] | None
     """To choose from, by letter or in their order: the workflow `research` chooses one. They become
     part of the question, where they may as well be typed."""
@@ -140,7 +138,6 @@ async def made_stand_alone(asker: Asker, question: str, earlier: Sequence[Turn])
 
 
 def with_risk(settings: Settings, max_risk: float) -> Settings:
-    """The settings, with another risk allowed."""
     check_share("max_risk", max_risk)
     answer = settings.answer.model_copy(update={"max_risk": float(max_risk)})
     return settings.model_copy(update={"answer": answer})
@@ -208,7 +205,6 @@ def with_budget(settings: Settings, asked: Budget) -> Settings:
 
 
 def ledger_for(settings: Settings, models: Models, workflow: str, question: str) -> Ledger:
-    """The account of a run."""
     own = settings.budget
     seconds = max(0.8 * own.seconds, own.seconds - _LATEST)
     caps = Caps(own.calls, own.tokens, own.money, seconds)
@@ -250,7 +246,6 @@ def last_call(
 
 
 def _shown(settings: Settings, models: Models, part: Part) -> int:
-    """Tokens of evidence, notes or tables that its prompt holds."""
     from secondlook.nodes.desk import PROFILE_TOKENS
     from secondlook.nodes.evidence import PASSAGES_TOKENS, SENTENCES_TOKENS
     from secondlook.nodes.summarise import MOST_PARTS, PART

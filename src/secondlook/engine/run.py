@@ -57,27 +57,20 @@ class Run:
     tables: Mapping[str, object] | None = None
     earlier: Sequence[Turn] = ()
     max_risk: float | None = None
-    """Of this question alone; None = as set."""
     budget: Budget | None = None
-    """Of this question alone; None = as set."""
     caller: Mapping[str, Any] = field(default_factory=dict)
     id: str = field(default_factory=lambda: f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}")
-    """Nobody may guess it."""
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
     # What `begun` fills in.
     scope: Scope | None = None
     worked_on: StandAlone = field(default_factory=lambda: StandAlone(""))
     handed: Handed | None = None
-    """Tables that came with the question."""
-    counting: dict[str, float] = field(default_factory=dict)
-    """`Models.counting` when it began."""
     ledger: Ledger | None = None
     """Its account; None where the run is resumed."""
     resumed: bool = False
 
     def settings(self, usual: Settings) -> Settings:
-        """The usual ones, with what holds for this question alone."""
         if self.max_risk is not None:
             usual = with_risk(usual, self.max_risk)
         return usual if self.budget is None else with_budget(usual, self.budget)
@@ -134,7 +127,6 @@ class Run:
             "scope": self.scope,
             "asked": self.worked_on.asked,
             "max_risk": self.max_risk,
-            "counting": self.counting,
             "steps": [step.model_dump(mode="json") for step in self.worked_on.steps],
             "warnings": [one.model_dump(mode="json") for one in self.worked_on.warnings],
         }
@@ -164,7 +156,6 @@ class Run:
                 max_risk=request.get("max_risk"),
                 handed=handed_to(stored.run, runs),
                 budget=None if budget is None else BudgetSettings.model_validate(budget),
-                counting=request.get("counting") or {},
             )
         if request.get("ask") is None:
             raise UsageError(
@@ -236,14 +227,11 @@ class Run:
             max_risk=risk,
             handed=handed,
             budget=None if self.budget is None else own.budget,
-            counting=models.counting(),
             ledger=ledger,
         )
 
 
 def titles_within(library: Library) -> Callable[[Scope], Sequence[Titled]]:
-    """A function that lists the documents of a scope."""
-
     def titles(scope: Scope) -> Sequence[Titled]:
         there = scope["documents"]
         # A label is KEY=VALUE, and no key holds the sign.

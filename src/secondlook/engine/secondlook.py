@@ -97,7 +97,6 @@ class Secondlook:
         return cls(Library.open(library, create=False, settings=chosen), settings=chosen)
 
     def close(self) -> None:
-        """Let go of models, web search, memory, record and library."""
         self._loop.run(self._let_go())
         self._loop.close()
         self._recorder.close()
@@ -133,7 +132,6 @@ class Secondlook:
     def ask(
         self, question: str, *, run: str | None = None, **options: Unpack[QuestionOptions]
     ) -> Answer:
-        """The answer, with its evidence."""
         return self._loop.run(self.aask(question, run=run, **options))
 
     def stream(
@@ -167,7 +165,6 @@ class Secondlook:
         return await last_answer(self.aresume_stream(run))
 
     async def aresume_stream(self, run: str) -> AsyncGenerator[Event]:
-        """`aresume`, with what happens on the way."""
         again = await asyncio.to_thread(self._interrupted, run)
         async with aclosing(self._events(again)) as events:
             async for event in events:
@@ -267,7 +264,6 @@ class Secondlook:
                 journal=calls.journal,
                 observer=self._observer,
                 visit=current_visit,
-                counting=run.counting,
             ),
             ledger=ledger,
             support=load_support(self.settings.models.servers.support),
@@ -299,7 +295,6 @@ class Secondlook:
 
 
 async def last_answer(events: AsyncIterator[Event]) -> Answer:
-    """What a stream of events ends in."""
     async for event in events:
         if isinstance(event, Answered):
             answer = event.answer
@@ -319,7 +314,6 @@ def ask(
 
 
 async def aask(question: str, **options: Any) -> Answer:
-    """`ask` for async code."""
     return await last_answer(astream(question, **options))
 
 
@@ -375,11 +369,9 @@ class Conversation:
         return tuple(self._turns)
 
     def forget(self) -> None:
-        """Begin anew."""
         self._turns.clear()
 
     def ask(self, text: str, **options: Any) -> Answer:
-        """The answer to a question or a follow-up."""
         return self._remembered(self.engine.ask(text, **self._with(options)))
 
     def stream(self, text: str, **options: Any) -> Generator[Event]:
@@ -435,7 +427,6 @@ class LoopThread:
         self._thread: threading.Thread | None = None
 
     def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
-        """Begin `work`, and do not wait for it."""
         with self._lock:
             if self._loop is None:
                 self._loop = asyncio.new_event_loop()

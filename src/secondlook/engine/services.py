@@ -108,8 +108,6 @@ class RunKept:
 
 @dataclass(frozen=True, slots=True)
 class RunPages:
-    """The web pages of one run, kept with its record."""
-
     run: str
     recorder: Recorder
 
@@ -143,7 +141,6 @@ class OneSandbox:
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __call__(self) -> Sandbox:
-        """Raises SandboxError where none works here."""
         with self._lock:
             if self.opened is None:
                 from secondlook.sandbox import open_sandbox

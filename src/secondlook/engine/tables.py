@@ -43,8 +43,6 @@ _READABLE: Final = "name a file: CSV, Parquet, Excel, JSON lines or SQLite"
 
 @dataclass(frozen=True, slots=True)
 class Handed:
-    """Tables that came with a question, as files of ours."""
-
     entries: tuple[Entry, ...]
     folder: Path
     passing: bool = False

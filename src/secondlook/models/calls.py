@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import time
 from dataclasses import dataclass, field, replace
-from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
@@ -52,7 +51,7 @@ from secondlook.models.specs import Cast, ladder, window_of
 from secondlook.telemetry import SILENT
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from secondlook.models.budget import Ledger
     from secondlook.models.chat import Chat, OutputMode
@@ -84,7 +83,6 @@ class Models:
         self._chats: dict[str, Chat] = {}
         self._refused: dict[str, set[OutputMode]] = {}
         self._probed: dict[str, Probe | None] = {}
-        self._counting: dict[str, float] = {}
 
     def asker(
         self,
@@ -95,9 +93,8 @@ class Models:
         journal: Journal,
         observer: Observer = SILENT,
         visit: Callable[[], str] = str,
-        counting: Mapping[str, float] | None = None,
     ) -> Asker:
-        return Asker(self, run, workflow, ledger, journal, observer, visit, counting or {})
+        return Asker(self, run, workflow, ledger, journal, observer, visit)
 
     def chat(self, spec: ModelSpec) -> Chat:
         """The backend of a model, one for all who ask it."""
@@ -130,19 +127,6 @@ class Models:
 
     def refused(self, part: Part, mode: OutputMode) -> None:
         self._refused.setdefault(part.spec.text, set()).add(mode)
-
-    def counting(self) -> dict[str, float]:
-        """How many tokens models were seen to count for each that we do, where it is more; by name.
-
-        A run goes by what was known when it began: what it packs by it must come out the same when
-        it is resumed, or calls that it has paid for would not be known again."""
-        return dict(self._counting)
-
-    def counted(self, spec: ModelSpec, *, estimate: int, told: int) -> None:
-        """A model has told how long a prompt was."""
-        if told > estimate > 0:
-            known = self._counting.get(spec.text, 1.0)
-            self._counting[spec.text] = max(known, told / estimate)
 
     async def context_tokens(self, part: Part) -> int | None:
         """How much the model can see: the least of what is set, measured and said by itself."""
@@ -218,8 +202,6 @@ class Asker:
     observer: Observer = SILENT
     visit: Callable[[], str] = str
     """Names the visit to a node from which it is asked."""
-    counting: Mapping[str, float] = field(default_factory=dict)
-    """`Models.counting` as it was when the run began."""
 
     def serves(self, role: Role) -> bool:
         """Whether there is a model for this role; False for `none`."""
@@ -261,8 +243,8 @@ class Asker:
         told = 0
         if schema is not None and self.models.modes(part)[0] == "prompted":
             bare = (Message("user", ""),)
-            told = await self.counted(part, with_schema(bare, Form(schema).text))
-            told -= await self.counted(part, bare)
+            told = await self._chat(part).count(with_schema(bare, Form(schema).text))
+            told -= await self._chat(part).count(bare)
         return max(0, min(rooms) - told - _MARGIN)
 
     @overload
@@ -337,13 +319,6 @@ class Asker:
                 return await self.models.context_tokens(part)
         except TimeoutError:
             return None
-
-    async def counted(self, part: Part, messages: Sequence[Message]) -> int:
-        return ceil(await self._chat(part).count(messages) * self.each(part))
-
-    def each(self, part: Part) -> float:
-        """Tokens that the model counts for each of ours."""
-        return self.counting.get(part.spec.text, 1.0)
 
     def _part(self, role: Role) -> Part:
         return self.models.cast.part(role, self.workflow)
@@ -498,7 +473,6 @@ class Exchange:
             self.spent.append(made.paid)
             return
         result = made.result
-        self.asker.models.counted(self.part.spec, estimate=result.estimate, told=result.tokens_in)
         usage = self.asker.ledger.settle(
             made.paid,
             tokens_in=result.tokens_in,
@@ -514,9 +488,8 @@ class Exchange:
         self.calls.keep(made.key, JournalEntry.of(usage, result.text, finish=result.finish))
 
     async def _fitting(self, prompt: tuple[Message, ...]) -> int:
-        asker = self.asker
-        tokens = ceil(await counted(self.chat, prompt, self._timeout()) * asker.each(self.part))
-        context = await asker.context(self.part, final=self.final)
+        tokens = await counted(self.chat, prompt, self._timeout())
+        context = await self.asker.context(self.part, final=self.final)
         if context is not None and tokens + self.max_tokens > context:
             raise ContextOverflow(
                 f"{self.node}: a prompt of {tokens:,} tokens and a reply of {self.max_tokens:,} do "

@@ -72,8 +72,6 @@ class ChatResult:
     tokens_cached: int = 0
     seconds: float = 0.0
     first_token_seconds: float | None = None
-    estimate: int = 0
-    """Tokens of the prompt as we had counted them, where that is a guess."""
 
 
 class Chat(Protocol):

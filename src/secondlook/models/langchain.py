@@ -123,8 +123,8 @@ class LangChainChat:
                 hint="Give it longer: models.options, all.timeout=SECONDS.",
             ) from late
         self._has_answered = True
-        reply, estimate = heard.arguments or heard.text, approximate_prompt(request.messages)
-        tokens_in = heard.usage.get("input_tokens") or estimate
+        reply = heard.arguments or heard.text
+        tokens_in = heard.usage.get("input_tokens") or approximate_prompt(request.messages)
         cached = (heard.usage.get("input_token_details") or {}).get("cache_read") or 0
         return ChatResult(
             text=reply,
@@ -132,7 +132,6 @@ class LangChainChat:
             tokens_in=tokens_in,
             tokens_out=heard.usage.get("output_tokens") or approximate_tokens(reply),
             tokens_cached=min(cached, tokens_in),
-            estimate=estimate,
             seconds=time.monotonic() - started,
             first_token_seconds=None if heard.first is None else heard.first - started,
         )

@@ -259,11 +259,8 @@ class GradingFigures:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One model as it was measured."""
-
     spec: str
     mode: OutputMode
-    """How to ask it for objects."""
     json_rates: dict[str, float | None]
     """Share of valid replies by output mode; None = the server does not do that mode."""
     context_tokens: int | None
@@ -273,21 +270,16 @@ class Probe:
     declared_tokens: int | None
     """As its server or file says."""
     prefill_rate: float | None
-    """Tokens per second of reading."""
     decode_rate: float | None
-    """Tokens per second of writing."""
     first_token_seconds: float | None
-    """Of a short prompt."""
     calls: int
     tokens_in: int
     tokens_out: int
     seconds: float
     measured: str
-    """When (ISO 8601, UTC)."""
     grading: GradingFigures | None = None
     """Of passages; None = not measured, as by older versions."""
     answer_grading: GradingFigures | None = None
-    """Of answers."""
 
 
 def probes_folder() -> Path:

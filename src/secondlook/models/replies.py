@@ -35,8 +35,6 @@ class Read(Generic[T]):
 
 
 class Form(Generic[T]):
-    """What a reply must look like."""
-
     def __init__(self, kind: type[T]) -> None:
         self._adapter: TypeAdapter[T] = TypeAdapter(kind)
         self.schema: dict[str, Any] = self._adapter.json_schema()
@@ -258,7 +256,6 @@ _QUOTED = 1000
 
 
 def with_schema(messages: Sequence[Message], schema: str) -> tuple[Message, ...]:
-    """The schema in words, where it does not change from call to call: in the first message."""
     told = _IN_WORDS.format(schema=schema)
     first, *rest = messages
     if first.role == "system":
@@ -269,7 +266,6 @@ def with_schema(messages: Sequence[Message], schema: str) -> tuple[Message, ...]
 def corrected(
     messages: Sequence[Message], said: str, problem: str, schema: str | None, *, cut_off: bool
 ) -> tuple[Message, ...]:
-    """The same question again, with what was wrong with the reply."""
     form = _AGAIN if schema else _AGAIN_TEXT
     wanted = form.format(problem=problem, schema=schema) + (_SHORTER if cut_off else "")
     quoted = said.strip()[:_QUOTED] or "(nothing)"

@@ -60,7 +60,6 @@ _ADDRESS = re.compile(r"@(?=https?://)", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
     text: str
-    """As it was written."""
     provider: str
     model: str
     address: str | None = None
@@ -71,7 +70,6 @@ class ModelSpec:
 
     @property
     def local(self) -> bool:
-        """It runs on this machine."""
         return self.provider == "gguf" or is_loopback(self.base_url)
 
     @property
@@ -86,7 +84,6 @@ class ModelSpec:
 
     @property
     def path(self) -> Path:
-        """The file of a `gguf:` model."""
         return Path(self.model).expanduser()
 
 
@@ -173,9 +170,7 @@ class RoleOptions:
     """Tokens of a reply, instead of what the step asks for."""
     seed: int | None = None
     timeout: float = 120.0
-    """Seconds one call may take."""
     retries: int = 2
-    """Tries after a failed call."""
     context_tokens: int | None = None
     """How much the model can see, instead of what was probed or is known."""
     mode: OutputMode | None = None
@@ -198,8 +193,6 @@ _READERS: dict[str, TypeAdapter[Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One role as it is cast."""
-
     role: Role
     spec: ModelSpec
     options: RoleOptions
@@ -251,13 +244,11 @@ class Cast:
 
 
 def window_of(settings: ModelSettings) -> int | None:
-    """The option `all.context_tokens`."""
     text = settings.for_all("context_tokens")
     return int(text) if text else None
 
 
 def _target(target: str, line: str, *, option: bool = False) -> str:
-    """`role` or `workflow.role`, checked."""
     workflow, _, role = target.strip().rpartition(".")
     if (role not in ROLES and not (option and target.strip() == ALL)) or "." in workflow:
         raise SettingsError(

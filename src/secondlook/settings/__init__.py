@@ -76,12 +76,9 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class _Given:
-    """One value as some place gave it."""
-
     key: str
     value: object
     place: str
-    """As an error names it."""
     origin: str
     base: Path
     """What a relative path in it is relative to."""
@@ -136,7 +133,6 @@ def user_file() -> Path:
 
 
 def find_project_file(start: Path) -> Path | None:
-    """The nearest `secondlook.toml`, from `start` upward."""
     folder = start.absolute()
     places = (parent / PROJECT_FILE for parent in (folder, *folder.parents))
     return next((place for place in places if place.is_file()), None)
@@ -150,7 +146,6 @@ def _everywhere(  # noqa: PLR0917
     flags: Mapping[str, object],
     here: Path,
 ) -> Iterator[_Given]:
-    """What each place gives, the one that wins last."""
     for file in files:
         yield from _from_file(file, trusted=file.name != PROJECT_FILE)
     yield from _from_environment(variables, here)
@@ -302,14 +297,12 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 @dataclass(frozen=True, slots=True)
 class Preset:
     name: str
-    """As it was asked for."""
     file: Path
     trusted: bool
     """Shipped, or put among the person's own settings; else it may have come with a folder."""
 
 
 def presets() -> tuple[str, ...]:
-    """Names of the presets that are shipped, and of the person's own."""
     return tuple(sorted({*_names(SHIPPED), *_names(_own_presets())}))
 
 

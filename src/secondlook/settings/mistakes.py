@@ -33,7 +33,6 @@ def in_plain_words(message: str) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that a mistyped one most likely meant, if it is like any."""
     found = difflib.get_close_matches(name, list(known), n=1, cutoff=_ALIKE)
     return found[0] if found else None
 

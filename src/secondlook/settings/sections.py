@@ -76,7 +76,6 @@ class ServeSettings(Section):
 
     @property
     def library_paths(self) -> dict[str, Path]:
-        """The further libraries by name."""
         pairs = (given.partition("=") for given in self.libraries)
         return {name: Path(path).expanduser() for name, _, path in pairs}
 

@@ -75,7 +75,6 @@ class Entry:
     """Without its choices."""
     run: str
     created: str
-    """ISO 8601."""
     cited: tuple[CitedText, ...]
     research: Mapping[str, Any] = field(repr=False)
     """Plain data: the steps with their findings, never a chosen letter."""
@@ -85,7 +84,6 @@ class Entry:
 class Alike:
     entry: Entry
     similarity: float
-    """Cosine of the two questions' vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,17 +184,14 @@ class AnswerMemory:
         return int(made[0]["id"])
 
     def forget(self, ids: Collection[int]) -> list[int]:
-        """Delete these entries; returns those that were there."""
         return self._dropped("id = ? AND library = ?", [(one, self.library) for one in ids])
 
     def clear(self, *, every_library: bool = False) -> int:
-        """Delete all that is remembered of this library, or of all; returns how many that were."""
         if every_library:
             return len(self._dropped("1 = 1", [()]))
         return len(self._dropped("library = ?", [(self.library,)]))
 
     def prune(self, keep: int) -> None:
-        """Delete the oldest beyond `keep`, whatever library they are of."""
         database = self._found()
         if database is not None:
             with database.transaction("NORMAL") as db:
@@ -215,7 +210,6 @@ class AnswerMemory:
     # Reading
 
     def find(self, vector: Sequence[float], *, asking: Asking, most: int = 5) -> list[Alike]:
-        """The entries whose questions are most alike, best first."""
         import numpy as np
 
         database = self._found()
@@ -234,7 +228,6 @@ class AnswerMemory:
         return [Alike(_entry(rows[at]), float(likeness[at])) for at in best]
 
     def list(self) -> Entries:
-        """What is remembered of this library, newest first."""
         database = self._found()
         if database is None:
             return []

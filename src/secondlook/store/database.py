@@ -71,9 +71,7 @@ class Kind:
     application_id: int
     schema: str
     nothing_yet: str
-    """What is said where there is none."""
     begin: str
-    """How there comes to be one."""
     version: int = 1
 
     def statements(self, dialect: Mapping[str, str]) -> list[str]:
@@ -101,8 +99,6 @@ class Result(Protocol):
 
 
 class Statements(Protocol):
-    """Within a transaction."""
-
     def execute(self, statement: str, values: Sequence[Any] = (), /) -> Result: ...
 
     def executemany(self, statement: str, rows: Iterable[Sequence[Any]], /) -> object: ...
@@ -147,7 +143,6 @@ def select_in(
 
 
 def drop_runs(database: Database, runs: Iterable[str]) -> None:
-    """Delete them with all that belongs to them."""
     rows = [(run,) for run in runs]
     with database.transaction("NORMAL") as db:
         db.executemany("DELETE FROM runs WHERE id = ?", rows)
@@ -183,7 +178,6 @@ class Place:
 
 
 def memory_file(runs: Path) -> Path:
-    """`runs-memory.db` beside `runs.db`."""
     return runs.with_name(f"{runs.stem}-memory.db")
 
 
@@ -239,7 +233,6 @@ class SqliteDatabase:
 
     @contextlib.contextmanager
     def transaction(self, safety: Safety) -> Iterator[Any]:
-        """Of `Statements`, which a connection is."""
         with self._lock, self._explained():
             self._db.execute(f"PRAGMA synchronous={safety}")
             self._db.execute("BEGIN IMMEDIATE")
@@ -271,7 +264,6 @@ class SqliteDatabase:
 
 
 def _connected(address: str, file: Path, kind: Kind) -> sqlite3.Connection:
-    """Set up where it is still empty."""
     db = sqlite3.connect(
         address,
         uri=address.startswith("file:"),
@@ -517,8 +509,6 @@ class PostgresDatabase:
 
 
 class _Translated:
-    """Statements in the words of the port."""
-
     def __init__(self, connection: psycopg.Connection[Any]) -> None:
         self._connection = connection
 
@@ -563,7 +553,6 @@ def connecting(address: StoreAddress) -> dict[str, Any]:
 
 
 def require() -> None:
-    """Say what to install where it is missing."""
     try:
         import psycopg  # noqa: F401
         import psycopg_pool  # noqa: F401
@@ -606,7 +595,6 @@ where they are not known they are passed on."""
 
 
 def explanation(error: psycopg.Error, said: str) -> RunError:
-    """`said` names what it is about."""
     state = error.sqlstate or ""
     words = str(error).strip().partition("\n")[0] or type(error).__name__  # the rest are guesses
     if state in _LOCKED:

@@ -29,7 +29,6 @@ _NAMES = "tables.json"
 
 
 def tables_folder(runs: Path) -> Path:
-    """`runs-tables` beside `runs.db`."""
     return runs.with_name(f"{runs.stem}-tables")
 
 
@@ -38,7 +37,6 @@ def run_folder(runs: Path, run: str) -> Path:
 
 
 def write_names(folder: Path, tables: Sequence[Table]) -> None:
-    """Say which tables lie in a run's folder."""
     partial = folder / f"{_NAMES}.partial"
     said = {"reader": READER_VERSION, "tables": [table.model_dump(mode="json") for table in tables]}
     try:
@@ -78,7 +76,6 @@ def same_source(runs: Path, sha256: str) -> list[tuple[Table, Path]]:
 
 
 def share(file: Path, folder: Path) -> Path:
-    """The file in that folder too, as a link where there are links."""
     target = folder / file.name
     if not target.exists():
         try:

@@ -33,8 +33,6 @@ class Observer(Protocol):
 
 
 class Silent:
-    """Nobody watches."""
-
     def see(self, event: Event) -> None: ...
 
     def left(self, run: str) -> None: ...
@@ -66,7 +64,6 @@ def observer_for(settings: Settings) -> Observer:
 
 
 def scraped(settings: Settings) -> bytes:
-    """The metrics of this process in Prometheus's text form."""
     from prometheus_client import generate_latest
 
     _observer(settings.telemetry, True)  # noqa: FBT003  # counted from the first look on
