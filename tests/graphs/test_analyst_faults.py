@@ -4,11 +4,6 @@ runs out, runs that are stopped and taken up."""
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import subprocess
-import sys
-import textwrap
 import threading
 from typing import TYPE_CHECKING, Any
 
@@ -160,49 +155,3 @@ def test_a_run_stopped_before_any_node_is_taken_up_to_the_same_answer(tmp_path: 
         if node in {"evaluate", "explain", "finish"}:
             assert len(script.prompts) == paid, node
             assert MEAN not in again.jobs, node
-
-
-KILLED = """
-    import os, signal, sys
-    from pathlib import Path
-    from tests.support.analyst import CUSTOMERS, Script, desk_of
-    from tests.support.analyst_engine import Watched, engine_of
-
-    def dies(prompt):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    folder = Path(sys.argv[1])
-    script = Script(code=sys.argv[2], explain=dies)
-    engine = engine_of(script, desk_of({"customers": CUSTOMERS}, folder), Watched(),
-                       runs=folder / "runs.db", enable_grammar=False, explain="model")
-    engine.ask(sys.argv[3], workflow="analyst", run="killed-run")
-"""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
-def test_a_run_whose_process_was_killed_is_taken_up_with_what_its_code_came_to(
-    tmp_path: Path,
-) -> None:
-    dead = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(KILLED), str(tmp_path), MEAN, QUESTION],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(["src", "."])},
-        check=False,
-        capture_output=True,
-        timeout=300,
-    )
-    assert dead.returncode == -9, dead.stderr.decode()
-    script, watched = Script(code="result = 0", explain="It is 42.33."), Watched()
-    with engine_of(
-        script,
-        desk_of({"customers": CUSTOMERS}, tmp_path),
-        watched,
-        runs=tmp_path / "runs.db",
-        enable_grammar=False,
-        explain="model",
-    ) as engine:
-        answer = engine.resume("killed-run")
-    assert answer.values == {"result": MEAN_AGE}
-    assert [claim.text for claim in answer.claims] == ["It is 42.33."]
-    assert [name for name, _ in script.prompts] == ["explain"]
-    assert watched.jobs == []
-    assert json.dumps(answer.model_dump(mode="json"))

@@ -172,25 +172,3 @@ def test_doctor_says_what_confines_code(run: Run, capsys: pytest.CaptureFixture[
     found = doctors(run, capsys)
     assert found["state"] == "ok"
     assert "seccomp" in str(found["said"])
-
-
-@pytest.mark.parametrize(
-    ("why", "fix"),
-    [
-        ("pandas is not installed; pip install pandas", "pip install"),
-        ("the kernel refuses", "bubblewrap"),
-    ],
-)
-def test_doctor_says_why_code_is_not_run(
-    run: Run,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    why: str,
-    fix: str,
-) -> None:
-    none = (Verdict("namespaces", usable=False, why=why),)
-    monkeypatch.setattr("secondlook.sandbox.available", lambda: none)
-    found = doctors(run, capsys)
-    assert (found["state"], found["needed"]) == ("missing", False)
-    assert why in str(found["said"])
-    assert fix in str(found["fix"])

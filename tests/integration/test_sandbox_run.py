@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import SandboxError, UsageError
+from secondlook.errors import UsageError
 from secondlook.sandbox import bubblewrap, open_sandbox
 from secondlook.sandbox.port import Limits, Supplied
 from tests.support.sandbox import ROWS, chosen_backends, sales, usable
@@ -171,35 +171,6 @@ def test_threads_share_one_sandbox(sandbox: Sandbox, table: Supplied) -> None:
 
 
 # Where bubblewrap cannot work
-
-
-@pytest.fixture
-def found(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str | None]]:
-    """What is found on the way to programs, in place of the real one."""
-    there: list[str | None] = [None]
-    monkeypatch.setattr("shutil.which", lambda _: there[0])
-    bubblewrap._of_the_machine.cache_clear()
-    yield there
-    bubblewrap._of_the_machine.cache_clear()
-
-
-def test_bubblewrap_that_is_not_there_or_refused_says_why(
-    found: list[str | None], tmp_path: Path
-) -> None:
-    assert "apt-get install bubblewrap" in bubblewrap.verdict().why
-    with pytest.raises(SandboxError, match="not installed"):
-        bubblewrap.start(SMALL)
-    file = tmp_path / "bwrap"
-    file.write_text("#!/bin/sh\necho 'No permissions to create a namespace' >&2; exit 1\n", "utf-8")
-    file.chmod(0o755)
-    found[0] = str(file)
-    verdict = bubblewrap.verdict()
-    assert not verdict.usable
-    assert "No permissions to create" in verdict.why
-    with pytest.raises(SandboxError, match="could not start a job"):
-        bubblewrap.start(SMALL).run("result = 1")
-    found[0] = str(tmp_path / "gone")
-    assert "could not be tried" in bubblewrap.verdict().why
 
 
 def test_bubblewrap_shows_little_of_the_machine_and_that_read_only() -> None:

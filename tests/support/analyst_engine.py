@@ -55,11 +55,7 @@ class Watched:
         return self
 
     def run(
-        self,
-        code: str,
-        tables: Sequence[Supplied] = (),
-        *,
-        limits: Limits | None = None,
+        self, code: str, tables: Sequence[Supplied] = (), *, limits: Limits | None = None
     ) -> Outcome:
         if len(self.jobs) >= self.most:
             raise SandboxError("the server of the sandbox died", hint="secondlook sandbox check")

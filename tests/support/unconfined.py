@@ -38,11 +38,7 @@ class Unconfined:
     name = "unconfined"
 
     def run(
-        self,
-        code: str,
-        tables: Sequence[Supplied] = (),
-        *,
-        limits: Limits | None = None,
+        self, code: str, tables: Sequence[Supplied] = (), *, limits: Limits | None = None
     ) -> Outcome:
         with tempfile.TemporaryDirectory() as folder:
             reply = Path(folder) / "reply"

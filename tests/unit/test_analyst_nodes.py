@@ -11,7 +11,7 @@ import pytest
 
 from secondlook.nodes.desk import lay_out, look
 from secondlook.nodes.judge.result import remediate
-from secondlook.nodes.requirements import align, limit
+from secondlook.nodes.requirements import align
 from secondlook.nodes.understand import understand
 from tests.support.analyst import CUSTOMERS, Kept, Script, desk_of
 from tests.support.engine import context_of, settings_of
@@ -136,12 +136,3 @@ def test_rules_find_who_can_mend_a_failure(issue: str, action: str, way: str) ->
     assert (planned["remedies"][-1]["action"], planned["route"]) == (action, way)
     assert (planned["tries"], planned["alignments"], planned["query"]) == (0, 0, None)
     assert planned["remedies"][-1]["cause"] == issue
-
-
-def test_a_limitation_says_what_is_missing_and_what_could_be_asked() -> None:
-    gap = {"kind": "nothing", "variable": "margin", "said": "No column is called 'margin'."}
-    told = visited(limit, context(), gaps=[gap])["draft"]
-    assert "No column is called 'margin'." in told["note"]
-    assert "You could ask for the mean of age, the mean of income" in told["note"]
-    assert "the mean of age for each region" in told["note"]
-    assert "secondlook add" in visited(limit, context(tables={}))["draft"]["note"]

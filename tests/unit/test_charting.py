@@ -11,7 +11,7 @@ import pytest
 
 from secondlook.answer import Analysis, AnalysisFigure, Answer, ResultTable
 from secondlook.export.charts import chart_bytes, in_script, write_charts, write_table
-from secondlook.nodes.compute import OKABE_ITO, computed_outcome, polished
+from secondlook.nodes.compute import OKABE_ITO, computed_outcome
 from secondlook.tables.resolver import AskedTable
 from secondlook.tables.understand.interpreter import understand
 from tests.support.analyst import desk_of
@@ -114,18 +114,6 @@ def test_what_it_cannot_draw_is_not_drawn_otherwise(question: str) -> None:
 
 def test_no_chart_unasked() -> None:
     assert drawn("What is the mean price for each region?") is None
-
-
-def test_manners_leave_data_and_choices_alone() -> None:
-    figure = {"data": [{"y": [1, 2]}], "layout": {"xaxis": {"title": {"text": "mine"}}}}
-    better = polished(figure)
-    assert better["data"] == figure["data"]
-    assert better["layout"]["xaxis"]["title"]["text"] == "mine"
-    assert better["layout"]["colorway"] == list(OKABE_ITO)
-    assert "plot_bgcolor" not in figure["layout"]
-    chosen = {"data": [], "layout": {"template": {"layout": {"colorway": ["red"]}}}}
-    assert "plot_bgcolor" not in polished(chosen)["layout"]
-    assert polished([1]) == [1]
 
 
 # As files

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondlook.nodes.explain import says_a_number_of, stray_numbers, values_of
+from secondlook.nodes.explain import stray_numbers, values_of
 from tests.support.judging import frame, of_frame, outcome
 
 STANDS: list[tuple[str, list[Any]]] = [
@@ -89,19 +89,3 @@ def test_a_whole_number_that_is_not_there_is_found(value: int, off: int) -> None
 @given(st.text(max_size=120))
 def test_any_sentence_is_survived(sentence: str) -> None:
     assert isinstance(stray_numbers(sentence, [1.0, "x"]), list)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "says"),
-    [
-        ("It is 42.33.", True),
-        ("It is 42.4.", False),
-        ("1. Buy now.", False),
-        ("All is well.", False),
-        ("The share is 17 %.", True),
-    ],
-)
-def test_a_sentence_says_a_number_of_what_was_shown_also_a_rounded_one(
-    sentence: str, says: bool
-) -> None:
-    assert says_a_number_of(sentence, '{"mean": 42.333333333333336, "share": 0.17, "n": 1}') is says

@@ -34,7 +34,6 @@ WRAPPED = {
         f"{FENCE}bash\npip install pandas\n{FENCE}\n{FENCE}python\n{CODE}\n{FENCE}"
     ),
     "its output after it": f"{FENCE}python\n{CODE}\n{FENCE}\nOutput:\n{FENCE}\n34.65\n{FENCE}",
-    "prose around, no fence": f"Sure, here it is.\n{CODE}\nLet me know if that helps!",
     "thoughts": f"<think>Use ```python\nx = 1\n```.</think>\n{FENCE}python\n{CODE}\n{FENCE}",
     "magics": f"{FENCE}python\n%matplotlib inline\n!pip install pandas\n{CODE}\n{FENCE}",
     "another language's name": f"{FENCE}javascript\n{CODE}\n{FENCE}",
@@ -73,11 +72,6 @@ def test_code_that_was_cut_is_not_completed() -> None:
     cut = "mean = df['a'].mean()\nresult = round(mea"
     assert code_of(f"Here:\n{FENCE}python\n{cut}") == code_of(cut) == cut
     assert not is_python(cut)
-
-
-def test_brackets_that_close_after_the_last_line_of_code() -> None:
-    reply = "Here you go\nresult = (\n    df['a']\n    .sum()\n)\nI hope that it helps you"
-    assert code_of(reply) == "result = (\n    df['a']\n    .sum()\n)"
 
 
 def test_a_percent_sign_that_continues_a_line_is_no_magic() -> None:

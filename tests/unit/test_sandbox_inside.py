@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import json
-import math
 import os
 import sys
 from decimal import Decimal
@@ -81,19 +80,6 @@ def test_errors_with_their_line(code: str, kind: str, line: int | None, message:
 def test_too_much_memory_and_too_long_a_reply_have_their_own_status() -> None:
     assert run("raise MemoryError").status == "memory"
     assert run("result = 'x' * 50_000", limits=Limits(reply_bytes=1000)).status == "output"
-
-
-def test_charts(tmp_path: Path) -> None:
-    both = 'fig = (px.line(df, y="price"), plt.figure())\nfig[1].add_subplot().plot([1, 2])'
-    assert [one.kind for one in run(both, sales(tmp_path)).figures] == ["plotly", "png"]
-    for code, kinds in {
-        "fig = {'data': []}": ["plotly"],
-        "result = px.line(y=[1])": ["plotly"],
-        "plt.close('all')\nfig = plt.figure().gca()": ["png"],
-        "plt.close('all')\nplt.plot([1])": ["png"],
-        "plt.close('all')\nplt.figure()\nfig = [None]": [],
-    }.items():
-        assert [one.kind for one in run(code).figures] == kinds, code
 
 
 def test_job_that_cannot_be_confined_runs_nothing(
@@ -174,12 +160,6 @@ def test_an_index_that_says_something_is_a_column() -> None:
     grouped = data.groupby(["p", "q"]).agg({"v": ["mean", "sum"]})
     grouped.index.names = [None, "q"]
     assert frame(grouped, 10)["columns"] == ["level_0", "q", "v_mean", "v_sum"]
-
-
-def test_missing_texts_are_none_and_missing_numbers_nan() -> None:
-    rows = frame(pd.DataFrame({"t": ["a", None], "n": [1.0, None]}), 10)["rows"]
-    assert rows[1][0] is None
-    assert math.isnan(rows[1][1])
 
 
 def test_frame_as_result_and_frames_in_a_mapping() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -128,36 +127,3 @@ def test_requests_that_no_job_can_take_and_tables_are_closed_again(tmp_path: Pat
     with pytest.raises(SandboxError, match="enough"):
         run_job(start, "", tables[:1], Limits())
     assert set(os.listdir("/proc/self/fd")) == before  # noqa: PTH208
-
-
-def test_landlock_closes_all_but_what_is_allowed(tmp_path: Path) -> None:
-    """In a process of its own: it holds for the rest of a life."""
-    (tmp_path / "open").mkdir()
-    (tmp_path / "open" / "file").write_text("x")
-    (tmp_path / "shut").write_text("y")
-    code = """
-import sys
-from pathlib import Path
-from secondlook.sandbox import kernel
-folder = Path(sys.argv[1])
-kernel.drop_capabilities()
-kernel.forbid_new_privileges()
-kernel.restrict([
-    kernel.Allowed(str(folder / "open"), kernel.WRITE),
-    kernel.Allowed("/dev/null", kernel.USE_FILE),
-    kernel.Allowed(str(folder / "missing")),
-])
-print((folder / "open" / "file").read_text())
-(folder / "open" / "new").write_text("z")
-Path("/dev/null").write_text("z")
-try:
-    (folder / "shut").read_text()
-except PermissionError:
-    print("shut")
-"""
-    if not landlock.version():
-        return
-    done = subprocess.run(
-        [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, check=False
-    )
-    assert done.stdout.split() == ["x", "shut"], done.stderr

@@ -156,19 +156,3 @@ def test_any_reply_is_survived(
     for _ in range(data.draw(st.integers(1, 8))):
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
     survives(bytes(changed))
-
-
-@pytest.mark.parametrize(
-    ("ended", "told"),
-    [
-        ((3, 5), "exit code 3"),
-        ((-11, 5), "SIGSEGV"),
-        ((-63, 5), "signal 63"),
-        (None, "closed"),
-    ],
-)
-def test_job_without_a_reply(ended: tuple[int, int] | None, told: str) -> None:
-    outcome = outcome_of(Witnessed(), token=TOKEN, limits=Limits(), ended=lambda: ended)
-    assert outcome.status == "crashed"
-    assert outcome.failure is not None
-    assert told in outcome.failure.message

@@ -158,7 +158,7 @@ def figures_of(outcome: Outcome | None) -> tuple[AnalysisFigure, ...]:
         if figure.kind == "png":
             found.append(AnalysisFigure(kind="png", data=figure.data))
             continue
-        data = polished(json.loads(figure.data, parse_constant=lambda _: None))
+        data = json.loads(figure.data, parse_constant=lambda _: None)
         layout = data.get("layout", {}) if isinstance(data, dict) else {}
         title = layout.get("title", {}) if isinstance(layout, dict) else {}
         text = str(title.get("text", "") if isinstance(title, dict) else title or "")
@@ -206,12 +206,10 @@ def _of_groups(reading: Reading, computed: Computed, desk: Desk) -> Figure:
         at = computed.columns.index(name)
         traces.append({**kind, "name": name, "x": x, "y": [row[at] for row in computed.rows]})
     named = f"{key.column} ({key.part})" if key.part else key.column
-    layout = _layout(reading.said, named, shown[0] if len(shown) == 1 else "")
-    if key.bins:
-        layout["bargap"] = 0.02
-    elif not over_time:
-        layout["xaxis"]["type"] = "category"
-    return _figure(traces, layout)
+    more = {"bargap": 0.02} if key.bins else {}
+    axis = {} if key.bins or over_time else {"type": "category"}
+    y = shown[0] if len(shown) == 1 else ""
+    return _figure(traces, reading.said, {"title": {"text": named}, **axis}, y, more)
 
 
 def _of_pairs(reading: Reading, measure: Measure, desk: Desk) -> Figure | None:
@@ -235,20 +233,7 @@ def _of_pairs(reading: Reading, measure: Measure, desk: Desk) -> Figure | None:
         "x": [row[0] for row in rows],
         "y": [row[1] for row in rows],
     }
-    return _figure([trace], _layout(reading.said, x.column, y.column))
-
-
-def _layout(said: str, x: str, y: str) -> dict[str, Any]:
-    layout = _styled()
-    layout["title"] = {"text": f"{said[:1].upper()}{said[1:]}"}
-    layout["xaxis"]["title"] = {"text": x}
-    layout["yaxis"]["title"] = {"text": y}
-    return layout
-
-
-def _figure(traces: list[dict[str, Any]], layout: dict[str, Any]) -> Figure:
-    layout["showlegend"] = len(traces) > 1
-    return Figure("plotly", json.dumps({"data": traces, "layout": layout}))
+    return _figure([trace], reading.said, {"title": {"text": x.column}}, y.column, {})
 
 
 # How every chart looks: a quiet background, named axes, colours that all can tell apart.
@@ -260,35 +245,22 @@ OKABE_ITO: Final = (
 """Okabe and Ito, "Color Universal Design" (2008): apart with any colour vision."""
 
 
-def _styled() -> dict[str, Any]:
+def _figure(
+    traces: list[dict[str, Any]], said: str, x: dict[str, Any], y: str, more: dict[str, Any]
+) -> Figure:
     """The look of Plotly's `plotly_white`, as plain values."""
     grid = "#E5E5E5"
     axis = {"gridcolor": grid, "linecolor": "#999999", "zerolinecolor": grid, "automargin": True}
-    return {
+    layout = {
         "colorway": list(OKABE_ITO),
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
         "font": {"color": "#2A3F5F", "size": 13},
         "margin": {"t": 60},
-        "xaxis": dict(axis),
-        "yaxis": dict(axis),
+        "title": {"text": f"{said[:1].upper()}{said[1:]}"},
+        "xaxis": {**axis, **x},
+        "yaxis": {**axis, "title": {"text": y}},
+        "showlegend": len(traces) > 1,
+        **more,
     }
-
-
-def polished(figure: Any) -> Any:
-    """A figure of generated code with the look that it left out. Its data and whatever it chose
-    itself stay."""
-    if not isinstance(figure, dict) or not isinstance(figure.get("data"), list):
-        return figure
-    layout = figure["layout"] if isinstance(figure.get("layout"), dict) else {}
-    template = layout.get("template")
-    # More than the empty template that a figure gets where none was chosen.
-    has_template = isinstance(template, dict) and bool(template.get("layout"))
-    look: dict[str, Any] = {"colorway": list(OKABE_ITO)} if has_template else _styled()
-    chosen = {name: value for name, value in layout.items() if value is not None}
-    axes = {
-        name: {**look[name], **chosen[name]}
-        for name in ("xaxis", "yaxis")
-        if name in look and isinstance(chosen.get(name), dict)
-    }
-    return {**figure, "layout": {**look, **chosen, **axes}}
+    return Figure("plotly", json.dumps({"data": traces, "layout": layout}))

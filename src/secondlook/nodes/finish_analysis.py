@@ -50,8 +50,15 @@ async def finish_analysis(state: Analysing, runtime: Runtime[Context]) -> Finish
 async def analysed(state: Analysing, context: Context) -> Answer:
     """The answer that an analysis amounts to, also where it was cut short."""
     plain = await assembled(state, context)
-    if state.get("work") == "concept":
-        return _concept(plain)
+    if state.get("work") == "concept":  # what the library does not explain is marked
+        if plain.citations or not plain.claims:
+            return plain.model_copy(update={"analysis": Analysis(kind="concept")})
+        update = {
+            "analysis": Analysis(kind="concept", grounded=False),
+            "text": f"{plain.text}\n\n{GENERAL}",
+            "confidence": Confidence(reasons=plain.confidence.reasons),
+        }
+        return plain.model_copy(update=update)
     outcome = last_outcome(context, state.get("attempts", []))
     stands = bool(plain.claims) and outcome is not None
     analysis = _analysis(state, context, outcome if stands else None)
@@ -79,19 +86,6 @@ async def analysed(state: Analysing, context: Context) -> Answer:
     )
 
 
-def _concept(plain: Answer) -> Answer:
-    """What the library explains is cited; what it does not is marked."""
-    if plain.citations or not plain.claims:
-        return plain.model_copy(update={"analysis": Analysis(kind="concept")})
-    return plain.model_copy(
-        update={
-            "analysis": Analysis(kind="concept", grounded=False),
-            "text": f"{plain.text}\n\n{GENERAL}",
-            "confidence": Confidence(reasons=plain.confidence.reasons),
-        }
-    )
-
-
 def _analysis(state: Analysing, context: Context, shown: Outcome | None) -> Analysis:
     """`shown`: the outcome of the last attempt where it stands."""
     attempts, requirements = state.get("attempts", []), state.get("requirements")
@@ -99,6 +93,10 @@ def _analysis(state: Analysing, context: Context, shown: Outcome | None) -> Anal
     if shown is not None:
         kind = "computed" if state.get("query") is not None else "generated"
     ran = next((one["code"] for one in reversed(attempts) if one["code"]), None)
+    needed = None
+    if requirements:
+        told = {key: value for key, value in requirements.items() if key != "wanted"}
+        needed = Requirements.model_validate(told)
     backend = None
     if kind == "generated" and context.sandbox is not None:
         with contextlib.suppress(SandboxError):  # it broke since: the result that it gave stands
@@ -106,11 +104,7 @@ def _analysis(state: Analysing, context: Context, shown: Outcome | None) -> Anal
     return Analysis(
         kind=kind,
         reading=state.get("reading", ""),
-        requirements=Requirements.model_validate(
-            {key: value for key, value in requirements.items() if key != "wanted"}
-        )
-        if requirements
-        else None,
+        requirements=needed,
         columns=tuple(ResolvedColumn.model_validate(one) for one in state.get("resolved", [])),
         query=as_json(state.get("query")),
         sql=ran if kind == "computed" else None,
@@ -126,14 +120,7 @@ def _analysis(state: Analysing, context: Context, shown: Outcome | None) -> Anal
         ),
         remedies=tuple(AnalysisRemedy.model_validate(one) for one in state.get("remedies", [])),
         inputs=tuple(
-            InputTable(
-                name=one.name,
-                id=one.id,
-                title=one.title,
-                sha256=one.sha256,
-                rows=one.rows,
-                path=one.path,
-            )
+            InputTable.model_validate(one.model_dump(include=set(InputTable.model_fields)))
             for one in meant(tables_of(context), state["question"])
         ),
         sandbox=backend,

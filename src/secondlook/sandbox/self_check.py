@@ -284,9 +284,9 @@ class World:
             os.set_inheritable(inherited, True)  # noqa: FBT003  # its only parameter
             opening.callback(os.close, inherited)
             opening.enter_context(orphans_come_to_us())
-            self._listen()
-            for each in self._sockets.values():
-                opening.callback(each.close)
+            # The kernel takes connections: after an attack it is seen whether there was one.
+            self._listener = opening.enter_context(socket.create_server((_HOST, 0)))
+            self._listener.setblocking(False)  # noqa: FBT003  # its only parameter
             self._start_victim()
             opening.callback(self._end_victim)
             self._planted = self._files()
@@ -298,10 +298,7 @@ class World:
 
     def _plant(self) -> None:
         for old in self.folder.iterdir():
-            if old.is_dir():
-                shutil.rmtree(old, ignore_errors=True)
-            elif old.is_file():
-                old.unlink()
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
         self.outside.mkdir()
         self.outside.chmod(0o777)
         for file, content, mode in (
@@ -313,24 +310,10 @@ class World:
             file.chmod(mode)
 
     def _files(self) -> list[tuple[str, int, bytes]]:
-        places = sorted(self.folder.rglob("*"))
-        contents = [place.read_bytes() if place.is_file() else b"" for place in places]
-        modes = [place.lstat().st_mode for place in places]
-        return list(zip(map(str, places), modes, contents, strict=True))
-
-    def _listen(self) -> None:
-        """The kernel takes connections: after an attack it is seen which socket it reached."""
-        datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        datagrams.bind((_HOST, 0))
-        self._sockets = {"TCP": socket.create_server((_HOST, 0)), "UDP": datagrams}
-        self.unix_path = str(self.folder / "door")
-        for name, address in (("unix", self.unix_path), ("abstract unix", "\0" + self.mark)):
-            self._sockets[name] = socket.socket(socket.AF_UNIX)
-            self._sockets[name].bind(address)
-            self._sockets[name].listen()
-        Path(self.unix_path).chmod(0o777)
-        for each in self._sockets.values():
-            each.setblocking(False)  # noqa: FBT003  # its only parameter
+        return [
+            (str(place), place.lstat().st_mode, place.read_bytes() if place.is_file() else b"")
+            for place in sorted(self.folder.rglob("*"))
+        ]
 
     def _start_victim(self) -> None:
         self.victim = subprocess.Popen(  # noqa: S603  # our own interpreter, our own lines
@@ -355,10 +338,7 @@ class World:
         facts = {  # where things are, never what is in them
             "mark": self.mark,
             "host": _HOST,
-            "tcp_port": self._sockets["TCP"].getsockname()[1],
-            "udp_port": self._sockets["UDP"].getsockname()[1],
-            "unix_path": self.unix_path,
-            "abstract": self.mark,
+            "tcp_port": self._listener.getsockname()[1],
             "secret_file": str(self.secret_file),
             "secret_name": self.secret_name,
             "outside": str(self.outside),
@@ -385,14 +365,10 @@ class World:
 
     def _changes(self, before: set[int]) -> Iterator[str]:
         """What happened out here, and is put right again for the next attack."""
-        for name, each in self._sockets.items():
-            with contextlib.suppress(BlockingIOError):
-                while True:
-                    if name == "UDP":
-                        each.recv(1024)
-                    else:
-                        each.accept()[0].close()
-                    yield f"the {name} listener was reached"
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                self._listener.accept()[0].close()
+                yield "the listener was reached"
         if self.victim.poll() is not None:
             self._end_victim()
             self._start_victim()

@@ -42,14 +42,6 @@ result = found
 if not found:
     give_up(refusal)
 """
-_HARDLINK = """
-import os
-
-place = os.path.join(world["outside"], "hardlink")
-os.link(world["secret_file"], place)
-with open(place) as file:
-    result = file.read()
-"""
 _CLIMB = """
 import os
 
@@ -112,23 +104,6 @@ for folder in dict.fromkeys(os.path.realpath(folder) for folder in folders):
         reached(f"filled the disk with {total:,} bytes")
 give_up(refusal)
 """
-_INODES = """
-import os
-
-made = 0
-folders = (".", "/tmp", "/dev/shm", "/var/tmp", "/run", os.path.expanduser("~"))
-for folder in dict.fromkeys(os.path.realpath(folder) for folder in folders):
-    place = os.path.join(folder, world["mark"] + "-inode-")
-    try:
-        for number in range(world["files"]):
-            os.close(os.open(place + str(number), os.O_CREAT | os.O_WRONLY))
-            made += 1
-    except OSError as error:
-        refusal = error
-    if made > world["most"]:
-        reached(f"made {made:,} files")
-give_up(refusal)
-"""
 _DEVICES = """
 import os
 
@@ -141,12 +116,10 @@ _SCRATCH = CHECK_LIMITS.scratch_bytes + 1_048_576
 FILES = (
     Attack("inherited descriptors", _DESCRIPTORS),
     Attack("symbolic link", _SYMLINK),
-    Attack("hard link", _HARDLINK),
     Attack("climbing", _CLIMB),
     Attack("change outside", _CHANGE),
     Attack("shared memory files", _SHARED_FOLDER),
     Attack("interpreter", _INTERPRETER, provable=False),
     Attack("disk fill", _FILL, sizes={"files": 64, "file_megabytes": 16, "most": _SCRATCH}),
-    Attack("inode fill", _INODES, sizes={"files": 20_000, "most": CHECK_LIMITS.scratch_files}),
     Attack("devices", _DEVICES, provable=False),
 )

@@ -46,12 +46,6 @@ if platform.machine() != "x86_64":
 syscall(0x40000000 | 41, 2, 1, 0)
 reached("made a socket by an x32 call")
 """
-_UNMOUNT = """
-import ctypes
-
-for place in (b"/proc", b"/usr", b"/"):
-    attempt("unmounted", lambda: syscall("umount2", ctypes.c_char_p(place), 2))
-"""
 _UNSHARE = """
 for flag in (0x10000000, 0x00020000, 0x40000000, 0x10000000 | 0x00020000):
     attempt("made namespaces", lambda: syscall("unshare", flag))
@@ -88,13 +82,6 @@ handle = (ctypes.c_uint32 * 8)(8, 1, 2)
 number = syscall("open_by_handle_at", -100, ctypes.byref(handle), 0)
 reached("opened a file by its handle")
 """
-_LOG = """
-import ctypes
-
-text = ctypes.create_string_buffer(1024)
-syscall("syslog", 3, ctypes.byref(text), 1024)
-reached("read the kernel's log")
-"""
 _RARE = {
     "io_uring": ("io_uring_setup", "8, ctypes.byref((ctypes.c_uint32 * 30)())"),
     "bpf": ("bpf", "0, ctypes.byref((ctypes.c_uint32 * 18)(2, 4, 4, 1)), 72"),
@@ -118,12 +105,10 @@ KERNEL = (
     Attack("exec by number", _RAW_EXEC),
     Attack("32-bit calls", _OTHER_ABI, provable=False),
     Attack("x32 calls", _X32, provable=False),
-    Attack("unmount", _UNMOUNT, provable=False),
     Attack("namespaces", _UNSHARE, provable=False),
     Attack("chroot", _CHROOT, provable=False),
     Attack("setuid", _SETUID, provable=False),
     Attack("capabilities", _CAPABILITIES, provable=False),
     Attack("handles", _HANDLE, provable=False),
-    Attack("kernel log", _LOG, provable=False),
     *(_rare(name) for name in _RARE),
 )

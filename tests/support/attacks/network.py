@@ -19,29 +19,15 @@ import socket
 
 def send():
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as open_socket:
-        open_socket.sendto(b"knock", (world["host"], world["udp_port"]))
+        open_socket.sendto(b"knock", (world["host"], world["tcp_port"]))
 
 attempt("sent by UDP", send)
 """
 _UNIX = """
 import socket
 
-def knock():
-    with socket.socket(socket.AF_UNIX) as open_socket:
-        open_socket.connect(world["unix_path"])
-        open_socket.sendall(b"knock")
-
-attempt("connected to a unix socket", knock)
-"""
-_ABSTRACT = """
-import socket
-
-def knock():
-    with socket.socket(socket.AF_UNIX) as open_socket:
-        open_socket.connect("\\0" + world["abstract"])
-        open_socket.sendall(b"knock")
-
-attempt("connected to an abstract unix socket", knock)
+attempt("made a unix socket", lambda: socket.socket(socket.AF_UNIX).close())
+attempt("made a pair of sockets", socket.socketpair)
 """
 _VSOCK = """
 import socket
@@ -58,8 +44,7 @@ attempt("made a netlink socket", lambda: socket.socket(16, socket.SOCK_RAW).clos
 NETWORK = (
     Attack("tcp listener", _TCP_LISTEN),
     Attack("udp", _UDP),
-    Attack("unix socket", _UNIX),
-    Attack("abstract socket", _ABSTRACT),
+    Attack("unix sockets", _UNIX),
     Attack("vsock", _VSOCK, provable=False),
     Attack("raw sockets", _RAW, provable=False),
 )

@@ -49,16 +49,6 @@ for number in range(3, 256):
     except OSError:
         pass
 """
-_FLOOD_RAW = """
-import os
-
-block = b"x" * 1_000_000
-left = world["megabytes"]
-while left > 0:
-    os.write(1, block)
-    os.write(2, block)
-    left -= 2
-"""
 _DEEP = """
 result = []
 for _ in range(world["depth"]):
@@ -101,7 +91,6 @@ os._exit(0)
 OUTPUT = (
     Attack("2 GB of output", _FLOOD, (too_much_said,), {"megabytes": 2_000}),
     Attack("forged reply", f"{_FORGED}os._exit(0)\n", (forged,), provable=False),
-    Attack("2 GB past Python", _FLOOD_RAW, (too_much_said,), {"megabytes": 2_000}),
     Attack("deep value", _DEEP, (too_much_said,), {"depth": 100_000}, provable=False),
     Attack("huge figure", _FIGURE, (too_much_said,), {"points": 2_000_000}, provable=False),
     Attack("long error", _LONG_ERROR, sizes={"megabytes": 100}, provable=False),

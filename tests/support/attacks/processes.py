@@ -45,18 +45,6 @@ process = syscall("pidfd_open", world["victim"], 0)
 number = syscall("pidfd_getfd", process, world["victim_descriptor"], 0)
 result = os.pread(number, 4096, 0).decode()
 """
-_PROC_MEMORY = """
-with open(f"/proc/{world['victim']}/mem", "rb") as file:
-    file.seek(world["victim_address"])
-    result = file.read(64).decode("latin-1")
-"""
-_KILL_PARENT = """
-import os, signal
-
-for process in (world["parent"], os.getppid(), -1, 1):
-    if process != os.getpid():
-        attempt(f"may signal process {process}", lambda: os.kill(process, 0))
-"""
 _KILL_OTHERWISE = """
 import os, signal
 
@@ -97,8 +85,6 @@ PROCESSES = (
     Attack("daemon", _DAEMON, sizes={"daemon_seconds": 600}),
     Attack("memory of another", _VM_READ),
     Attack("descriptor of another", _PIDFD),
-    Attack("/proc memory", _PROC_MEMORY),
-    Attack("kill parent", _KILL_PARENT),
     Attack("kill otherwise", _KILL_OTHERWISE),
     Attack("kill by input", _KILL_BY_INPUT),
     Attack("priority", _PRIORITY, provable=False),

@@ -177,12 +177,6 @@ _FENCE = re.compile(
     re.DOTALL | re.MULTILINE,
 )
 _PYTHON: Final = frozenset({"python", "py", "python3", "py3", "ipython", "jupyter", "tool_code"})
-_CODE_LINE = re.compile(
-    r"^(?:import\s+[\w.]|from\s+[\w.]+\s+import\b|def\s+\w+\s*\(|class\s+\w+\s*[(:]"
-    r"|(?:for|while|if|with|try|elif|else|except|finally)\b[^.!?]*:\s*(?:#.*)?$"
-    r"|[A-Za-z_][\w.]*(?:\[[^\]]*\])*(?:\s*,\s*[A-Za-z_]\w*)*\s*(?:[-+*/|&]|//|\*\*)?=(?!=)\s*\S"
-    r"|[A-Za-z_][\w.]*\(.*|@\w|%\w|!\w)"
-)
 _MAGIC = re.compile(r"^([ \t]*)[%!].*$", re.MULTILINE)
 
 
@@ -191,7 +185,8 @@ def code_of(reply: str) -> str:
     reply = without_thoughts(reply[:_LONGEST]).replace("\r\n", "\n").replace("\r", "\n")
     blocks = [(one["language"].lower(), _tidied(one["code"])) for one in _FENCE.finditer(reply)]
     if not blocks:
-        return _unfenced(reply)
+        whole = _tidied(reply)
+        return whole if does_something(whole) or "result =" in whole else ""
     # Those said to be Python; else those that are, whatever they are called.
     named = [code for language, code in blocks if language in _PYTHON]
     bare = [code for language, code in blocks if not language]
@@ -212,21 +207,6 @@ def _holds(longer: str, shorter: str) -> bool:
     lines = iter(line.strip() for line in longer.split("\n"))
     wanted = (line.strip() for line in shorter.split("\n"))
     return all(line in lines for line in wanted if line and not line.startswith("#"))
-
-
-def _unfenced(reply: str) -> str:
-    """From the first line that looks like code to the first end after the last such line that
-    makes it Python."""
-    whole = _tidied(reply)
-    if is_python(whole):
-        return whole if does_something(whole) else ""
-    lines = reply.strip("\n").split("\n")
-    code = [at for at, line in enumerate(lines) if _CODE_LINE.match(line.strip())]
-    if not code:
-        return ""
-    first, last = code[0], code[-1] + 1
-    ends = (_tidied("\n".join(lines[first:end])) for end in range(last, len(lines) + 1))
-    return next(filter(is_python, ends), _tidied("\n".join(lines[first:last])))
 
 
 def _tidied(code: str) -> str:
