@@ -61,19 +61,17 @@ def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
 
 
 def test_a_library_is_calibrated_on_a_sheet_of_questions(
-    towns: Path, questions: Path, own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    towns: Path, questions: Path, own: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    plot = tmp_path / "reliability.svg"
     options = [str(questions), "--library", str(towns)]
     code, found = run(capsys, *options, "--dry-run")
     assert (code, found["source"], found["asked"]) == (0, "mine.csv", {"own": 64})
     assert not own.exists()
-    assert main(["calibrate", *options, "--force", "--plot", str(plot)]) == 0
+    assert main(["calibrate", *options, "--force"]) == 0
     said = capsys.readouterr()
     assert "ECE" in said.out
     assert "--max-risk 0.05" in said.out
     assert f"Stored: {own}" in said.err
-    assert b"<svg" in plot.read_bytes()
 
     held = json.loads(own.read_text("utf-8"))
     assert held["reliability"]["after"]["questions"] == held["data"]["answered"]
@@ -140,8 +138,6 @@ def test_a_sheet_that_the_library_holds_answers_no_question(tmp_path: Path) -> N
     [
         ([], "no questions are given"),
         (["--show", "--remove"], "do not go together"),
-        (["x.csv", "--plot", "reliability.pdf"], "SVG or PNG"),
-        (["x.csv", "--plot", "nowhere/reliability.svg"], "no folder"),
         (["x.csv", "--questions", "10"], "too few"),
         (["nowhere"], "cannot be read"),
     ],

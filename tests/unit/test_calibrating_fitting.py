@@ -1,24 +1,18 @@
-"""What a fit is worth, judged on documents that it has not seen, and its reliability drawn."""
+"""What a fit is worth, judged on documents that it has not seen."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import UsageError
 from secondlook.evaluation.calibration import (
     RISKS,
     CalibrationReport,
-    draw,
     fit,
     judge,
 )
 from tests.support.calibrating import outcomes, shipped
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 NOTHING = dict.fromkeys(RISKS)
 
@@ -96,18 +90,6 @@ def report(*, calibrated: bool = True) -> CalibrationReport:
         fitted=fitted if calibrated else replace(fitted, before=None),
         stored=None,
     )
-
-
-def test_a_picture_has_both_curves(tmp_path: Path) -> None:
-    draw(report(), tmp_path / "reliability.svg")
-    svg = (tmp_path / "reliability.svg").read_text("utf-8")
-    assert ">before<" in svg
-    assert ">after<" in svg
-    draw(report(calibrated=False), tmp_path / "reliability.PNG")
-    assert (tmp_path / "reliability.PNG").read_bytes().startswith(b"\x89PNG")
-    (tmp_path / "plot.svg").mkdir()
-    with pytest.raises(UsageError, match="cannot be written"):
-        draw(report(), tmp_path / "plot.svg")
 
 
 def test_the_report_as_plain_values() -> None:

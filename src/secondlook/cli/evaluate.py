@@ -348,7 +348,7 @@ or the folder that holds one.
 \b
 Examples:
   secondlook calibrate questions.csv   on your own questions
-  secondlook calibrate questions.csv --dry-run --plot reliability.svg
+  secondlook calibrate questions.csv --dry-run
   secondlook calibrate --show          what is in use
 
 \b
@@ -361,7 +361,6 @@ def calibrate(
     folder: Path | None = argument(None, "Questions with known answers.", "[FOLDER]"),
     questions: int = option(400, "At most so many questions.", "N"),
     seed: int = option(0, "Of the draw.", "S"),
-    plot: Path | None = option(None, "Draw the reliability (.svg or .png).", "FILE"),
     dry_run: bool = flag("--dry-run", "Store nothing."),
     force: bool = flag("--force", "Store it even where it is no better."),
     show: bool = flag("--show", "Say what is in use, and end."),
@@ -375,9 +374,6 @@ def calibrate(
     if folder is None:
         hint = "secondlook calibrate questions.csv (docs/confidence.md)"
         raise UsageError("no questions are given", hint=hint)
-    if plot is not None:
-        plot = plot.expanduser()
-        calibration.check_picture(plot)
     settings = call.load().settings
     with evaluation_watched(call) as progress:
         report = calibration.calibrate(
@@ -390,9 +386,6 @@ def calibrate(
             dry_run=dry_run,
             force=force,
         )
-    if plot is not None:
-        calibration.draw(report, plot)
-        call.say(f"Plot: {plot}")
     for note in report.notes:
         call.say(f"note: {note}")
     if call.as_json:

@@ -15,7 +15,7 @@ import math
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from statistics import NormalDist, fmean, stdev
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 from secondlook.engine.request import AUTO
 from secondlook.errors import UsageError
@@ -46,8 +46,7 @@ if TYPE_CHECKING:
 
 BASELINE = "linear"
 MARGIN = 0.02
-_AS_FAST = 1.05
-"""Within 5 % two configurations take as long: the same one twice differs by as much."""
+_AS_FAST = 1.05  # within 5 % two configurations take as long: the same one twice differs by as much
 
 
 def workflow_evaluated(settings: Settings) -> str:
@@ -79,15 +78,20 @@ def ablate(
     )
     # Over the questions that all have, so that none is cheap by having been asked less.
     shared = set.intersection(*(one.cases for one in figures.values()))
-    prices = {name: _Price.of(one, shared or one.cases) for name, one in figures.items()}
+    prices = {}
+    for name, one in figures.items():
+        cases = shared or one.cases
+        cost = math.inf if (known := one.cost(cases)) is None else known
+        calls, steps = one.mean("calls", cases), one.mean("steps", cases)
+        prices[name] = _Price(cost, calls, one.seconds(cases), steps)
     why = "what the others are compared with"
     first = Verdict(
         configuration=reference, verdict="reference", price=prices[reference].told, why=why
     )
     verdicts = [first]
-    for one in comparisons:
-        moved = list(changes(base, figures[one.other], chosen).values())
-        verdicts.append(_verdict(one, moved, prices[one.other], margin, of=len(others)))
+    for pair in comparisons:
+        moved = list(changes(base, figures[pair.other], chosen).values())
+        verdicts.append(_verdict(pair, moved, prices[pair.other], margin, of=len(others)))
     return Ablation(
         reference=reference,
         metric=chosen,
@@ -99,25 +103,15 @@ def ablate(
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Price:
-    dollars: float
-    """Infinite where a price is not known: then it is not shown to be cheap."""
+class _Price(NamedTuple):
+    dollars: float  # infinite where a price is not known: then it is not shown to be cheap
     calls: float
     seconds: float
-    steps: float
-    """Nodes that a question goes through."""
+    steps: float  # nodes that a question goes through
 
     @property
     def told(self) -> tuple[float | None, float, float]:
         return self.dollars if math.isfinite(self.dollars) else None, self.calls, self.seconds
-
-    @classmethod
-    def of(cls, found: Figures, cases: set[str]) -> _Price:
-        cost = found.cost(cases)
-        dollars = math.inf if cost is None else cost
-        calls, steps = found.mean("calls", cases), found.mean("steps", cases)
-        return cls(dollars, calls, found.seconds(cases), steps)
 
 
 def _verdict(

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
 
 Made = TypeVar("Made")
-_AT_ONCE = 500
-"""Keys of one query; SQLite takes no more than about a thousand."""
+_AT_ONCE = 500  # keys of one query; SQLite takes no more than about a thousand
 
 
 @dataclass(slots=True)

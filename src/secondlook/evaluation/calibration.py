@@ -55,11 +55,9 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
 
 MOST = 400
-FEWEST = 60
-"""Questions below which two numbers cannot be told, let alone promised anything by."""
+FEWEST = 60  # questions below which two numbers cannot be told, let alone promised anything by
 FEWEST_ANSWERED = 50
-FEWEST_OF_EACH = 10
-"""Right and wrong answers that there must be to tell them apart."""
+FEWEST_OF_EACH = 10  # right and wrong answers that there must be to tell them apart
 FOLDS = 5
 BINS = 10
 RISKS = (0.05, 0.10, 0.20, 0.30)
@@ -72,11 +70,9 @@ Thresholds = dict[float, float | None]
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    group: str
-    """Questions of one group are judged by a fit that saw none of them."""
+    group: str  # questions of one group are judged by a fit that saw none of them
     outcome: Outcome
-    before: float | None
-    """The probability by the calibration that is in use; None without one."""
+    before: float | None  # the probability by the calibration that is in use; None without one
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +81,7 @@ class Promise:
 
     max_risk: float
     coverage: float
-    risk: float | None
-    """Share of wrong ones among the answered; None where none is answered."""
+    risk: float | None  # share of wrong ones among the answered; None where none is answered
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +118,7 @@ class Fitted:
 
     method: Method
     calibration: Calibration
-    before: Judgement | None
-    """None where the reader has no calibration so far."""
+    before: Judgement | None  # none where the reader has no calibration so far
     after: Judgement
     better: bool
 
@@ -135,14 +129,11 @@ class CalibrationReport:
 
     library: str
     reader: str
-    source: str
-    """Where the questions come from."""
+    source: str  # where the questions come from
     asked: Mapping[str, int]
-    answered: int
-    """Questions of which right and wrong could be told."""
+    answered: int  # questions of which right and wrong could be told
     fitted: Fitted
-    stored: str | None
-    """The file that holds it now; None where it was not stored."""
+    stored: str | None  # the file that holds it now; None where it was not stored
     notes: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
@@ -454,13 +445,10 @@ class InUse:
 
     source: Literal["shipped", "library", "none"]
     reader: str
-    file: str | None
-    """The library's own, whether or not it is used."""
+    file: str | None  # the library's own, whether or not it is used
     made: str | None
-    data: dict[str, Any]
-    """What the library's own was made from."""
-    warning: str | None
-    """Why the library's own is not used."""
+    data: dict[str, Any]  # what the library's own was made from
+    warning: str | None  # why the library's own is not used
     thresholds: Thresholds
 
 
@@ -520,44 +508,3 @@ def in_use(library: Library) -> InUse:
         warning=used.warning,
         thresholds={risk: used.risk_threshold(risk) for risk in RISKS},
     )
-
-
-# The reliability plot that `secondlook eval` draws, before and after.
-
-
-def check_picture(file: Path) -> None:
-    """Told before the long work, not after it."""
-    from secondlook.evaluation.report import plots
-
-    if file.suffix.lower() not in {".svg", ".png"}:
-        raise UsageError(
-            f"a plot is written as SVG or PNG, not to {file.name!r}",
-            hint="--plot reliability.svg",
-        )
-    if not plots.can_draw():
-        raise UsageError("a plot needs matplotlib", hint=plots.INSTALL)
-    if not file.parent.is_dir():
-        raise UsageError(f"there is no folder {str(file.parent)!r} for the plot")
-
-
-def draw(report: CalibrationReport, file: Path) -> None:
-    from secondlook.evaluation.records import Results, Summary
-    from secondlook.evaluation.report import plots
-
-    check_picture(file)
-    judged = {"before": report.fitted.before, "after": report.fitted.after}
-    curves = {
-        name: Summary(workflow="linear", reliability=one.reliability)
-        for name, one in judged.items()
-        if one is not None
-    }
-    with plots.plain_style():
-        figure, _ = plots.reliability_plot(Results(summaries=curves))
-        svg = file.suffix.lower() == ".svg"
-        content = plots.as_svg(figure) if svg else plots.as_png(figure)
-    try:
-        file.write_bytes(content)
-    except OSError as error:
-        raise UsageError(
-            f"the plot cannot be written to {str(file)!r}: {error.strerror or error}"
-        ) from error

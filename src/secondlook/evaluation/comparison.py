@@ -3,7 +3,7 @@ cost. Only questions that both were asked count; repeats of a question are avera
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Literal
@@ -21,10 +21,8 @@ if TYPE_CHECKING:
 
 SIGNIFICANT = 0.05
 _POINT = 0.01
-_MOST = 0.5
-"""What happens to a question in a larger share of its repeats happens to it."""
-_SAME = 1e-9
-"""Figures closer than that differ by rounding alone."""
+_MOST = 0.5  # what happens to a question in a larger share of its repeats happens to it
+_SAME = 1e-9  # figures closer than that differ by rounding alone
 _COMPARED = (
     *("accuracy", "values_accuracy", "values_proportional", "f1", "f1_overall", "em", "contains"),
     *("f1_length_aware", "rouge_l", "faithfulness", "support", "recall@5", "ndcg@10"),
@@ -213,15 +211,8 @@ def difference_of(
         metric=metric,
         base=fmean(before),
         other=fmean(after),
-        difference=found.difference,
-        low=found.low,
-        high=found.high,
-        p=found.p,
-        test=found.test,
         n=len(shared),
-        improved=found.improved,
-        same=found.same,
-        degraded=found.degraded,
+        **asdict(found),
     )
 
 
@@ -237,8 +228,7 @@ class Gate:
     lines: tuple[str, ...]
     """For a person: what differs between the runs beside their figures, then each verdict."""
     comparisons: tuple[Comparison, ...]
-    lost: tuple[str, ...]
-    """Configurations of the second run with a significant loss."""
+    lost: tuple[str, ...]  # configurations of the second run with a significant loss
 
     @property
     def failed(self) -> bool:

@@ -142,20 +142,12 @@ _KNOWN: Final = (
     "you are an ai",
     "you are a helpful assistant",
     "as an ai language model",
-    "as an ai assistant",
-    "as a large language model",
     "i am an ai",
-    "i'm an ai",
-    "i am a large language model",
     "my knowledge cutoff",
-    "below is an instruction that describes a task",
-    "write a response that appropriately completes the request",
     "use the following pieces of context",
     "answer the question based on the context",
-    "answer the following question using only",
     "if you don't know the answer, just say",
     "don't try to make up an answer",
-    "do not follow instructions in the",
 )
 """What models are commonly told, by us or by those who trained them."""
 

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 BASELINE, REWRITING = "linear", "corrective"
 MIN_PRECISION, MIN_RECALL = 0.8, 0.7
-MIN_GAIN = 0.02
-"""Rewriting that gains less than that, for certain, does not help."""
+MIN_GAIN = 0.02  # rewriting that gains less than that, for certain, does not help
 MIN_DECLINE = 0.01
 """Returns that fall by less than that from one retry to the next, for certain, do not diminish."""
 POOR_F1, FEWEST, SHARE = 0.2, 20, 0.75
@@ -242,10 +241,8 @@ def _shown(found: Estimate | None, form: str = ".3f") -> str:
 # The bars that the correcting workflow was given beforehand, each met or not met.
 
 AT_LEAST = {"recall@5": 0.97, "faithfulness": 0.84, "success": 0.92}
-SLOWER = 1.6
-"""How many times the 95th percentile of the baseline's seconds it may take."""
-AGAIN = 0.15
-"""Of the questions that the baseline gets right, the share that may be asked again."""
+SLOWER = 1.6  # how many times the 95th percentile of the baseline's seconds it may take
+AGAIN = 0.15  # of the questions that the baseline gets right, the share that may be asked again
 
 
 def criteria(rows: Rows, *, seed: int = 0) -> tuple[Criterion, ...]:

@@ -33,11 +33,9 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
     from secondlook.tables.worker import Worker
 
-TEXT_PREFIX = "text:"
-"""Of the path under which the library knows a text that is in no file."""
+TEXT_PREFIX = "text:"  # of the path under which the library knows a text that is in no file
 _COMPLETE = "complete.json"
-_FORM = 1
-"""Counted up when sets are indexed differently."""
+_FORM = 1  # counted up when sets are indexed differently
 
 
 def cache_folder() -> Path:

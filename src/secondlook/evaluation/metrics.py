@@ -37,13 +37,11 @@ class Metric:
     name: str
     group: Group
     over: Over
-    about: str
-    """In a few words, for tables."""
+    about: str  # in a few words, for tables
     better: Better = "higher"
     per_question: bool = True
     """It is a figure of each question (`Row.metrics`) and their mean; else one of all rows."""
-    yes_no: bool = False
-    """Each question's figure is 0 or 1, so that McNemar's test applies."""
+    yes_no: bool = False  # each question's figure is 0 or 1, so that McNemar's test applies
 
 
 def _of_all(name: str, group: Group, over: Over, about: str, better: Better) -> Metric:
@@ -235,8 +233,7 @@ RIGHT_F1: Final = 0.5
 RIGHT_WINDOW: Final = 0.7
 """A text must hold nearly all of a right answer: a sentence offers many places to share half of
 its words by chance (docs/metrics.md has the figures)."""
-MOST_WORDS: Final = 60
-"""And it must not be a pasted page."""
+MOST_WORDS: Final = 60  # and it must not be a pasted page
 _LOOKED_AT: Final = 1000
 """Words of a text in which a right answer is looked for; past them its length has decided."""
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from operator import attrgetter
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from secondlook.errors import UsageError
 from secondlook.evaluation.metrics import METRICS
@@ -109,20 +110,23 @@ def fell_back(rows: Iterable[Row]) -> set[str]:
     return {row.case for row in rows if row.fallback}
 
 
-def _field(name: str, part: str = "") -> Figure:
-    """The figure of that name in the row, or in its `research` or `analysed`."""
+def _of(part: str, value: Callable[[Any], Any]) -> Figure:
+    """A figure of the row's `research` or `analysed`, where it has one."""
 
     def figure(row: Row) -> float | None:
-        held = getattr(row, part) if part else row
-        value = None if held is None else getattr(held, name)
-        return None if value is None else float(value)
+        held = getattr(row, part)
+        return None if held is None else float(value(held))
 
     return figure
 
 
+def _number(name: str) -> Figure:
+    return lambda row: None if (value := getattr(row, name)) is None else float(value)
+
+
 _OF_ROW: dict[str, Figure] = {
     **{
-        name: _field(name)
+        name: _number(name)
         for name in (
             *("answered", "regenerations", "needs_review", "shown", "llm_calls", "tokens_in"),
             *("tokens_out", "tokens_cached", "characters_in", "characters_out", "parse_failures"),
@@ -135,33 +139,25 @@ _OF_ROW: dict[str, Figure] = {
     ),
     "success": lambda row: None if (won := succeeded(row)) is None else float(won),
     "retry_rate": lambda row: float(row.retries > 0),
-    "mean_retries": _field("retries"),
-    "fallback_rate": _field("fallback"),
-    "web_rate": _field("web"),
+    "mean_retries": _number("retries"),
+    "fallback_rate": _number("fallback"),
+    "web_rate": _number("web"),
     "grounded": lambda row: _checked(row, row.grounded),
     "useful": lambda row: _checked(row, row.useful),
     "ungrounded": lambda row: float(row.ungrounded) if row.chosen is not None else None,
     "failed": lambda row: float(is_failed(row)),
-    "multi_hop": lambda row: (
-        None if row.research is None else float(row.research.query_type == "multi_hop")
-    ),
-    "screened_out": lambda row: (
-        None if row.research is None else float(row.research.screen == "refused")
-    ),
-    "screen_unclear": lambda row: (
-        None if row.research is None else float(row.research.screen == "unclear")
-    ),
-    "memory_hit": _field("recalled", "research"),
-    **{name: _field(name, "research") for name in ("escalated", "cycles", "quarantined")},
+    "multi_hop": _of("research", lambda held: held.query_type == "multi_hop"),
+    "screened_out": _of("research", lambda held: held.screen == "refused"),
+    "screen_unclear": _of("research", lambda held: held.screen == "unclear"),
+    "memory_hit": _of("research", attrgetter("recalled")),
+    **{name: _of("research", attrgetter(name)) for name in ("escalated", "cycles", "quarantined")},
     **{
-        f"steps_{name}": _field(name, "research")
+        f"steps_{name}": _of("research", attrgetter(name))
         for name in ("completed", "weak", "failed", "pending")
     },
-    "computed": lambda row: (
-        None if row.analysed is None else float(row.analysed.kind == "computed")
-    ),
-    "code_attempts": _field("attempts", "analysed"),
-    "remediations": _field("remedies", "analysed"),
+    "computed": _of("analysed", lambda held: held.kind == "computed"),
+    "code_attempts": _of("analysed", attrgetter("attempts")),
+    "remediations": _of("analysed", attrgetter("remedies")),
 }
 
 

@@ -37,17 +37,12 @@ class Case:
     gold: Mapping[str, int] = field(default_factory=dict)
     """Documents of the set that hold the answer, each with its grade of relevance (1 or more)."""
     answerable: bool = True
-    type: str | None = None
-    """Kind, level or subject of the question, where the set has one."""
+    type: str | None = None  # kind, level or subject of the question, where the set has one
     subject: str | None = None
-    choices: Mapping[str, str] | None = None
-    """Of multiple choice: letter to text."""
-    choice: str | None = None
-    """The right letter."""
-    table: str | None = None
-    """Of a question over a table: its name in the set."""
-    values: tuple[tuple[str, str], ...] = ()
-    """The right values of such a question by name."""
+    choices: Mapping[str, str] | None = None  # of multiple choice: letter to text
+    choice: str | None = None  # the right letter
+    table: str | None = None  # of a question over a table: its name in the set
+    values: tuple[tuple[str, str], ...] = ()  # the right values of such a question by name
 
     @property
     def scored(self) -> bool:
@@ -97,10 +92,8 @@ class Analysed(Record):
     """How a question over tables was worked on: an answer's `analysis` in numbers."""
 
     kind: AnalysisKind | None = None
-    parts: dict[str, bool] = {}
-    """Of each value that was wanted, whether it is right."""
-    attempts: int = 0
-    """Times that a model wrote code."""
+    parts: dict[str, bool] = {}  # of each value that was wanted, whether it is right
+    attempts: int = 0  # times that a model wrote code
     failed_attempts: int = 0
     remedies: int = 0
     checks: dict[str, bool] = {}
@@ -120,16 +113,13 @@ class Row(Record):
     stop_reason: StopReason
     method: Method = "none"
     short: str | None = None
-    chosen: str | None = None
-    """Of multiple choice: the letter."""
-    ungrounded: bool = False
-    """Whether it was chosen from a model's own knowledge."""
+    chosen: str | None = None  # of multiple choice: the letter
+    ungrounded: bool = False  # whether it was chosen from a model's own knowledge
     text: str = ""
     confidence: float | None = None
     right: bool | None = None
     """None where nothing was answered, or where there is no right answer to compare with."""
-    metrics: dict[str, float] = {}
-    """Figures of this question alone, by name of the metric."""
+    metrics: dict[str, float] = {}  # figures of this question alone, by name of the metric
     read: tuple[tuple[int, float], ...] = ()
     """Of each passage that the reader read, best first: the grade of relevance (0 = not gold) and
     the reader's score."""
@@ -137,8 +127,7 @@ class Row(Record):
     """Of each such passage: grade, and whether the reader found it to be about the question."""
     graded: tuple[tuple[int, bool], ...] = ()
     """Of each passage that a grader judged: grade, and if accepted."""
-    graded_by: tuple[str | None, ...] = ()
-    """And by whom: `reader`, or a model."""
+    graded_by: tuple[str | None, ...] = ()  # and by whom: `reader`, or a model
     grounded: Checked = "not checked"
     useful: Checked = "not checked"
     needs_review: bool = False
@@ -147,12 +136,9 @@ class Row(Record):
     web: bool = False
     retries: int = 0
     regenerations: int = 0
-    trigger: float | None = None
-    """What the decision to search again was based on."""
-    trigger_below: float | None = None
-    """And the threshold."""
-    shown: int = 0
-    """Passages that the answer could rest on."""
+    trigger: float | None = None  # what the decision to search again was based on
+    trigger_below: float | None = None  # and the threshold
+    shown: int = 0  # passages that the answer could rest on
     research: Researched | None = None
     analysed: Analysed | None = None
     llm_calls: int = 0
@@ -164,12 +150,10 @@ class Row(Record):
     characters_out: int = 0
     parse_failures: int = 0
     cost: float | None = 0.0
-    seconds: float = 0.0
-    """As if nothing had been remembered from an earlier question."""
+    seconds: float = 0.0  # as if nothing had been remembered from an earlier question
     seconds_by_node: dict[str, float] = {}
     warnings: tuple[str, ...] = ()
-    error: str | None = None
-    """Why it failed; it counts as wrong."""
+    error: str | None = None  # why it failed; it counts as wrong
 
     @property
     def answered(self) -> bool:
@@ -213,16 +197,12 @@ class Summary(Record):
     about: str = ""
     metrics: dict[str, Estimate] = {}
     by_type: dict[str, dict[str, Estimate]] = {}
-    by_subject: dict[str, dict[str, Estimate]] = {}
-    """Where a set tells subjects apart from types."""
+    by_subject: dict[str, dict[str, Estimate]] = {}  # where a set tells subjects apart from types
     calls_by_node: dict[str, float] = {}
     stop_reasons: dict[str, int] = {}
-    seconds_by_node: dict[str, dict[str, float]] = {}
-    """p50 and p95 of each node."""
-    reliability: tuple[Point, ...] = ()
-    """x: mean confidence of a bin; y: share right in it."""
-    success_by_retry: tuple[Point, ...] = ()
-    """x: number of retries; y: share that succeeded."""
+    seconds_by_node: dict[str, dict[str, float]] = {}  # p50 and p95 of each node
+    reliability: tuple[Point, ...] = ()  # x: mean confidence of a bin; y: share right in it
+    success_by_retry: tuple[Point, ...] = ()  # x: number of retries; y: share that succeeded
     rerank_scores: dict[str, Spread] = {}
     """Lowest score among the best five: `all`, `fallback`, `no_fallback`."""
     failed: tuple[str, ...] = ()
@@ -241,8 +221,7 @@ class Difference(Record):
     low: float
     high: float
     p: float
-    p_holm: float | None = None
-    """Corrected for how many comparisons were made together."""
+    p_holm: float | None = None  # corrected for how many comparisons were made together
     test: Literal["mcnemar", "paired permutation"]
     n: int
     improved: int
@@ -267,25 +246,20 @@ class Comparison(Record):
 
     base: str
     other: str
-    metric: str
-    """The one that decides; it is among `differences`."""
+    metric: str  # the one that decides; it is among `differences`
     differences: tuple[Difference, ...]
     splits: tuple[Split, ...] = ()
     cost_difference: float | None = None
     calls_difference: float = 0.0
     tokens_difference: float = 0.0
-    latency_ratio: float | None = None
-    """Of the medians, other to base."""
+    latency_ratio: float | None = None  # of the medians, other to base
     latency_difference: float | None = None
-    cost_per_point: float | None = None
-    """Dollars per question for each point (0.01) gained."""
+    cost_per_point: float | None = None  # dollars per question for each point (0.01) gained
     seconds_per_point: float | None = None
-    right_withheld: int = 0
-    """Right in base, withheld in other."""
+    right_withheld: int = 0  # right in base, withheld in other
     wrong_withheld: int = 0
     right_in_base: int = 0
-    asked_again: int = 0
-    """Of those right in base, the ones that other asked again in other words."""
+    asked_again: int = 0  # of those right in base, the ones that other asked again in other words
 
     @property
     def deciding(self) -> Difference:
@@ -299,8 +273,7 @@ class Verdict(Record):
     verdict: Literal["non-inferior", "worse", "undecided", "reference"]
     price: tuple[float | None, float, float]
     """Dollars (None when unknown), model calls and seconds per question."""
-    more_questions: int | None = None
-    """About how many more would decide it."""
+    more_questions: int | None = None  # about how many more would decide it
     why: str
 
 
@@ -312,10 +285,8 @@ class Ablation(Record):
     margin: float
     comparisons: tuple[Comparison, ...]
     verdicts: tuple[Verdict, ...]
-    cheapest: str
-    """The cheapest that is not inferior to the reference."""
-    left_out: dict[str, str] = {}
-    """Flags that could not be tried, and why."""
+    cheapest: str  # the cheapest that is not inferior to the reference
+    left_out: dict[str, str] = {}  # flags that could not be tried, and why
 
 
 class SweepPoint(Record):
@@ -326,8 +297,7 @@ class SweepPoint(Record):
     fallback_rate: float | None = None
     metrics: dict[str, Estimate] = {}
     difference: Difference | None = None
-    on_fallback: Difference | None = None
-    """Over the questions where the fallback fired."""
+    on_fallback: Difference | None = None  # over the questions where the fallback fired
 
 
 class Sweep(Record):
@@ -355,8 +325,7 @@ class Criterion(Record):
     low: float | None = None
     high: float | None = None
     n: int = 0
-    met: bool | None = None
-    """None: could not be measured."""
+    met: bool | None = None  # none: could not be measured
     why: str
 
 
@@ -373,8 +342,7 @@ class Passes(Record):
     model_calls: int = 0
     model_remembered: int = 0
     total_seconds: float = 0.0
-    ratio: float | None = None
-    """Total to the sum of reader and embedder passes."""
+    ratio: float | None = None  # total to the sum of reader and embedder passes
 
     @classmethod
     def of(cls, memory: Memory, indexing: float, total: float) -> Passes:

@@ -34,8 +34,7 @@ if TYPE_CHECKING:
 class Seen:
     """What is kept of a run's events."""
 
-    first: tuple[SeenPassage, ...] = ()
-    """As the first search found them, before the reader looked."""
+    first: tuple[SeenPassage, ...] = ()  # as the first search found them, before the reader looked
     answer: Answer | None = None
 
     def take(self, event: Event) -> None:
@@ -50,8 +49,7 @@ class RowMaker:
     """Makes the rows of one configuration."""
 
     configuration: str
-    names: Mapping[str, tuple[str, ...]]
-    """What the set calls each document of the library."""
+    names: Mapping[str, tuple[str, ...]]  # what the set calls each document of the library
     shelf: Shelf
     truth: Truth
     min_about: float = 0.0

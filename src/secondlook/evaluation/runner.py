@@ -66,8 +66,7 @@ class Plan:
     out: Path
     repeat: int = 1
     jobs: int = 1
-    fresh: bool = False
-    """Whether rows of an earlier run are set aside."""
+    fresh: bool = False  # whether rows of an earlier run are set aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,10 +77,8 @@ class Progress:
     total: int = 0
     configuration: str = ""
     failed: int = 0
-    warned: int = 0
-    """Answers that came with a warning, as when no model could be reached."""
-    reused: int = 0
-    """Rows that an earlier run had made."""
+    warned: int = 0  # answers that came with a warning, as when no model could be reached
+    reused: int = 0  # rows that an earlier run had made
     indexed: Indexed | None = None
 
 
@@ -306,10 +303,8 @@ def planned_of(
 
 # How a question of a set is put to the engine, and by what its row is known again.
 
-_FORM = 4
-"""Counted up when rows tell more than before: those of an earlier form are made again."""
-CHOOSING = frozenset({"research", "auto"})
-"""Workflows that know choices for what they are."""
+_FORM = 4  # counted up when rows tell more than before: those of an earlier form are made again
+CHOOSING = frozenset({"research", "auto"})  # workflows that know choices for what they are
 
 
 def asked(case: Case, workflow: str) -> str:

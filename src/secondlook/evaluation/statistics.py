@@ -28,11 +28,9 @@ Test = Literal["mcnemar", "paired permutation"]
 RESAMPLES = 2000
 """The ends of a 95 % interval then vary by about 2 % of its width from one seed to the next."""
 Z95 = 1.959963984540054
-_AT_ONCE = 250_000
-"""Draws times questions in one piece: it stays in the cache of a processor core."""
+_AT_ONCE = 250_000  # draws times questions in one piece: it stays in the cache of a processor core
 _REMEMBERED = 40_000_000
-_SAME = 1e-12
-"""Differences below it come from averaging repeats in floating point."""
+_SAME = 1e-12  # differences below it come from averaging repeats in floating point
 _NEVER = 10_000_000
 
 

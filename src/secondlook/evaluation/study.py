@@ -44,8 +44,7 @@ if TYPE_CHECKING:
 MEMORY_FILE = "memory.db"
 FILE = "results.json"
 _ENGINES = ("langgraph", "onnxruntime", "numpy")
-_NOT_TOLD = {"library", "runs", "ingest"}
-"""Sections that say where things lie on this machine."""
+_NOT_TOLD = {"library", "runs", "ingest"}  # sections that say where things lie on this machine
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,7 @@ class Request:
     out: Path | None = None
     metric: str | None = None
     fresh: bool = False
-    only: str | None = None
-    """`answerable` or `unanswerable` questions alone."""
+    only: str | None = None  # `answerable` or `unanswerable` questions alone
     study: str = ""
     command: str = ""
 

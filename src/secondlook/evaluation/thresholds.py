@@ -40,10 +40,8 @@ class SweepPlan:
 
     param: str
     reference: str
-    configurations: tuple[Configuration, ...]
-    """The reference first."""
-    points: tuple[tuple[float, str], ...]
-    """Each value and the configuration that has it."""
+    configurations: tuple[Configuration, ...]  # the reference first
+    points: tuple[tuple[float, str], ...]  # each value and the configuration that has it
 
 
 def sweep_plan(

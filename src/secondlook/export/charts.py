@@ -193,8 +193,7 @@ def in_script(data: object) -> str:
 # A chart as a picture: bars, lines and points drawn by matplotlib, others by Plotly itself.
 
 _SIMPLE = frozenset({"bar", "scatter", "scattergl"})
-_MANY, _LONG = 8, 10
-"""Labels on an axis, and characters of one, from which on they are turned."""
+_MANY, _LONG = 8, 10  # labels on an axis, and characters of one, from which on they are turned
 
 
 def drawn(figure: AnalysisFigure) -> bytes:

@@ -77,8 +77,7 @@ def code(text: str) -> str:
 # source, the choice with its reasons, and every step that was tried.
 
 _MARKS = re.compile(r"\s*(?:\[\d{1,6}\])+")
-_DATE = 10
-"""Characters of an ISO time that are its date."""
+_DATE = 10  # characters of an ISO time that are its date
 
 
 def recalled(answer: Answer) -> str:

@@ -230,8 +230,7 @@ def _check_figures(
 
 # Where two values of an analysis differ: what was recorded, and what comes out again.
 
-_RELATIVE: Final = 1e-9
-"""Sums of the same numbers in another order differ less."""
+_RELATIVE: Final = 1e-9  # sums of the same numbers in another order differ less
 _ABSOLUTE: Final = 1e-12
 _DEEPEST = 40
 
@@ -278,10 +277,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    desk: Desk
-    """Those that were found, under the names and ids that the answer gives them."""
-    missing: dict[str, str]
-    """Why each of the others was not, by its name."""
+    desk: Desk  # those that were found, under the names and ids that the answer gives them
+    missing: dict[str, str]  # why each of the others was not, by its name
 
 
 @contextmanager

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from secondlook.passage import Passage
     from secondlook.reading.support import Support
 
-_ID_LENGTH = 16
-"""A document's id is the start of its SHA-256."""
+_ID_LENGTH = 16  # a document's id is the start of its SHA-256
 
 
 def needs_library(answer: Answer) -> bool:
@@ -169,8 +168,7 @@ def sha256_of(path: Path) -> str | None:
 @dataclass(slots=True)
 class Held:
     library: Library
-    created: str
-    """When the answer was made."""
+    created: str  # when the answer was made
     passages: dict[str, Passage]
     _texts: dict[str, Extracted | None] = field(default_factory=dict)
     hashes: dict[str, str | None] = field(default_factory=dict)

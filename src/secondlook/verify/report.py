@@ -25,8 +25,7 @@ class Problem:
     """One thing that does not hold, or as a note: one thing that could not be checked."""
 
     kind: Kind
-    where: str
-    """Of what: `answer`, `claim 2`, `citation [1]`, `passage 3f2a9c0d11ee4711.4`."""
+    where: str  # of what: `answer`, `claim 2`, `citation [1]`, `passage 3f2a9c0d11ee4711.4`
     message: str
 
     def __str__(self) -> str:
@@ -78,8 +77,7 @@ def rests_on(answer: Answer) -> RestsOn:
 
 # Answers from files and pipes that anybody may have written.
 
-LARGEST = 64 << 20
-"""Bytes. An answer with a hundred web pages has a few million."""
+LARGEST = 64 << 20  # bytes. An answer with a hundred web pages has a few million.
 _HINT = "secondlook ask --json writes such a file; docs/answer.schema.json describes it"
 
 

@@ -40,8 +40,7 @@ _GZIP_MARK = b"\x1f\x8b"
 class TableFile:
     """A table as a file would hold it."""
 
-    file: str
-    """Its name, such as `sales.csv`."""
+    file: str  # its name, such as `sales.csv`
     content: bytes
 
 
@@ -50,24 +49,19 @@ class EvalSet:
     """Questions and the documents that they are asked of."""
 
     name: str
-    path: Path
-    """Absolute: the folder, or the one file that holds everything."""
+    path: Path  # absolute: the folder, or the one file that holds everything
     form: Form
     cases: tuple[Case, ...]
-    problems: tuple[Problem, ...]
-    """Rows that cannot be used, and parts of rows that are not used."""
+    problems: tuple[Problem, ...]  # rows that cannot be used, and parts of rows that are not used
     fingerprint: str
     """SHA-256 of what gets indexed: names, titles and texts, or names and contents of files. The
     same on every machine, and whether or not a file is compressed."""
-    documents: tuple[Path, ...] = ()
-    """Of form `own`: the files to add to a library."""
-    passages: int = 0
-    """Of all other forms: how many documents `texts` yields."""
+    documents: tuple[Path, ...] = ()  # of form `own`: the files to add to a library
+    passages: int = 0  # of all other forms: how many documents `texts` yields
     has_corpus: bool = True
     """False: questions of multiple choice alone, or over tables, with nothing to search."""
     tables: int = 0
-    notes: tuple[str, ...] = ()
-    """What is left out rightly, such as passages without text."""
+    notes: tuple[str, ...] = ()  # what is left out rightly, such as passages without text
     texts: Callable[[], Iterator[Text]] = field(default=lambda: iter(()), compare=False, repr=False)
     """The documents, read again from disk each time; none of form `own`."""
     read_table: Callable[[str], TableFile] = field(
@@ -265,8 +259,7 @@ class Corpus:
     """What is known of the passages after reading them once; the passages are not kept."""
 
     ids: set[str]
-    blank: int
-    """Rows without any text: no library can hold them."""
+    blank: int  # rows without any text: no library can hold them
     fingerprint: str
 
     @classmethod

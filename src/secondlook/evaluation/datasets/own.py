@@ -71,8 +71,7 @@ class _Shelf:
     """The documents of a folder, by their names in it."""
 
     folder: Path
-    files: dict[str, Path] = field(default_factory=dict)
-    """By path below the folder, with slashes."""
+    files: dict[str, Path] = field(default_factory=dict)  # by path below the folder, with slashes
     by_name: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
     """As a person may write them: without folders, in any case."""
 

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 _SIDE_BY_SIDE = 3
 """Configurations that fit beside each other, each figure with its interval; of more the terminal
 gives an overview, and the page has all. Likewise pairs of which every difference is shown."""
-_FIGURE = 17
-"""Characters of a figure with its interval, so that three stand in 80 columns."""
+_FIGURE = 17  # characters of a figure with its interval, so that three stand in 80 columns
 _SHORT = 14
 _FAILED = 5
 _OVERVIEW = (

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 # Nothing of the page may load or run anything, whatever a question or an answer holds.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _MOST_FAILED = 500
-_LONGEST = 400
-"""Characters of a cell: results.csv and results.json hold the whole text."""
+_LONGEST = 400  # characters of a cell: results.csv and results.json hold the whole text
 
 
 def as_html(results: Results, plots: Sequence[Plot]) -> bytes:

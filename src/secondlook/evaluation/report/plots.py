@@ -41,10 +41,8 @@ VERMILION, SKY, BLACK = "#D55E00", "#56B4E9", "#000000"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, VERMILION, SKY, BLACK)  # its yellow is too faint for lines
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
-MOST = 6
-"""More configurations than this can hardly be told apart in one plot."""
-_STEPS = 6
-"""Steps that are drawn each for itself; the quicker ones go together."""
+MOST = 6  # more configurations than this can hardly be told apart in one plot
+_STEPS = 6  # steps that are drawn each for itself; the quicker ones go together
 _OTHER = "other steps"
 _LONGEST = 40
 _SAME = 1e-9

@@ -31,10 +31,8 @@ class Table:
     texts: int = 1
     """How many columns at the left are words; the others are figures and stand at the right."""
     note: str = ""
-    words: frozenset[int] = frozenset()
-    """Further columns that are words."""
-    narrow: tuple[int, ...] = ()
-    """The columns that a terminal has room for; empty: all."""
+    words: frozenset[int] = frozenset()  # further columns that are words
+    narrow: tuple[int, ...] = ()  # the columns that a terminal has room for; empty: all
 
     def is_text(self, column: int) -> bool:
         return column < self.texts or column in self.words
