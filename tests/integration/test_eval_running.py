@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.errors import SettingsError, UsageError
 from secondlook.evaluation import evaluate
 from secondlook.evaluation import runner as running
 from secondlook.evaluation.cache import RememberingModels
@@ -189,17 +188,3 @@ def test_replies_of_a_model_are_asked_for_once(
     assert [row.tokens_in for row in again.rows] == [row.tokens_in for row in first.rows]
     evaluate(data, workflows=["linear"], out=tmp_path / "c", repeat=2, **options)
     assert len(model.requests) == asked + 4  # a repetition is asked anew
-
-
-def test_what_cannot_work_is_told_before_anything_is_asked(data: Path, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no-such"):
-        evaluate(data, workflows=["no-such"], out=tmp_path / "out")
-    with pytest.raises(SettingsError, match="no model file"):
-        evaluate(data, settings={"models.default": "gguf:/no/model.gguf"}, out=tmp_path / "out")
-    with pytest.raises(UsageError, match="wibble"):
-        evaluate(data, metric="wibble", out=tmp_path / "out")
-    with pytest.raises(UsageError):
-        evaluate(tmp_path / "nowhere", out=tmp_path / "out")
-    with pytest.raises(SettingsError):
-        evaluate(data, settings={"answer.k": 0}, out=tmp_path / "out")
-    assert not (tmp_path / "out" / "results.json").exists()

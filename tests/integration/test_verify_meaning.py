@@ -19,8 +19,7 @@ from benchmarks.groundedness import (
     sentences_of,
     tampered,
 )
-from secondlook.reading.support import CoverageSupport, Support, load_support, stands_in
-from secondlook.verify import examine
+from secondlook.reading.support import load_support, stands_in
 from tests.support import answers
 
 if TYPE_CHECKING:
@@ -78,14 +77,3 @@ class Certain:
 
     def support(self, claims: Any) -> list[float]:
         return [1.0 for _ in claims]
-
-
-def test_a_judge_that_stands_in_is_told(
-    samples: Library, extracted: list[Answer], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    judge: Support = CoverageSupport(instead="another reader is installed")
-    report = examine(extracted[0], samples, support=judge)
-    assert [str(note) for note in report.notes] == ["answer: another reader is installed"]
-    assert report.problems == []
-    monkeypatch.setattr("secondlook.verify.load_support", lambda: judge)
-    assert [note.kind for note in examine(extracted[0], samples).notes] == ["support"]

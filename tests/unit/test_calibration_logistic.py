@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import math
 import subprocess
 import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from sklearn.linear_model import LogisticRegression
 
 from secondlook.reading.logistic import Logistic, Outcome, cross_fitted, fit_logistic
@@ -32,20 +29,6 @@ def test_a_fit_is_that_of_another_library() -> None:
     found = fit_logistic(outcomes, ("a", "b"), ridge=1.0)
     expected = peer.coef_[0] / x.std(axis=0)
     assert list(found.weights.values()) == pytest.approx(expected.tolist(), abs=0.01)
-
-
-finite = st.floats(-1e4, 1e4, allow_nan=False)
-
-
-@given(st.lists(st.tuples(finite, finite, st.booleans(), st.floats(0.01, 50)), min_size=1))
-@settings(max_examples=80, deadline=None)
-def test_any_outcomes_give_finite_weights_the_same_twice(
-    rows: list[tuple[float, float, bool, float]],
-) -> None:
-    outcomes = [Outcome({"a": a, "b": b}, right, weight) for a, b, right, weight in rows]
-    found = fit_logistic(outcomes, ("a", "b"))
-    assert found == fit_logistic(outcomes, ("a", "b"))
-    assert all(map(math.isfinite, (found.bias, *found.weights.values())))
 
 
 def test_cross_fitted_probabilities_know_nothing_of_their_own_group() -> None:

@@ -35,24 +35,6 @@ def test_the_deciding_metric_comes_first_and_all_that_both_have_follow() -> None
     assert found.deciding.test == "mcnemar"
 
 
-def test_splits_by_whether_the_fallback_fired_in_either() -> None:
-    base = rows([0.0, 0.5, 0.5, 1.0, 0.2])
-    base[4] = base[4].model_copy(update={"fallback": True})
-    figures = [1.0, 0.5, 0.25, 1.0, 0.2]
-    other = [
-        one.model_copy(update={"metrics": {"f1": figure}, "fallback": at < 2})
-        for at, (one, figure) in enumerate(zip(base, figures, strict=True))
-    ]
-    everything, fallback, rest = compare(base, other).splits
-    assert (everything.part, everything.n) == ("all", 5)
-    assert (everything.improved, everything.same, everything.degraded) == (1, 3, 1)
-    assert (fallback.n, fallback.improved, fallback.same, fallback.degraded) == (3, 1, 2, 0)
-    assert fallback.f1 == pytest.approx(1 / 3)
-    assert (rest.n, rest.improved, rest.same, rest.degraded) == (2, 0, 1, 1)
-    assert rest.f1 == pytest.approx(-0.125)
-    assert rest.faithfulness is None
-
-
 def test_what_a_gain_costs() -> None:
     base = [row(case, 0.5, cost=0.001, seconds=2.0, llm_calls=1, tokens_in=100) for case in "abc"]
     other = [

@@ -38,23 +38,6 @@ def test_questions_and_passages_are_read(tmp_path: Path, end: str) -> None:
     assert list(data.texts()) == texts, "read again, not used up"
 
 
-def test_multiple_choice(tmp_path: Path) -> None:
-    choices = {"A": "oak", "B": "stone"}
-    rows = [
-        {"id": 1, "question": "Of what?", "choices": choices, "choice": "B", "answers": ["stone"]},
-        {"id": 2, "question": "Of what?", "choices": choices},
-        {"id": 3, "question": "Of what?", "choices": choices, "choice": "C"},
-        {"id": 4, "question": "Of what?", "choices": {"A": 1}},
-    ]
-    data = load(lines_set(tmp_path, queries=rows))
-    assert [(case.id, case.choice) for case in data.cases] == [("1", "B"), ("2", None)]
-    assert data.cases[0].choices == choices
-    assert told(data) == [
-        ("queries.jsonl", 3, "choice 'C' is none of the choices"),
-        ("queries.jsonl", 4, "choices.A must be text"),
-    ]
-
-
 BROKEN_QUERIES: list[tuple[object, str]] = [
     ("{not json", "not JSON in UTF-8"),
     (b'{"id": "\xff"}', "not JSON in UTF-8"),
@@ -75,13 +58,6 @@ def test_a_broken_question_costs_its_row_alone(tmp_path: Path, row: object, reas
     ((file, line, said),) = told(data)
     assert (file, line) == ("queries.jsonl", 3)
     assert said.startswith(reason)
-
-
-def test_a_broken_passage_costs_its_row_alone(tmp_path: Path) -> None:
-    broken = ["{", {"id": "p4", "title": "A"}, {"id": "p1", "text": "another"}]
-    data = load(lines_set(tmp_path, corpus=[*CORPUS, *broken]))
-    assert [line for _, line, _ in told(data)] == [4, 5, 6]
-    assert [text.name for text in data.texts()] == ["p1", "p2", "3"]
 
 
 @pytest.mark.parametrize("name", ["corpus", "queries"])

@@ -20,20 +20,6 @@ def judged(name: str, *configurations: Sequence[Row]) -> Hypothesis:
     return next(one for one in judge(found) if one.name == name)
 
 
-def test_every_hypothesis_has_a_verdict_and_a_test_even_without_evidence() -> None:
-    found = judge({"linear": rows([1.0], "linear")})
-    assert [one.name for one in found] == [
-        "H1",
-        "H1 as first stated",
-        "H2 reader",
-        "H2 model",
-        "H3",
-    ]
-    assert {one.verdict for one in found} == {"not tested"}
-    assert all(one.why and one.test and one.claim for one in found)
-    assert "rewrites" in found[0].why
-
-
 def retried(figures: Sequence[float], retries: Sequence[int], **more: Any) -> list[Row]:
     return [
         one.model_copy(update={"retries": again})

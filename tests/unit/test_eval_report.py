@@ -16,7 +16,7 @@ from rich.console import Console
 
 from secondlook.evaluation import report
 from secondlook.evaluation.records import Estimate, Results
-from secondlook.evaluation.report import console, numbers, page, plots, tables
+from secondlook.evaluation.report import console, numbers, page, plots
 from tests.support.eval_results import make_results
 
 if TYPE_CHECKING:
@@ -139,22 +139,6 @@ def test_words_of_others_stay_words(results: Results) -> None:
     assert "&lt;script&gt;alert(&#x27;x&#x27;)" in html
     assert "\x1b" not in html + _shown(hostile)
     assert "\x00" not in html
-
-
-def test_what_is_not_there_is_a_dash_and_never_nan(results: Results) -> None:
-    summary = results.summaries["linear"]
-    nothing = float("nan")
-    odd = {
-        **summary.metrics,
-        "f1": Estimate(value=nothing, low=nothing, high=float("inf"), n=3),
-        "em": Estimate(value=None),
-    }
-    changed = {**results.summaries, "linear": summary.model_copy(update={"metrics": odd})}
-    broken = results.model_copy(update={"summaries": changed})
-    words = " ".join(_Page(page.as_html(broken, ()).decode()).words)
-    assert not re.search(r"\b(nan|NaN|inf|None)\b", words)
-    line = next(row for row in tables.summary(broken).rows if row[0].startswith("f1"))
-    assert line[3] == DASH
 
 
 def test_the_sheet_has_a_line_per_row_and_a_column_per_metric(results: Results) -> None:

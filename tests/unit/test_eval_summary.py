@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-import json
-import math
-from typing import Any
+from itertools import permutations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from secondlook.evaluation.questions import question_values
 from secondlook.evaluation.records import Configuration, Row, Summary
-from secondlook.evaluation.summary import summarise
+from secondlook.evaluation.summary import aurc, auroc, summarise
 from tests.support.eval_results import make_rows
+
+if TYPE_CHECKING:
+    from secondlook.evaluation.statistics import Floats
 
 LINEAR = Configuration("linear", "linear", changes={"retrieval.top_k": 8}, about="as it comes")
 
@@ -31,17 +33,6 @@ def planted(n: int) -> list[Row]:
 
 def summed(rows: list[Row], seed: int = 0) -> Summary:
     return summarise(rows, configuration=LINEAR, seed=seed)
-
-
-def test_a_mean_is_over_the_questions_that_have_the_metric() -> None:
-    rows = [
-        a_row("q1", metrics={"f1": 1.0}),
-        a_row("q2", metrics={"f1": 0.5}),
-        a_row("q3", answerable=False, scored=False, status="abstained"),
-    ]
-    assert question_values(rows, "f1") == {"q1": 1.0, "q2": 0.5}
-    found = summed(rows).metrics["f1"]
-    assert (found.value, found.n) == (0.75, 2)
 
 
 def test_what_failed_counts_as_wrong_wherever_it_could_have_been_right() -> None:
@@ -98,9 +89,32 @@ def test_latency_is_numpys_quantile() -> None:
     assert found.seconds_by_node["rerank"]["p95"] == pytest.approx(np.quantile(nodes, 0.95))
 
 
-def test_a_summary_is_exact_through_json_and_holds_only_numbers() -> None:
-    rows = [*planted(200), a_row("odd", confidence=math.nan, right=True)]
-    found = summed(rows)
-    text = found.model_dump_json()
-    assert Summary.model_validate_json(text) == found
-    json.loads(text, parse_constant=pytest.fail)
+# What confidence is worth: against scipy, and every order of equal confidences.
+
+
+def some(n: int, seed: int, *, decimals: int) -> tuple[Floats, Floats]:
+    generator = np.random.default_rng(seed)
+    confidence = np.round(generator.random(n), decimals)
+    return confidence, (generator.random(n) < confidence).astype(np.float64)
+
+
+def once(n: int) -> Floats:
+    return np.ones((1, n))
+
+
+@pytest.mark.parametrize("decimals", [1, 12])
+def test_auroc_is_mann_whitneys(decimals: int) -> None:
+    confidence, right = some(400, 1, decimals=decimals)
+    found = auroc(confidence, right)(once(400))[0]
+    wins = stats.mannwhitneyu(confidence[right == 1], confidence[right == 0]).statistic
+    assert found == pytest.approx(wins / (right.sum() * (1 - right).sum()))
+
+
+def test_aurc_takes_equals_in_every_order() -> None:
+    confidence = np.asarray([0.9, 0.5, 0.5, 0.5, 0.5, 0.1])
+    right = np.asarray([1.0, 0.0, 1.0, 1.0, 0.0, 0.0])
+    areas = [
+        np.mean(np.cumsum([0.0, *middle, 1.0]) / np.arange(1, 7))
+        for middle in permutations(1 - right[1:5])
+    ]
+    assert aurc(confidence, right)(once(6))[0] == pytest.approx(np.mean(areas))

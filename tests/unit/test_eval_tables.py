@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.answer import Analysis, AnalysisAttempt, AnalysisCheck, AnalysisRemedy
 from secondlook.evaluation.ablation import ablation_plan
 from secondlook.evaluation.datasets import load
 from secondlook.evaluation.datasets.evalset import describe
 from secondlook.evaluation.metrics import value_right
-from secondlook.evaluation.rows import _analysed
 from secondlook.settings import load as settings_of
-from tests.support.eval_questions import answer, case
 from tests.support.table_sets import dabench_set
 
 if TYPE_CHECKING:
@@ -75,20 +72,6 @@ def test_a_row_that_cannot_be_used_is_told(
 )
 def test_a_value_is_right_by_dabench(expected: str, value: object, is_so: bool) -> None:
     assert value_right(expected, value) is is_so
-
-
-def test_what_our_own_code_computes_is_no_attempt() -> None:
-    tried = [AnalysisAttempt(code="c", status="error"), AnalysisAttempt(code="c", status="ok")]
-    remedy = AnalysisRemedy(cause="c", action="rewrite_code", guidance="g")
-    check = AnalysisCheck(name="range", passed=True, said="")
-    made = Analysis(kind="generated", attempts=tuple(tried), remedies=(remedy,), checks=(check,))
-    over = case(table="t", right=["1"])
-    found = _analysed(over, answer().model_copy(update={"analysis": made}))
-    assert (found.attempts, found.failed_attempts, found.remedies) == (2, 1, 1)
-    assert found.checks == {"range": True}
-    own = made.model_copy(update={"kind": "limitation", "query": {"query": {}}})
-    assert _analysed(over, answer().model_copy(update={"analysis": own})).attempts == 0
-    assert _analysed(over, answer()).kind is None
 
 
 def test_an_ablation_without_a_model_tries_what_needs_none() -> None:

@@ -9,7 +9,6 @@ import pytest
 from secondlook.evaluation.thresholds import (
     sweep,
     sweep_plan,
-    values_seen,
 )
 from secondlook.settings.sections import Settings
 from tests.support.engine import settings_of
@@ -92,22 +91,3 @@ def test_fallback_rate_and_effect_of_each_value() -> None:
     assert first.on_fallback.difference == pytest.approx(0.3)
     assert second.difference is not None
     assert (second.difference.p, second.difference.p_holm) == (1.0, 1.0)
-
-
-def test_thresholds_follow_from_the_scores_that_were_seen() -> None:
-    seen = [
-        one.model_copy(update={"trigger": -at / 10}) for at, one in enumerate(rows([1.0] * 100))
-    ]
-    found = values_seen(seen)
-    assert found == (-8.9, -6.9, -4.9, -2.9, -0.9)
-    assert [
-        sum(one.trigger < value for one in seen if one.trigger is not None) for value in found
-    ] == [
-        10,
-        30,
-        50,
-        70,
-        90,
-    ]
-    assert values_seen(seen[:1]) == (0.0,)
-    assert values_seen(rows([1.0] * 3)) == ()

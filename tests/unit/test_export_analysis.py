@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from rich.console import Console
-
 from secondlook.answer import (
     Analysis,
     AnalysisCheck,
@@ -16,7 +14,6 @@ from secondlook.answer import (
     ResolvedColumn,
     ResultTable,
 )
-from secondlook.cli.answers import print_analysis
 from secondlook.export import to_markdown
 from secondlook.export.markdown import fenced
 
@@ -56,28 +53,6 @@ WHOLE: dict[str, Any] = {
     ),
     "table": ResultTable(columns=("a|b", "n"), rows=(("<x>", 1), (None, 2.5)), total_rows=2),
 }
-
-
-def printed(answer: Answer, **options: Any) -> str:
-    console = Console(width=120, record=True, file=None, quiet=False)
-    with console.capture() as caught:
-        print_analysis(console, answer, **options)
-    return caught.get()
-
-
-def test_the_screen_shows_how_it_came_about() -> None:
-    shown = printed(answer_of(**WHOLE), code=True)
-    for line in (
-        'SELECT avg("price")',
-        "columns: cost as 'price' (0.81), region (1.00)",
-        "1 check passed · failed: Odd.",
-        "from s.csv (3 rows)",
-        "1 chart (Bars): --chart FILE.html saves it",
-        "remedy 1: a typo",
-    ):
-        assert line in shown
-    assert "columns:" not in printed(answer_of(**WHOLE), quiet=True)
-    assert printed(answer_of().model_copy(update={"analysis": None})) == ""
 
 
 def test_markdown_holds_all_that_it_takes_to_do_it_again() -> None:

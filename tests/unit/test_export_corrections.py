@@ -33,20 +33,11 @@ def done(operation: Operation, result: str, *stated: tuple[str, str | None]) -> 
             done("years", "23 years", ("September 4, 1981", "Ada"), ("2004", None)),
             "2004 [2] - September 4, 1981 [1] = 23 years",
         ),
-        (
-            done("difference", "486,000 crowns", ("900,000 crowns", None), ("1.386 million", None)),
-            "1.386 million [2] - 900,000 crowns [1] = 486,000 crowns",
-        ),
         (done("difference", "19", ("1981", None), ("2000", None)), "2000 [2] - 1981 [1] = 19"),
-        (done("difference", "2", ("many", None), ("3", None)), "many [1] - 3 [2] = 2"),
         (done("sum", "5 m", ("2 m", None), ("3 m", None)), "2 m [1] + 3 m [2] = 5 m"),
         (
             done("least", "Ada", ("May 1990", "Bob"), ("1981", "Ada")),
             "1981 (Ada) [2] < May 1990 (Bob) [1]: Ada",
-        ),
-        (
-            done("most", "Bob", ("7 m", "Ada"), ("9 m", "Bob")),
-            "9 m (Bob) [2] > 7 m (Ada) [1]: Bob",
         ),
         (done("same", "yes", ("Dutch", "A"), ("Dutch", None)), "Dutch (A) [1] = Dutch [2]: yes"),
         (done("same", "no", ("Dutch", None), ("Swiss", None)), "Dutch [1] ≠ Swiss [2]: no"),
