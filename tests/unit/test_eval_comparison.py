@@ -1,16 +1,28 @@
-"""Two configurations on the same questions: pairs, differences, splits, what they cost."""
+"""Two configurations on the same questions, the gate, an ablation and a sweep."""
 
 from __future__ import annotations
 
+import random
+from typing import TYPE_CHECKING, Any
+
 import pytest
 
-from secondlook.evaluation.comparison import (
-    compare,
-    compare_all,
-    primary_metric,
-)
-from secondlook.evaluation.records import Case, Comparison, Difference
-from tests.support.eval_rows import changed, row, rows
+from secondlook.errors import UsageError
+from secondlook.evaluation import ablation as planning
+from secondlook.evaluation.ablation import ablate, ablation_plan
+from secondlook.evaluation.comparison import compare, compare_all, gate, primary_metric
+from secondlook.evaluation.records import Case, Comparison, Difference, Results
+from secondlook.evaluation.thresholds import sweep, sweep_plan
+from secondlook.graphs import registry
+from secondlook.graphs.registry import Workflow
+from secondlook.settings.sections import Settings
+from tests.support.engine import settings_of
+from tests.support.eval_rows import changed, churned, row, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from secondlook.evaluation.records import Ablation, Row, Verdict
 
 
 def named(comparison: Comparison, metric: str) -> Difference:
@@ -78,3 +90,318 @@ def test_every_pair_is_compared_and_corrected_together() -> None:
 )
 def test_the_set_says_what_decides(cases: list[Case], metric: str) -> None:
     assert primary_metric(cases) == metric
+
+
+# Two runs over the same set: a significant loss fails, nothing else does.
+
+
+SET = {"name": "set", "fingerprint": "abc"}
+
+
+def run(*configurations: Sequence[Row], **more: Any) -> Results:
+    found = tuple(one for rows in configurations for one in rows)
+    return Results(**{"data": SET, "rows": found, **more})
+
+
+def test_a_significant_loss_fails() -> None:
+    found = gate(run(rows([1.0] * 100)), run(rows([0.0] * 20 + [1.0] * 80)))
+    assert found.failed
+    assert found.lost == ("base",)
+    assert len(found.comparisons) == 1
+    assert found.lines == (
+        "base: f1 1.000 -> 0.800, -0.200 [-0.280, -0.130], p = 0.000, n = 100: a significant loss",
+    )
+
+
+@pytest.mark.parametrize(
+    ("figures", "said"),
+    [
+        ([1.0] * 100, "no significant loss"),
+        ([0.0] * 3 + [1.0] * 97, "no significant loss"),
+        ([0.5] * 100, "a significant loss"),
+    ],
+)
+def test_what_is_said(figures: list[float], said: str) -> None:
+    found = gate(run(rows([1.0] * 100)), run(rows(figures)))
+    assert found.lines[-1].endswith(said)
+    assert found.failed == (said == "a significant loss")
+
+
+def test_the_same_twice_passes_and_so_does_mere_churn() -> None:
+    """At most 5 of 100 seeds, and half of those are gains."""
+    failed = 0
+    for seed in range(60):
+        generator = random.Random(seed)
+        figures = [float(generator.random() < 0.7) for _ in range(200)]
+        again = churned(figures, generator, churn=0.05)
+        failed += gate(run(rows(figures)), run(rows(again)), seed=1).failed
+    assert failed <= 3
+
+
+def test_other_documents_or_questions_are_an_error() -> None:
+    one = run(rows([1.0]))
+    with pytest.raises(UsageError, match="different documents \\('set' and 'other'\\)") as failure:
+        gate(one, run(rows([1.0]), data={"name": "other", "fingerprint": "def"}))
+    assert failure.value.exit_code == 2
+    asked = [row("q0000", question="something else?")]
+    with pytest.raises(UsageError, match="question 'q0000' is not the same"):
+        gate(one, run(asked))
+    with pytest.raises(UsageError, match="question 'q0000' is not the same"):
+        gate(one, run([row("q0000", expected=("that",))]))
+    with pytest.raises(UsageError, match="without rows"):
+        gate(one, run())
+    with pytest.raises(UsageError, match="no question in common"):
+        gate(one, run(rows([1.0, 1.0])[1:]))
+
+
+def test_settings_and_versions_that_differ_are_told() -> None:
+    before = run(
+        rows([1.0] * 3), settings={"search": {"k": 5, "blend": 1.0}, "x": 1}, versions={"a": "1"}
+    )
+    after = run(
+        rows([1.0] * 7)[1:], settings={"search": {"k": 9, "blend": 1.0}}, versions={"a": "2"}
+    )
+    assert gate(before, after).lines[:-1] == (
+        "setting search.k: 5 -> 9",
+        "setting x: 1 -> 'not there'",
+        "version a: '1' -> '2'",
+    )
+    many = {"search": {f"key{at}": at for at in range(15)}}
+    lines = gate(before, run(rows([1.0] * 3), settings=many)).lines
+    assert "8 more settings differ" in lines
+
+
+# What an ablation tries, what it says of each configuration, and which it would take.
+
+
+MODEL = {"default": "openai:m@http://127.0.0.1:1/v1"}
+SERVER = {"url": "http://127.0.0.1:8888"}
+
+
+@pytest.fixture
+def without_ddgs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "find_spec", lambda name: None)
+
+
+@pytest.fixture
+def with_ddgs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "find_spec", lambda name: object())
+
+
+@pytest.mark.usefixtures("without_ddgs")
+def test_every_flag_is_tried_alone_and_what_cannot_be_is_told() -> None:
+    found, left_out = ablation_plan(settings_of(), ["adaptive"])
+    assert [one.name for one in found] == [
+        "adaptive",
+        "adaptive without rerank",
+        "adaptive without abstention",
+        "adaptive without adaptive retrieval",
+        "linear",
+    ]
+    assert found[1].changes == {"search.rerank": False}
+    assert found[0].changes == {}
+    assert {one.workflow for one in found[:4]} == {"adaptive"}
+    assert set(left_out) == {"answer.enable_sentence_check", "web.enable_web_search"}
+    assert "--model" in left_out["answer.enable_sentence_check"]
+    assert "ddgs" in left_out["web.enable_web_search"]
+
+
+@pytest.mark.usefixtures("with_ddgs")
+def test_questions_go_to_a_search_engine_only_where_that_is_allowed() -> None:
+    found, left_out = ablation_plan(settings_of(), ["adaptive"])
+    assert "DuckDuckGo" in left_out["web.enable_web_search"]
+    assert "adaptive with web" not in {one.name for one in found}
+    allowed = settings_of(web={"enable_web_search": True})
+    found, left_out = ablation_plan(allowed, ["adaptive"])
+    assert "web.enable_web_search" not in left_out
+    assert "adaptive without web" in {one.name for one in found}
+
+
+CORRECTING = (
+    "corrective.enable_grading",
+    "corrective.enable_rewriting",
+    "corrective.enable_decomposition",
+    "corrective.enable_readings",
+    "answer.enable_grounded_check",
+    "corrective.enable_useful_check",
+    "corrective.enable_regeneration",
+    "web.enable_web_search",
+    "answer.enable_answer_grading",
+)
+
+
+@pytest.fixture
+def corrective(monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Workflow("corrective", "corrects", CORRECTING)
+    monkeypatch.setitem(registry.WORKFLOWS, "corrective", known)
+
+
+@pytest.mark.usefixtures("corrective")
+def test_every_step_of_correcting_is_tried_and_who_judges_varied() -> None:
+    found, left_out = ablation_plan(settings_of(models=MODEL, web=SERVER), ["corrective"])
+    assert [one.name.removeprefix("corrective").strip() for one in found[:14]] == [
+        "",
+        "without grading",
+        "without rewriting",
+        "without decomposition",
+        "without readings",
+        "without grounded check",
+        "without useful check",
+        "without regeneration",
+        "with web",
+        "with answer grading",
+        "with grade llm-batch",
+        "with grade llm-each",
+        "with grounded llm",
+        "with useful llm",
+    ]
+    assert found[10].changes == {"models.servers.grade": "llm-batch"}
+    assert found[10].about == "models.servers.grade llm-batch"
+    assert {one.workflow for one in found[14:]} == {"linear", "adaptive"}
+    assert left_out == {}
+
+
+def ablated(
+    figures: Sequence[float], *, base: Sequence[float] | None = None, **more: Any
+) -> Ablation:
+    """One configuration against a reference of the same length."""
+    reference = rows(base or [1.0] * len(figures), "reference")
+    found = {"reference": reference, "step": rows(figures, "step")}
+    return ablate(found, reference="reference", **more)
+
+
+def verdict(found: Ablation, name: str = "step") -> Verdict:
+    return next(one for one in found.verdicts if one.configuration == name)
+
+
+def test_no_loss_on_many_questions_is_non_inferior() -> None:
+    found = ablated([1.0] * 400)
+    assert verdict(found).verdict == "non-inferior"
+    assert verdict(found).more_questions is None
+    assert "above the margin" in verdict(found).why
+    assert verdict(found, "reference").verdict == "reference"
+    assert (found.metric, found.margin, found.reference) == ("f1", 0.02, "reference")
+
+
+def test_a_large_loss_is_worse() -> None:
+    found = verdict(ablated([0.0] * 20 + [1.0] * 80))
+    assert found.verdict == "worse"
+    assert found.more_questions is None
+
+
+def test_a_loss_that_may_be_chance_is_undecided_with_how_many_more() -> None:
+    base, step = [1.0] * 50 + [0.0] * 50, [0.0] * 4 + [1.0] * 46 + [1.0] * 2 + [0.0] * 48
+    found = verdict(ablated(step, base=base))
+    assert found.verdict == "undecided"
+    assert found.more_questions is not None
+    assert found.more_questions > 100
+
+
+def priced(**prices: dict[str, Any]) -> dict[str, list[Row]]:
+    return {name: rows([1.0] * 300, name, **price) for name, price in prices.items()}
+
+
+@pytest.mark.parametrize(
+    ("prices", "cheapest"),
+    [
+        # Money before calls, calls before time.
+        ({"reference": {"cost": 0.02}, "a": {"cost": 0.01, "seconds": 9.0}}, "a"),
+        ({"reference": {"llm_calls": 2}, "a": {"llm_calls": 1, "seconds": 9.0}}, "a"),
+        ({"reference": {"seconds": 2.0}, "a": {"seconds": 1.0}}, "a"),
+        # As long as each other: no reason to change anything.
+        ({"reference": {"seconds": 1.04}, "a": {"seconds": 1.0}}, "reference"),
+        # The reference is slower; of the two that take as long, the one with fewer steps.
+        (
+            {
+                "reference": {"seconds": 2.0},
+                "a": {"seconds": 1.0, "seconds_by_node": {"x": 0.5, "y": 0.5}},
+                "b": {"seconds": 1.03, "seconds_by_node": {"x": 1.0}},
+            },
+            "b",
+        ),
+        # What nobody knows the price of is not cheap.
+        ({"reference": {"cost": 0.02}, "a": {"cost": None}}, "reference"),
+        ({"reference": {"cost": None}, "a": {"cost": None, "llm_calls": -1}}, "a"),
+    ],
+)
+def test_the_cheapest(prices: dict[str, dict[str, Any]], cheapest: str) -> None:
+    assert ablate(priced(**prices), reference="reference").cheapest == cheapest
+
+
+# One setting at several values: which are tried, how often the fallback fires, what it does.
+
+
+AGAIN = "adaptive.enable_adaptive_retrieval"
+
+
+def test_the_default_is_the_threshold_of_raw_scores_against_no_fallback() -> None:
+    plan = sweep_plan(Settings())
+    assert plan.param == "adaptive.min_rerank_score"
+    reference, *points = plan.configurations
+    assert (reference.name, reference.changes) == (
+        plan.reference,
+        {AGAIN: False, "adaptive.check": "min_rerank_score"},
+    )
+    assert plan.reference == "adaptive without fallback"
+    assert [one.changes["adaptive.min_rerank_score"] for one in points] == [-2, -1, 0, 1, 2]
+    for one in points:
+        assert one.workflow == "adaptive"
+        assert one.changes["adaptive.check"] == "min_rerank_score"
+        assert one.changes[AGAIN] is True
+    assert [value for value, _ in plan.points] == [-2, -1, 0, 1, 2]
+    assert points[0].name == "adaptive min rerank score -2"
+
+
+def test_a_setting_of_no_step_is_compared_with_what_is_configured() -> None:
+    configured = settings_of(search={"candidates": 40})
+    plan = sweep_plan(configured, param="search.candidates", values=[10, 40, 20.0])
+    assert plan.reference == "linear"
+    assert plan.points == (
+        (10, "linear candidates 10"),
+        (20, "linear candidates 20"),
+        (40, "linear"),
+    )
+    assert [one.changes for one in plan.configurations] == [
+        {},
+        {"search.candidates": 10},
+        {"search.candidates": 20},
+    ]
+    assert all(isinstance(value, int) for value, _ in plan.points)
+    assert (
+        sweep_plan(Settings(), param="search.blend", values=[0.5], workflow="adaptive").reference
+        == "adaptive"
+    )
+
+
+def planted(fired: int, gain: float, name: str) -> list[Row]:
+    """On the first `fired` of 100 questions the fallback fires and adds `gain`."""
+    figures = [0.5 + gain * (at < fired) for at in range(100)]
+    found = rows(figures, name)
+    return [one.model_copy(update={"fallback": at < fired}) for at, one in enumerate(found)]
+
+
+def test_fallback_rate_and_effect_of_each_value() -> None:
+    plan = sweep_plan(Settings(), values=[-1, 1])
+    low, high = (name for _, name in plan.points)
+    found = sweep(
+        {
+            plan.reference: rows([0.5] * 100, plan.reference),
+            low: planted(20, 0.3, low),
+            high: planted(60, 0.0, high),
+        },
+        plan=plan,
+    )
+    assert (found.param, found.reference, found.metric) == (plan.param, plan.reference, "f1")
+    first, second = found.points
+    assert (first.value, first.configuration, first.fallback_rate) == (-1, low, 0.2)
+    assert second.fallback_rate == 0.6
+    assert first.metrics["f1"].value == pytest.approx(0.56)
+    assert {"f1", "answered", "success", "llm_calls"} <= set(first.metrics)
+    assert first.difference is not None
+    assert first.difference.difference == pytest.approx(0.06)
+    assert first.difference.p_holm == pytest.approx(2 * first.difference.p)
+    assert first.on_fallback is not None
+    assert first.on_fallback.n == 20
+    assert first.on_fallback.difference == pytest.approx(0.3)
+    assert second.difference is not None
+    assert (second.difference.p, second.difference.p_holm) == (1.0, 1.0)
