@@ -137,7 +137,6 @@ def test_a_sheet_that_the_library_holds_answers_no_question(tmp_path: Path) -> N
     ("arguments", "message"),
     [
         ([], "no questions are given"),
-        (["--show", "--remove"], "do not go together"),
         (["x.csv", "--questions", "10"], "too few"),
         (["nowhere"], "cannot be read"),
     ],

@@ -100,7 +100,6 @@ def test_an_ablation_names_what_is_cheapest(data: str, capsys: pytest.CaptureFix
         (["DATA", "--set", "answer.kk=3"], "answer.kk"),
         (["DATA", "--set", "answer.k"], "key=value"),
         (["DATA", "--metric", "f11"], "f11"),
-        (["DATA", "--only", "hard"], "hard"),
         (["DATA", "--limit", "0"], "limit"),
         (["DATA", "--preset", "nobody"], "nobody"),
         (["DATA", "--model", "gguf:no.gguf"], "no.gguf"),

@@ -119,8 +119,8 @@ def test_every_changed_sign_of_the_text_is_seen(at: int) -> None:
     ("given_", "told"),
     [
         ({"letter": "E"}, "there is no option 'E'"),
-        ({"letter": "A"}, "is not option A"),
-        ({"text": "No."}, "is not option C"),
+        ({"letter": "A"}, "its words are not option A"),
+        ({"text": "No."}, "its words are not option C"),
         ({"letter": None}, "nothing was chosen, but it has words"),
         ({"letter": None, "text": None}, "names another choice"),
         ({"grounded": False}, "it is a guess"),

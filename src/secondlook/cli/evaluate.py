@@ -58,7 +58,6 @@ _OPTIONS: dict[str, tuple[Any, object]] = {
         option(None, "Where results go (secondlook-eval/NAME).", "DIR", file_okay=False),
     ),
     "metric": (str | None, option(None, "Which metric decides (docs/metrics.md).", "NAME")),
-    "only": (str | None, option(None, "Only the answerable, or the unanswerable.", "KIND")),
     "fresh": (bool, flag("--fresh", "Ask again what an earlier run has asked.")),
 }
 
@@ -87,10 +86,6 @@ def _request(
     from secondlook.evaluation.study import Request
 
     check_max_risk(max_risk)
-    if (only := options["only"]) not in {None, "answerable", "unanswerable"}:
-        raise UsageError(
-            f"--only {only!r} is no kind of question", hint="use answerable or unanswerable"
-        )
     return Request(
         folder.expanduser(),
         flags={"models.default": model, "answer.max_risk": max_risk},

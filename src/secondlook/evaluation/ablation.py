@@ -1,12 +1,8 @@
 """What each step of a workflow buys, and the cheapest configuration that loses nothing by it.
 
-Against the reference, on the metric that decides, with the margin that is still acceptable:
-
-- *non-inferior*: the lower 95 % bound of the paired difference is above minus the margin. A loss
-  that is certain but smaller than the margin is non-inferior too: that is what a margin is for.
-- *worse*: not that, the whole interval is below 0, and p, corrected for how many configurations
-  were tried, is below .05.
-- *undecided*: neither, with about how many more questions would tell.
+Against the reference a configuration is *non-inferior* if the lower 95 % bound of the paired
+difference is above minus the margin; else *worse* if the whole interval is below 0 and p, corrected
+for how many were tried, is below .05; else *undecided*, with how many more questions would tell.
 """
 
 from __future__ import annotations

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from secondlook.errors import UsageError
 from secondlook.evaluation.records import Estimate
 
 if TYPE_CHECKING:
@@ -72,11 +71,8 @@ def _remembered(n: int, seed: int) -> tuple[NDArray[np.uint8], ...]:
 
 
 def wilson(share: float, n: int) -> tuple[float, float]:
-    """Wilson's score interval of a share (JASA 22, 1927, 209-212).
-
-    Unlike a bootstrap it does not claim certainty where all of `n` came out alike: nobody wrong
-    among 20 leaves up to 16 %.
-    """
+    """Wilson's score interval of a share (JASA 22, 1927, 209-212). Unlike a bootstrap it does not
+    claim certainty where all of `n` came out alike: nobody wrong among 20 leaves up to 16 %."""
     spread = Z95**2 / n
     centre = (share + spread / 2) / (1 + spread)
     half = Z95 * math.sqrt(share * (1 - share) / n + spread / (4 * n)) / (1 + spread)
@@ -141,19 +137,14 @@ def paired(
 ) -> Paired:
     """Whether `other` differs from `base`, question by question.
 
-    Yes or no: McNemar's exact test (Psychometrika 12, 1947, 153-157). Its mid-p and chi-square
-    forms find a little more, but only the exact one keeps at most 5 % false alarms for every number
-    of questions. Graded, or averages of repeats: the permutation test that flips the signs of the
-    differences (Fisher, The Design of Experiments, 1935, section 21).
+    Yes or no: McNemar's exact test (Psychometrika 12, 1947, 153-157), for it alone keeps at most
+    5 % false alarms for every number of questions. Graded, or averages of repeats: the permutation
+    test that flips the signs of the differences (Fisher, The Design of Experiments, 1935).
 
     The interval is a bootstrap of the mean difference. Where both are shares or scores from 0 to
     1 and no question got worse (or none better), that end is moved out by what so many questions
     cannot show (`unseen`): twenty that come out alike do not prove that two configurations are.
     """
-    if len(base) != len(other):
-        raise UsageError(
-            f"paired figures need the same questions: {len(base)!r} against {len(other)!r}"
-        )
     both = np.asarray([base, other], dtype=np.float64)
     differences = both[1] - both[0]
     differences[np.abs(differences) <= _SAME] = 0.0

@@ -64,7 +64,6 @@ class Request:
     out: Path | None = None
     metric: str | None = None
     fresh: bool = False
-    only: str | None = None  # `answerable` or `unanswerable` questions alone
     study: str = ""
     command: str = ""
 
@@ -137,11 +136,7 @@ def answer_all(
         raise UsageError(
             f"{min(others)!r} does not compute with tables", hint=f"use --workflow {ANALYST}"
         )
-    wanted = None if request.only is None else request.only == "answerable"
-    chosen = [case for case in data.cases if wanted in {None, case.answerable}]
-    if not chosen:
-        raise UsageError(f"{data.name!r} holds no {request.only} question")
-    cases = sample(chosen, limit=request.limit, seed=request.seed)
+    cases = sample(data.cases, limit=request.limit, seed=request.seed)
     metric = check_metric(request.metric or primary_metric(cases))
     plan = Plan(
         data,

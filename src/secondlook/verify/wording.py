@@ -396,24 +396,23 @@ def _check_letter(choice: Choice, answer: Answer, report: Report) -> None:
     judged = choice.model is not None and any(option.verdicts for option in choice.options)
     options = [_data(option) for option in choice.options]
     allowed = derived(Weighing([], options)).letters if judged else ()
-    wrong = [(len(texts) < len(choice.options), "two options have the same letter")]
-    if letter is None:
-        wrong.append((choice.text is not None, "nothing was chosen, but it has words"))
-    else:
-        unlike = letter in texts and choice.text != texts[letter]
-        unmet = bool(allowed) and letter not in allowed
+    wrong: list[tuple[object, str]] = [
+        (len(texts) < len(choice.options), "two options have the same letter"),
+        (letter is None and choice.text is not None, "nothing was chosen, but it has words"),
+    ]
+    if letter is not None:
         wrong += [
             (letter not in texts, f"there is no option {shown(letter)}"),
-            (unlike, f"{shown(choice.text)} is not option {letter}"),
-            (unmet, f"by what is met it is {' or '.join(allowed)}, not {letter}"),
+            (texts.get(letter, choice.text) != choice.text, f"its words are not option {letter}"),
+            (
+                bool(allowed) and letter not in allowed,
+                f"by what is met it is {' or '.join(allowed)}, not {letter}",
+            ),
             (
                 choice.grounded and not answer.claims,
                 "it calls itself grounded, but nothing was found",
             ),
-            (
-                bool(guess and known),
-                "it is a guess, but the answer has claims, or the choice elements or a confidence",
-            ),
+            (guess and known, "it is a guess, but it has claims, elements or a confidence"),
             (
                 choice.agreed is not None and choice.model is None,
                 "no model chose, so that none can have agreed",

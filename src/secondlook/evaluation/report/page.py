@@ -106,17 +106,12 @@ def _sections(results: Results, plots: Sequence[Plot]) -> dict[str, list[str]]:
         "Data and settings": shown(
             tables.settings(results), tables.data(results), tables.problems(results)
         ),
-        "Plots that are not here": [_missing(plots)],
+        "Plots that are not here": [
+            _list(f"{plot.title}: {plot.missing}." for plot in plots if plot.missing)
+            if plots
+            else f"<p>{INSTALL} brings them; then run <code>secondlook eval report DIR</code>.</p>"
+        ],
     }
-
-
-def _missing(plots: Sequence[Plot]) -> str:
-    if not plots:
-        return (
-            f"<p>Plots need matplotlib. Get it with <code>{_text(INSTALL)}</code>, then run "
-            "<code>secondlook eval report DIR</code>: no question is asked again.</p>"
-        )
-    return _list(f"{plot.title}: {plot.missing}." for plot in plots if plot.missing)
 
 
 def _text(words: str) -> str:
