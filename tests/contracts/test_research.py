@@ -4,17 +4,13 @@ reaches the end, the channels are the declared ones, and the bounds are of these
 from __future__ import annotations
 
 import itertools
-import random
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.graphs.research import (
     build,
-    most_asked,
     most_by_node,
-    most_calls,
-    most_visits,
     switched,
 )
 from secondlook.nodes.state import Choices
@@ -107,17 +103,6 @@ def test_each_node_is_reachable_and_reaches_the_end_and_channels_are_declared() 
         assert reached("__end__", backward) == nodes
         assert set(most_by_node(settings)) == set(graph.nodes)
         assert set(graph.channels) == set(get_type_hints(graph.state_schema))
-
-
-def test_a_flag_that_is_off_never_raises_a_bound() -> None:
-    pick = random.Random(7)
-    for _ in range(200):
-        values = {flag: pick.random() < 0.7 for flag in FLAGS}
-        off = with_flags({**values, pick.choice(FLAGS): False})
-        on = with_flags(values)
-        assert most_visits(off) <= most_visits(on)
-        assert most_asked(off) <= most_asked(on)
-        assert most_calls(off) <= most_calls(on)
 
 
 def test_nodes_that_plan_search_and_write_do_not_see_the_choices() -> None:

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from secondlook.answer import Answer
 from secondlook.errors import TableError
 from secondlook.graphs.auto import called, most_visits
-from tests.support.auto import Ran, customers, run
+from tests.support.auto import customers, run
 from tests.support.engine import HARBOUR, QUESTION, settings_of
-
-if TYPE_CHECKING:
-    from secondlook.nodes.context import Context
 
 MEAN_AGE = "What is the mean age?"
 WHO = "Who approved the plan?"
@@ -59,12 +55,6 @@ def test_who_answers_from_documents_is_a_setting(name: str) -> None:
     ran = run(QUESTION, settings=settings)
     assert ran.answer.workflow == name
     assert name in called(settings)
-
-
-def test_tables_that_came_with_a_question_are_what_it_is_about() -> None:
-    ran = run("What about Ms Orr?", desk=customers(), tables_given=True)
-    assert ran.called == ["analyst"]
-    assert ran.why.startswith("Tables came with the question")
 
 
 # Both kinds
@@ -138,44 +128,13 @@ def test_what_neither_answers_says_that_both_were_tried() -> None:
     assert answer.attempts >= 2
 
 
-# Services
-
-
-class _Seen:
-    """Takes the place of a workflow and keeps what it is given."""
-
-    def __init__(self, ran: Ran) -> None:
-        self.ran = ran
-        self.contexts: list[Context] = []
-
-    async def ainvoke(self, given: Any, /, *, context: Context) -> Any:
-        self.contexts.append(context)
-        found = {"answer": self.ran.answer.model_dump(mode="json"), "found": []}
-        return {**given, **found, "steps": [], "warnings": []}
-
-
-def test_a_called_workflow_is_told_its_own_name() -> None:
-    import asyncio
-    from dataclasses import replace
-
-    from secondlook.engine.execution import Graphs
-    from tests.support.auto import context
-    from tests.support.engine import state_of
-
-    seen = _Seen(run(QUESTION))
-    made = replace(context(QUESTION), workflows={"linear": seen})
-    graph = Graphs(made.settings).ready("auto", None)
-    ended = asyncio.run(graph.ainvoke(state_of(QUESTION), context=made))
-    (given,) = seen.contexts
-    assert (given.workflow, given.models.workflow, given.run) == (
-        "linear",
-        "linear",
-        made.run,
-    )
-    assert Answer.model_validate(ended["answer"]).short == "7.8 metres"
-
-
 def test_a_risk_does_not_apply_to_a_summary() -> None:
     ran = run("Summarise the harbour survey", settings=settings_of(answer={"max_risk": 0.1}))
     assert ran.answer.workflow == "summary"
     assert [warning.node for warning in ran.answer.warnings] == ["summarise"]
+
+
+def test_tables_that_came_with_a_question_are_what_it_is_about() -> None:
+    ran = run("What about Ms Orr?", desk=customers(), tables_given=True)
+    assert ran.called == ["analyst"]
+    assert ran.why.startswith("Tables came with the question")

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.errors import ModelUnavailable
 from secondlook.graphs.research import build
 from secondlook.models.prices import Caps
 from secondlook.nodes.research import NOISE
@@ -258,20 +257,6 @@ def test_a_weak_step_is_kept_with_its_caveat(memory: AnswerMemory) -> None:
 # Choosing
 
 
-def test_a_guess_is_marked_has_no_confidence_and_is_not_remembered(memory: AnswerMemory) -> None:
-    model = Clerk()
-    settings = research(guess=True)
-    made = run(asked(UNKNOWN, SIMPLE_OPTIONS), model=model, settings=settings, memory=memory)
-    choice = made.answer.choice
-    assert choice is not None
-    assert (choice.letter, choice.grounded, choice.confidence) == ("D", False, None)
-    assert made.answer.confidence.value is None
-    assert made.answer.status == "abstained"
-    assert "Ungrounded: from the model's own knowledge" in made.answer.text
-    assert memory.list() == []
-    assert problems(made.answer) == []
-
-
 # What is cut short
 
 
@@ -304,16 +289,6 @@ def test_at_the_deadline_the_best_so_far_is_told() -> None:
     assert answer.research is not None
     assert [one.status for one in answer.research.steps] == ["completed", "pending"]
     assert problems(answer) == []
-
-
-def test_a_model_that_is_away_leaves_the_passages_own_words(memory: AnswerMemory) -> None:
-    gone = ModelUnavailable("gone")
-    model = Clerk(plan=gone, synthesise=gone, replan=gone, choose=gone)
-    made = run(asked(SIMPLE, SIMPLE_OPTIONS), model=model, memory=memory)
-    assert made.answer.method == "extractive"
-    assert LIGHTS in made.answer.text
-    assert memory.list() == []
-    assert problems(made.answer) == []
 
 
 # What the research agent as first published could not do: count its failures, reach every branch,
@@ -380,14 +355,3 @@ def test_every_branch_of_every_router_is_taken_by_some_run(memory: AnswerMemory)
     }
     assert len(branches) == 10
     assert branches <= {pair for one in runs for pair in pairwise(one.nodes)}
-
-
-def test_the_same_evidence_gets_the_same_verdict_and_the_borderline_is_kept() -> None:
-    seen = set()
-    for score in (0.86, 0.86, 0.94, 0.94):
-        made = run(SIMPLE, model=Clerk(), shelf=CodeShelf(scores={LIGHTS: score}))
-        (one,) = made.research.steps
-        seen.add((score, one.confidence, one.status))
-        assert LIGHTS in [claim.text for claim in made.answer.claims]
-    assert {status for _, _, status in seen} == {"weak"}
-    assert len(seen) == 2, "two runs of the same evidence differ"

@@ -20,7 +20,7 @@ from tests.support.research_clerk import (
     shown,
     weighed,
 )
-from tests.support.research_world import BARGE, MISLED, MIXED, asked
+from tests.support.research_world import MISLED, MIXED, asked
 
 if TYPE_CHECKING:
     from secondlook.events import Event
@@ -62,10 +62,6 @@ def _contradicting(request: ChatRequest) -> str:
     return json.dumps({**json.loads(weighed(request, "B")), "answer": "A"})
 
 
-def clerk() -> Clerk:
-    return Clerk(classify="multi_hop", synthesise=_first_sentence, choose=_contradicting)
-
-
 def watched(settings: Settings, question: str, model: Clerk, **given: Any) -> list[Event]:
     async def go() -> list[Event]:
         opened = engine(settings, model, **given)
@@ -79,7 +75,7 @@ def watched(settings: Settings, question: str, model: Clerk, **given: Any) -> li
 
 @pytest.fixture(scope="module")
 def run() -> tuple[list[Event], Clerk]:
-    model = clerk()
+    model = Clerk(classify="multi_hop", synthesise=_first_sentence, choose=_contradicting)
     with (
         AnswerMemory.temporary() as memory,
         # So that a model is asked about every sentence.
@@ -94,7 +90,7 @@ def of(events: list[Event], kind: str) -> list[Any]:
     return [event for event in events if event.type == kind]
 
 
-def test_the_run_makes_as_many_calls_as_the_settings_allow(
+def test_the_run_is_as_long_as_the_settings_allow_and_every_visit_is_seen(
     run: tuple[list[Event], Clerk],
 ) -> None:
     events, model = run
@@ -104,9 +100,6 @@ def test_the_run_makes_as_many_calls_as_the_settings_allow(
     assert answer.research.cycles == 4
     assert problems(answer) == []
 
-
-def test_every_visit_of_a_node_is_seen_to_begin_and_to_end(run: tuple[list[Event], Clerk]) -> None:
-    events, _ = run
     begun = Counter(event.node for event in of(events, "node_started"))
     ended = Counter(event.node for event in of(events, "node_finished"))
     assert begun == ended == most_by_node(thorough())
@@ -135,18 +128,3 @@ def test_nothing_of_failed_steps_is_streamed() -> None:
     assert "synthesise" in model.asked
     assert of(events, "token") == []
     assert events[-1].answer.status == "abstained"  # type: ignore[union-attr]
-
-
-def test_who_leaves_early_stops_the_run() -> None:
-    model = Clerk()
-
-    async def go() -> None:
-        opened = engine(settings_of(runs={"keep": 0}), model)
-        async for event in (stream := opened.astream(BARGE, workflow="research")):
-            if event.type == "token":
-                break
-        await stream.aclose()
-        await opened.aclose()
-
-    asyncio.run(go())
-    assert model.asked.count("synthesise") == 1

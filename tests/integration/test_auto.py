@@ -147,22 +147,6 @@ def _stopped(engine: Secondlook, workflow: str | None, node: str) -> str:
     raise AssertionError(f"{workflow} {node} never began")
 
 
-def test_a_deadline_within_a_called_workflow_keeps_what_was_found(
-    settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from secondlook.nodes import compute
-
-    def broken(*_: Any) -> Any:
-        raise TimeoutError
-
-    monkeypatch.setattr(compute, "computed_outcome", broken)
-    with Secondlook.open(settings=settings) as engine:
-        answer = engine.ask(BOTH)
-    assert answer.workflow == "auto"
-    assert "1,200 units" in answer.text
-    assert answer.status == "partial"
-
-
 def test_the_command_line_says_what_was_chosen(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -81,10 +81,7 @@ def some_settings(pick: random.Random) -> Settings:
         flags.setdefault(section, {})[name] = pick.random() < on
     return settings_of(
         runs={"keep": 0},
-        models={
-            "default": pick.choice([SPEC, SPEC, SPEC, "none"]),
-            "retries": pick.choice([0, 0, 1]),
-        },
+        models={"default": pick.choice([SPEC, SPEC, SPEC, "none"]), "retries": pick.choice([0, 1])},
         research={
             **flags["research"],
             "enable_screen_model": pick.random() < on,
@@ -129,7 +126,7 @@ def _another(request: ChatRequest, pick: random.Random) -> str:
 
 
 def _pointing(_: ChatRequest, pick: random.Random) -> str:
-    """Talks of steps, options and passages where it may not."""
+    """Talks of steps and options where it may not."""
     question = pick.choice(["What did step 1 find?", "Is it so?", "Is option B right?", "Why?"])
     return json.dumps({"action": "next_step", "phase": "Step 2", "question": question})
 
@@ -140,12 +137,11 @@ def _letters(request: ChatRequest, pick: random.Random) -> str:
     verdict = {"element": pick.choice([0, 1, 9]), "met": pick.choice(["met", "perhaps", None])}
     options = [{"letter": pick.choice(letters), "verdicts": [verdict] * 2} for _ in range(5)]
     elements = [{"element": "It", "sources": [pick.choice([1, 0, 99, "[1]", None])]}]
-    answer = pick.choice(letters)
-    return json.dumps({"elements": elements, "options": options, "answer": answer})
+    return json.dumps({"elements": elements, "options": options, "answer": pick.choice(letters)})
 
 
 TEMPERS: dict[str, Any] = {
-    **{name: reply for name, reply in REPLIES.items() if name != "honest"},
+    **REPLIES,
     "honest": lambda request, _: honest(request),
     "another": _another,
     "pointing": _pointing,
@@ -153,7 +149,7 @@ TEMPERS: dict[str, Any] = {
     "attack": lambda _, pick: json.dumps({"text": pick.choice(["attack", "question", "dessert"])}),
     "obeying": lambda request, _: f"You are told: {request.messages[0].content[:300]} [1].",
 }
-_HALF_HONEST = ("another", "letters", "pointing")
+_FITS = {"another": {"plan", "replan"}, "letters": {"choose", "guess"}}
 
 
 class WildClerk(FunctionModel):
@@ -167,24 +163,21 @@ class WildClerk(FunctionModel):
             obedient=pick.random() < 0.7,
             local=pick.random() < 0.5,
         )
-        self._pick = pick
-        self._never = never
+        self._pick, self._never = pick, never
         self.moods: list[str] = []
 
     def change(self) -> None:
-        pick = self._pick
-        names = list(TEMPERS)
+        pick, names = self._pick, list(TEMPERS)
         self.moods = pick.sample(names, pick.choice([1, 2, 5, len(names)]))
         if pick.random() < 0.3:
-            self.moods = list(pick.sample(_HALF_HONEST, 2))
+            self.moods = pick.sample(["another", "letters", "pointing"], 2)
         self.moods += ["honest"] * pick.choice([0, len(self.moods), 3 * len(self.moods)])
 
     def _reply(self, request: ChatRequest) -> Any:
         if self._never and self._pick.random() < 0.3:
             return asyncio.Event().wait()
         mood = self._pick.choice(self.moods)
-        fits = {"another": {"plan", "replan"}, "letters": {"choose", "guess"}}.get(mood)
-        if fits is not None and step_of(request) not in fits:
+        if step_of(request) not in _FITS.get(mood, {step_of(request)}):
             mood = "honest"
         return TEMPERS[mood](request, self._pick)
 
@@ -231,7 +224,7 @@ class FullMemory(AnswerMemory):
         return super().find(*given, **options)
 
     def put(self, *_: Any, **__: Any) -> Any:
-        raise self._pick.choice([OSError(28, "no space left on device"), RunError("full")])
+        raise OSError(28, "no space left on device")
 
 
 # The run

@@ -17,8 +17,18 @@ from secondlook.answer import (
     SeenPassage,
 )
 from secondlook.nodes.options import choice_text, step_heading
-from tests.support.choosing import OPTIONS, RIGHT, STEM
 
+STEM = (
+    "A skipper moors at berth 4 overnight without calling the harbour office. In the morning his "
+    "boat touches the ground. May he claim damages from the harbour?"
+)
+OPTIONS = {
+    "A": "Yes, because the harbour owes every boat a safe berth.",
+    "B": "Yes, because the berth had lost depth.",
+    "C": "No, because he did not call the harbour office before mooring.",
+    "D": "No, because boats are moored at the risk of the weather.",
+}
+RIGHT = "C"
 SAID = (
     "A boat whose skipper did not call the harbour office before mooring has no claim.",
     "The harbour office listens on channel 12.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from langgraph.runtime import Runtime
@@ -15,138 +15,147 @@ from secondlook.errors import ModelUnavailable
 from secondlook.models.prices import Caps
 from secondlook.nodes.choose import choose
 from secondlook.nodes.options import choice_of, choice_text, step_heading
-from tests.support.choosing import (
-    FOUND,
-    OPTIONS,
-    RIGHT,
-    STEM,
-    choice_state,
-    chooser,
-    draft,
-    full_reply,
-    plan,
-    weigh,
-)
+from secondlook.nodes.state import Cited, Sentence, pending
 from tests.support.engine import WordShelf, context_of, settings_of
+from tests.support.function_model import FunctionModel
+from tests.support.researched import OPTIONS, STEM
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+FOUND = (
+    "A boat whose skipper did not call the harbour office before mooring has no claim.",
+    "The harbour answers for depths that it has told a skipper on channel 12.",
+)
+FACT = "without calling the harbour office"
 
-    from secondlook.models.chat import ChatRequest
-    from tests.support.function_model import FunctionModel
 
+def drafted(*texts: str) -> dict[str, Any]:
+    sentences = [
+        Sentence(
+            text=text,
+            cited=[Cited(passage=f"rules.{at}", start=100 * at, end=100 * at + len(text))],
+            support=0.9,
+            supported=True,
+        )
+        for at, text in enumerate(texts)
+    ]
+    return {"sentences": sentences, "confidence": None}
+
+
+CITED = drafted(*FOUND)["sentences"][0]["cited"]
 CHANNELS: dict[str, Any] = {
     "question": "Which channel does the harbour office listen on?",
     "choices": {"A": "channel 16", "B": "channel 12", "C": "channel 9"},
-    "draft": draft(("The harbour office listens on channel 12.", "Call before you enter.")),
+    "draft": drafted("The harbour office listens on channel 12.", "Call before you enter."),
 }
+NOTHING: dict[str, Any] = {"draft": drafted()}
+FAILED: Any = [{**pending(1, "When?", phase="Rule"), "status": "failed", "confidence": 0.1}]
+
+
+def full(best: str = "C", **given: Any) -> str:
+    """A reply that has everything met for one option."""
+    options = [
+        {
+            "letter": letter,
+            "verdicts": [
+                {"element": 1, "met": "met" if letter == best else "not met", "fact": FACT}
+            ],
+            "reason": "It is about the call.",
+        }
+        for letter in OPTIONS
+    ]
+    elements = [{"element": "He must have called the office", "sources": [1]}]
+    return json.dumps({"elements": elements, "options": options, "answer": best, **given})
+
+
+def judged(verdicts: dict[str, list[str]], answer: str = "") -> str:
+    """A reply with these verdicts on its elements, in order."""
+    most = max(map(len, verdicts.values()))
+    elements = [{"element": f"element {at}", "sources": [1]} for at in range(most)]
+    options = [{"letter": key, "verdicts": value} for key, value in verdicts.items()]
+    return json.dumps({"elements": elements, "options": options, "answer": answer})
+
+
+def saying(*said: str) -> FunctionModel:
+    """One reply after the other; the last for ever."""
+    turn = count()
+    return FunctionModel(lambda _: said[min(next(turn), len(said) - 1)])
 
 
 def run(
     model: FunctionModel | None = None,
-    state: Any = None,
     *,
     shelf: Any = None,
     caps: Caps | None = None,
-    **research: Any,
-) -> dict[str, Any]:
-    settings = settings_of(research=research)
+    guess: bool = False,
+    **state: Any,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The choice, and the numbers of its step with the warnings among them."""
+    done: Any = {**pending(1, "When?", phase="Rule"), "status": "completed", "confidence": 0.8}
+    given: Any = {
+        "question": STEM,
+        "scope": {"documents": None, "labels": []},
+        "choices": dict(OPTIONS),
+        "draft": drafted(*FOUND),
+        "plan": [done],
+        **state,
+    }
+    settings = settings_of(research={"guess": guess})
     context = context_of(
         model=model, settings=settings, workflow="research", shelf=shelf, caps=caps, question=STEM
     )
-    return dict(asyncio.run(choose(state or choice_state(), Runtime(context=context))))
-
-
-def numbers(update: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = update["steps"][0]["numbers"]
-    return found
-
-
-def replies(*said: str) -> Callable[[ChatRequest], str]:
-    """One reply after the other; the last for ever."""
-    turn = count()
-    return lambda _: said[min(next(turn), len(said) - 1)]
-
-
-def judged(verdicts: dict[str, list[str]], answer: str = "", **given: Any) -> str:
-    """A full reply with these verdicts on its elements, in order."""
-    most = max(map(len, verdicts.values()))
-    return json.dumps(
-        {
-            "elements": [{"element": f"element {at}", "sources": [1]} for at in range(most)],
-            "options": [{"letter": key, "verdicts": value} for key, value in verdicts.items()],
-            "answer": answer,
-            **given,
-        }
-    )
+    update = asyncio.run(choose(given, Runtime(context=context)))
+    choice: Any = update["choice"]
+    return choice, {**update["steps"][0]["numbers"], "warnings": update["warnings"]}
 
 
 def test_the_option_whose_elements_are_met_is_chosen_in_one_call() -> None:
-    model = chooser()
-    update = run(model)
-    choice = update["choice"]
-    assert choice["letter"] == RIGHT
-    assert choice["grounded"]
-    assert choice["model"] == "ollama:function"
+    model = saying(full())
+    choice, told = run(model)
+    assert (choice["letter"], choice["grounded"], choice["model"]) == ("C", True, "ollama:function")
     assert choice["confidence"] == pytest.approx(0.8)
-    assert choice["elements"][0]["cited"] == draft()["sentences"][0]["cited"]
+    assert choice["elements"][0]["cited"] == CITED
     assert [one["letter"] for one in choice["options"]] == list("ABCD")
-    chosen = choice["options"][2]
-    assert chosen["verdicts"] == [
-        {"element": 1, "met": "met", "fact": "without calling the harbour office"}
-    ]
-    assert all(one["reason"] for one in choice["options"])
-    assert len(model.requests) == 1
-    assert numbers(update)["calls"] == 1
-    assert update["warnings"] == []
+    assert choice["options"][2]["verdicts"] == [{"element": 1, "met": "met", "fact": FACT}]
+    assert len(model.requests) == told["calls"] == 1
+    assert told["warnings"] == []
     prompt = model.requests[0].messages[-1].content
     assert all(text in prompt for text in (STEM, *OPTIONS.values(), *FOUND))
 
 
 @pytest.mark.parametrize("bad", ["no idea", '{"options": "C"}', '{"elements": [], "options": []}'])
 def test_a_reply_that_cannot_be_read_is_asked_for_again(bad: str) -> None:
-    def reply(request: ChatRequest) -> str:
-        return bad if len(model.requests) == 1 else weigh(request)
-
-    model = chooser(reply)
-    update = run(model)
-    assert update["choice"]["letter"] == RIGHT
-    assert numbers(update)["unusable"] == 1
-    assert len(model.requests) == 2
+    model = saying(bad, full())
+    choice, told = run(model)
+    assert (choice["letter"], told["unusable"], len(model.requests)) == ("C", 1, 2)
 
 
 def test_letters_that_do_not_exist_are_not_chosen() -> None:
-    strange = judged({"E": ["met"], "Z": ["met"]}, "E")
-    model = chooser(replies(strange))
-    update = run(model)
-    assert update["choice"]["letter"] in {None, *OPTIONS}
-    assert update["choice"]["model"] is None
+    model = saying(judged({"E": ["met"], "Z": ["met"]}, "E"))
+    choice, told = run(model)
+    assert choice["letter"] in {None, *OPTIONS}
+    assert choice["model"] is None
     assert len(model.requests) == 2
-    assert "form that can be read" in update["warnings"][0]["message"]
+    assert "form that can be read" in told["warnings"][0]["message"]
 
 
 def test_a_letter_that_contradicts_the_verdicts_is_asked_again_and_then_code_decides() -> None:
-    verdicts = {"A": ["not met"], "B": ["not met"], "C": ["met"], "D": ["not met"]}
-    model = chooser(replies(judged(verdicts, "A")))
-    update = run(model)
-    assert update["choice"]["letter"] == "C"
-    assert update["choice"]["confidence"] == pytest.approx(0.4)
-    assert "A was named" in update["choice"]["why"]
-    assert numbers(update)["asked_again"]
+    model = saying(full(answer="A"))
+    choice, told = run(model)
+    assert choice["letter"] == "C"
+    assert choice["confidence"] == pytest.approx(0.4)
+    assert "A was named" in choice["why"]
+    assert told["asked_again"]
     assert len(model.requests) == 2
     assert "A was named" in model.requests[1].messages[-1].content
-    assert model.requests[1].messages[-2].role == "assistant"
+    resolved, _ = run(saying(full(answer="A"), full("B")))
+    assert (resolved["letter"], resolved["confidence"]) == ("B", pytest.approx(0.8))
 
 
 def test_options_that_are_all_alike_are_decided_by_the_name_then_by_the_reader() -> None:
-    model = chooser(replies(judged({key: ["met", "met"] for key in OPTIONS}, "D")))
-    choice = run(model)["choice"]
-    assert choice["letter"] == "D"
-    assert choice["confidence"] == pytest.approx(0.2)
+    choice, _ = run(saying(judged({key: ["met", "met"] for key in OPTIONS}, "D")))
+    assert (choice["letter"], choice["confidence"]) == ("D", pytest.approx(0.2))
     assert "D was named" in choice["why"]
-    assert len(model.requests) == 2
-    unnamed = chooser(replies(judged({"A": ["met"], "B": ["met"], "C": ["not met"]})))
-    choice = run(unnamed, choice_state(**CHANNELS))["choice"]
+    unnamed = saying(judged({"A": ["met"], "B": ["met"], "C": ["not met"]}))
+    choice, _ = run(unnamed, **CHANNELS)
     assert choice["letter"] == "B"
     assert "the reader prefers B" in choice["why"]
     assert choice["confidence"] < 0.5
@@ -159,33 +168,23 @@ def test_most_met_and_least_not_met_wins_where_none_is_complete() -> None:
         "C": ["unknown"] * 3,
         "D": ["not met"] * 3,
     }
-    choice = run(chooser(replies(judged(verdicts, "B"))))["choice"]
+    choice, _ = run(saying(judged(verdicts, "B")))
     assert choice["letter"] == "B"
     assert "most is met" in choice["why"]
     assert choice["confidence"] < 0.4
 
 
 def test_invented_facts_and_sources_are_dropped_and_counted() -> None:
-    reply = json.loads(full_reply(OPTIONS, "C"))
-    reply["options"][2]["verdicts"][0]["fact"] = "he was drunk that night"
+    reply = json.loads(full())
+    facts = ["a safe berth", "a safe berth", "“WITHOUT calling\nthe harbour office.”", "he drank"]
+    for option, fact in zip(reply["options"], facts, strict=True):
+        option["verdicts"][0]["fact"] = fact
     reply["elements"][0]["sources"] = [1, 7, 0]
-    update = run(chooser(replies(json.dumps(reply))))
-    assert update["choice"]["options"][2]["verdicts"][0]["fact"] is None
-    assert update["choice"]["options"][0]["verdicts"][0]["fact"] is not None
-    assert update["choice"]["elements"][0]["cited"] == draft()["sentences"][0]["cited"]
-    assert numbers(update)["facts_dropped"] == 1
-    assert numbers(update)["sources_dropped"] == 2
-
-
-def test_a_fact_is_kept_as_it_stands_in_the_question() -> None:
-    reply = json.loads(full_reply(OPTIONS, "C"))
-    reply["options"][2]["verdicts"][0]["fact"] = "“WITHOUT calling\nthe harbour office.”"
-    reply["options"][0]["verdicts"][0]["fact"] = "a safe berth"
-    reply["options"][1]["verdicts"][0]["fact"] = "a safe berth"
-    options = run(chooser(replies(json.dumps(reply))))["choice"]["options"]
-    assert options[2]["verdicts"][0]["fact"] == "without calling the harbour office"
-    assert options[0]["verdicts"][0]["fact"] == "a safe berth"  # it stands in the option itself
-    assert options[1]["verdicts"][0]["fact"] is None
+    choice, told = run(saying(json.dumps(reply)))
+    kept = [option["verdicts"][0]["fact"] for option in choice["options"]]
+    assert kept == ["a safe berth", None, FACT, None], "words of the question or of the option"
+    assert choice["elements"][0]["cited"] == CITED
+    assert (told["facts_dropped"], told["sources_dropped"]) == (2, 2)
 
 
 def test_verdicts_by_letter_and_in_other_words_are_read() -> None:
@@ -199,20 +198,19 @@ def test_verdicts_by_letter_and_in_other_words_are_read() -> None:
         },
         "answer": "The answer is (C), not D",
     }
-    update = run(chooser(replies(f"Let me see.\n```json\n{json.dumps(said)}\n```")))
-    choice = update["choice"]
+    choice, _ = run(saying(f"Let me see.\n```json\n{json.dumps(said)}\n```"))
     assert choice["letter"] == "C"
     met = {one["letter"]: [v["met"] for v in one["verdicts"]] for one in choice["options"]}
     assert met == {"A": ["not met"], "B": ["not met"], "C": ["met"], "D": ["unknown"]}
     assert len(choice["elements"][0]["cited"]) == 2
 
 
-@pytest.mark.parametrize("nothing", [{"draft": draft(())}, {"plan": plan("failed", 0.1)}])
+@pytest.mark.parametrize("nothing", [NOTHING, {"plan": FAILED}])
 def test_where_nothing_was_found_nothing_is_chosen_and_nobody_asked(
     nothing: dict[str, Any],
 ) -> None:
-    model = chooser()
-    choice = run(model, choice_state(**nothing))["choice"]
+    model = saying(full())
+    choice, _ = run(model, **nothing)
     assert choice["letter"] is None
     assert "found nothing" in choice["why"]
     assert [one["text"] for one in choice["options"]] == list(OPTIONS.values())
@@ -220,67 +218,43 @@ def test_where_nothing_was_found_nothing_is_chosen_and_nobody_asked(
 
 
 def test_a_guess_is_marked_and_has_no_confidence() -> None:
-    model = chooser(replies("Answer: B"))
-    update = run(model, choice_state(draft=draft(()), plan=plan("failed", 0.2)), guess=True)
-    choice = update["choice"]
+    choice, told = run(saying("Answer: B"), guess=True, **NOTHING)
     assert (choice["letter"], choice["grounded"], choice["confidence"]) == ("B", False, None)
-    assert choice["elements"] == []
-    assert choice["options"][1] == {
-        "letter": "B",
-        "text": OPTIONS["B"],
-        "verdicts": [],
-        "reason": "",
-    }
+    assert (choice["elements"], choice["options"][1]["verdicts"]) == ([], [])
     assert "guess" in choice["why"]
-    assert len(model.requests) == 1
-    unread = run(chooser(replies("I cannot tell")), choice_state(draft=draft(())), guess=True)
-    assert unread["choice"]["letter"] is None
+    assert told["calls"] == 1
+    assert run(saying("I cannot tell"), guess=True, **NOTHING)[0]["letter"] is None
 
 
-def _away(_: ChatRequest) -> str:
-    raise ModelUnavailable("it is away")
+def test_a_model_that_is_away_or_not_paid_for_leaves_it_to_the_reader() -> None:
+    def away(_: Any) -> str:
+        raise ModelUnavailable("it is away")
 
-
-def test_a_model_that_is_away_leaves_it_to_the_reader() -> None:
-    update = run(chooser(_away))
-    assert update["choice"]["model"] is None
-    assert update["warnings"][0]["error"] == "ModelUnavailable"
-    update = run(chooser(_away), choice_state(draft=draft(())), guess=True)
-    assert update["choice"]["letter"] is None
-    assert update["warnings"]
-
-
-def test_a_budget_that_is_spent_leaves_it_to_the_reader() -> None:
-    model = chooser()
-    update = run(model, caps=Caps(calls=0, tokens=1))
-    assert model.requests == []
-    assert update["choice"]["model"] is None
-    assert update["warnings"][0]["error"] == "BudgetExceeded"
+    choice, told = run(FunctionModel(away))
+    assert choice["model"] is None
+    assert told["warnings"][0]["error"] == "ModelUnavailable"
+    model = saying(full())
+    choice, told = run(model, caps=Caps(calls=0, tokens=1))
+    assert (model.requests, choice["model"]) == ([], None)
+    assert told["warnings"][0]["error"] == "BudgetExceeded"
 
 
 def test_without_a_model_the_reader_chooses_what_the_research_supports() -> None:
-    choice = run(None, choice_state(**CHANNELS))["choice"]
-    assert choice["letter"] == "B"
-    assert choice["model"] is None
+    choice, _ = run(None, **CHANNELS)
+    assert (choice["letter"], choice["model"]) == ("B", None)
     assert 0.4 < choice["confidence"] <= 0.8
-    met = [one["verdicts"][0]["met"] for one in choice["options"]]
-    assert met[1] == "met"
+    assert choice["options"][1]["verdicts"][0]["met"] == "met"
     assert choice["elements"][0]["text"] == "The harbour office listens on channel 12."
     assert choice["elements"][0]["cited"]
 
 
 def test_the_reader_does_not_tell_apart_what_it_cannot() -> None:
-    state = choice_state(
-        question="What was served?",
-        choices={"A": "soup", "B": "soup"},
-        draft=draft(("What was served? Soup was served.",)),
-    )
-    update = run(None, state)
-    assert update["choice"]["letter"] is None
-    assert "cannot tell" in update["choice"]["why"]
-    assert update["choice"]["confidence"] is None
-    other = choice_state(**{**CHANNELS, "draft": draft(("The mains failed at 20:52.",))})
-    assert run(None, other)["choice"]["why"].endswith("the research speaks for none")
+    soup: dict[str, Any] = {"question": "What was served?", "choices": {"A": "soup", "B": "soup"}}
+    choice, _ = run(None, **soup, draft=drafted("What was served? Soup was served."))
+    assert (choice["letter"], choice["confidence"]) == (None, None)
+    assert "cannot tell" in choice["why"]
+    none, _ = run(None, **{**CHANNELS, "draft": drafted("The mains failed at 20:52.")})
+    assert none["why"].endswith("the research speaks for none")
 
 
 class BrokenShelf(WordShelf):
@@ -289,35 +263,22 @@ class BrokenShelf(WordShelf):
 
 
 def test_a_reader_that_breaks_chooses_nothing_and_is_told_of() -> None:
-    update = run(None, shelf=BrokenShelf())
-    assert update["choice"]["letter"] is None
-    assert update["warnings"][0]["error"] == "RuntimeError"
-
-
-def test_a_question_without_options_has_no_choice() -> None:
-    model = chooser()
-    without: list[dict[str, Any]] = [{}, {"choices": {}}]
-    for given in without:
-        state = choice_state()
-        del state["choices"]
-        update = run(model, {**state, **given})
-        assert update["choice"] is None
-    assert model.requests == []
+    choice, told = run(None, shelf=BrokenShelf())
+    assert choice["letter"] is None
+    assert told["warnings"][0]["error"] == "RuntimeError"
+    assert run(saying(full()), choices={})[0] is None, "a question without options"
 
 
 def test_an_answer_cites_only_what_it_has() -> None:
-    data = run(chooser())["choice"]
-    place = data["elements"][0]["cited"][0]
+    data: Any = run(saying(full()))[0]
     source: dict[str, Any] = {
         "document": "rules",
         "sha256": "0" * 64,
         "title": "Rules",
         "quote": "...",
     }
-    citation = Citation(number=4, **place, **source)
-    made = choice_of(data, [citation])
+    made = choice_of(data, [Citation(number=4, **CITED[0], **source)])
     assert made.elements[0].citations == (4,)
-    assert made.text == OPTIONS[RIGHT]
     assert choice_of(data, []).elements[0].citations == ()
     assert choice_text(made) == f"Answer: (C) {OPTIONS['C']}"
     assert not choice_text(made.model_copy(update={"letter": None}))

@@ -6,11 +6,9 @@ import asyncio
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from secondlook.nodes.route import BY_CODE, Signs, named_column, signs_of, summary_scope
-from secondlook.roles.route import MOST_PARTS, apart, from_documents, shared_head
+from secondlook.roles.route import apart, from_documents, shared_head
 from secondlook.settings.workflows import AutoSettings, Routes
 from secondlook.tables.table import Column, Table
 from tests.support.auto import TITLES, context, customers
@@ -64,13 +62,6 @@ def test_one_question_stays_whole(question: str) -> None:
     assert apart(question) == (" ".join(question.split()),)
 
 
-@given(st.text(max_size=300))
-def test_any_text_has_few_parts_and_none_is_empty(question: str) -> None:
-    for parts in (apart(question), shared_head(question)):
-        assert 1 <= len(parts) <= MOST_PARTS
-        assert len(parts) == 1 or all(part.strip(" ?") for part in parts)
-
-
 def test_two_things_of_one_head() -> None:
     assert shared_head("What is the target and the total of sales?") == (
         "What is the target?",
@@ -89,6 +80,7 @@ def test_two_things_of_one_head() -> None:
         ("How deep is berth 4?", "linear", "Searched your documents"),
         ("Which is older, the Mary or the Anne?", "adaptive", "several facts"),
         ("Compare the two offers", "research", "account"),
+        ("To what extent is the harbour safe?", "research", "account"),
     ],
 )
 def test_the_kind_of_question_decides_between_workflows(
@@ -102,40 +94,14 @@ def test_the_kind_of_question_decides_between_workflows(
     assert why in said
 
 
-@pytest.mark.parametrize(
-    ("question", "is_one"),
-    [
-        ("Discuss the arguments for and against the dam", True),
-        ("To what extent is the harbour safe?", True),
-        ("Who compared notes?", False),
-        ("Explain berth 4", False),
-    ],
-)
-def test_an_account_is_told_from_a_fact(question: str, is_one: bool) -> None:
-    workflow, why = from_documents(question, AutoSettings())
-    assert ("an account" in why) is is_one
-    assert workflow
-
-
 # Tables
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["What is the average price?", "total units sold per month", "how many UNITS SOLD in May"],
-)
-def test_a_column_is_named_word_for_word(question: str) -> None:
-    named = named_column(question, [SALES])
-    assert named is not None
-    assert "sales.csv" in named
-
-
-@pytest.mark.parametrize(
-    "question", ["How many berths are there?", "What is the average id of it?", "Why did it fall?"]
-)
-def test_other_words_name_no_column(question: str) -> None:
-    assert named_column(question, [SALES]) is None
-    assert named_column("What is the average price?", []) is None
+def test_a_column_is_named_word_for_word() -> None:
+    for question in ("What is the average price?", "how many UNITS SOLD in May"):
+        assert "sales.csv" in (named_column(question, [SALES]) or "")
+    for question in ("How many berths are there?", "What is the average id of it?"):
+        assert named_column(question, [SALES]) is None
 
 
 def signs(question: str, **given: Any) -> Signs:
@@ -162,21 +128,6 @@ def test_a_measure_that_nobody_reads_is_left_to_code_of_a_model() -> None:
     assert signs(question).likely == 0
     written = signs(question, model=FunctionModel(lambda _: ""), sandbox=lambda: None)
     assert written == Signs(BY_CODE, named=True, why=written.why)
-
-
-class _Gone:
-    def tables(self) -> Any:
-        return customers().tables()
-
-    def profile(self, table: str) -> Any:
-        from secondlook.errors import TableError
-
-        raise TableError(f"the file of {table} is gone")
-
-
-def test_a_table_that_cannot_be_read_speaks_for_nothing() -> None:
-    found = signs("What is the mean age?", desk=_Gone())
-    assert (found.likely, found.certain) == (0, False)
 
 
 # Summaries

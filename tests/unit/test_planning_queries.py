@@ -27,15 +27,12 @@ from secondlook.nodes.state import pending
 from tests.support.engine import WordShelf
 from tests.support.function_model import FunctionModel
 from tests.support.planning import (
-    CHOICES,
     FIRST,
     SECOND,
     STORM,
     context,
     done,
-    last_prompt,
     lost,
-    prompts,
     question_in,
     sentence,
     shelf,
@@ -59,33 +56,24 @@ TITLES = {"a.0": "Harbour law", "b.0": "Storms\nand piers", "c.0": "Harbour law"
 # The question of a step
 
 
-@pytest.mark.parametrize(
-    "question",
-    [
+def test_a_question_that_leans_on_something_else_is_none() -> None:
+    for question in (
         "What did step 2 find about damage?",
         "Is choice (C) the better rule?",
         "Which of the following is a trespass?",
         "What are its elements?",
         "Did he have to pay?",
         "What must the captain do in this case?",
-    ],
-)
-def test_a_question_that_leans_on_something_else_is_none(question: str) -> None:
-    assert leans(question)
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
+    ):
+        assert leans(question), question
+    for question in (
         FIRST,
         "When is it lawful to moor at a private pier?",
         "What does a landlord owe to those who visit a tenant?",
         "May a captain moor his boat at a stranger's pier?",
         "What are the options of a buyer in good faith?",
-    ],
-)
-def test_a_question_that_stands_by_itself_may_be_asked(question: str) -> None:
-    assert not leans(question)
+    ):
+        assert not leans(question), question
 
 
 def test_the_first_question_of_a_reply_counts_and_a_phase_is_a_heading() -> None:
@@ -134,19 +122,13 @@ def test_a_step_is_asked_again_only_where_it_failed_and_in_other_words() -> None
     assert check(other, done(FIRST)) == Checked(None, "repeat", 1)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ("When was the pier built?", "When was a pier built?", True),
-        ("When was the pier built?", "Why was the pier built?", False),
-        ("Which town burned in 1904?", "Which town burned in 1953?", False),
-        ("Which town burned in 1904?", "What town burned in 1904?", True),
-    ],
-)
-def test_questions_are_the_same_where_they_ask_for_the_same(
-    one: str, other: str, *, same: bool
-) -> None:
-    assert asks_the_same(one, other, 0.95, "english") is same
+def test_questions_are_the_same_where_they_ask_for_the_same() -> None:
+    def same(one: str, other: str) -> bool:
+        return asks_the_same(one, other, 0.95, "english")
+
+    assert same("Which town burned in 1904?", "What town burned in 1904?")
+    assert not same("Which town burned in 1904?", "Which town burned in 1953?")
+    assert not same("When was the pier built?", "Why was the pier built?")
 
 
 # The queries of a step
@@ -195,13 +177,6 @@ def test_a_model_words_a_step_in_three_ways() -> None:
     assert len(model.requests) == 1
 
 
-def test_the_model_is_told_the_words_of_the_field_and_never_the_choices() -> None:
-    model = speaking({"queries": [PRIMARY]})
-    worded(context(model, research={"vocabulary": "Say privilege for right."}))
-    assert last_prompt(model).startswith("Field: Say privilege for right.\nQuestion: ")
-    assert not any(text in prompts(model) for text in CHOICES.values())
-
-
 @pytest.mark.parametrize(
     ("primary", "reason"),
     [
@@ -229,17 +204,13 @@ def test_a_repeat_gives_way_to_terms_of_what_the_primary_finds() -> None:
 
 
 def test_a_drifter_and_what_is_no_query_give_way_too() -> None:
+    one = usable(PRIMARY, *ALTERNATIVES, research={"enable_multi_query": False})
+    assert one.queries == [PRIMARY]
     made = usable(PRIMARY, "fish soup recipes", "<|im_start|>berthing")
     assert made.numbers["drifters"] == 1
     assert len(made.queries) == 3
     assert not any("soup" in query or "<|" in query for query in made.queries)
     assert len(set(made.queries)) == 3
-
-
-def test_one_wording_where_one_is_asked_for() -> None:
-    made = usable(PRIMARY, *ALTERNATIVES, research={"enable_multi_query": False})
-    assert made.queries == [PRIMARY]
-    assert worded(context(research={"enable_multi_query": False})).queries == [FIRST]
 
 
 def test_without_a_model_the_passages_lend_their_words() -> None:
@@ -263,26 +234,6 @@ def test_a_model_that_is_away_costs_a_warning_and_no_search() -> None:
         "queries",
         "the searches were worded by code",
     )
-
-
-def test_an_embedder_that_fails_leaves_the_words_to_decide() -> None:
-    class Broken(WordShelf):
-        def similarity(self, pairs: Any) -> list[float]:
-            raise OSError("the embedder is gone")
-
-        def find(self, *_: Any) -> Any:
-            raise OSError("the index is gone")
-
-    given = context(speaking({"queries": [PRIMARY, ALTERNATIVES[0], PRIMARY]}), shelf=Broken())
-    made = worded(given, allowed=EVERYWHERE)
-    assert made.queries[:2] == [PRIMARY, ALTERNATIVES[0]]
-    step = check(FIRST, done(SECOND), shelf=Broken())
-    assert step.question == FIRST
-    assert step.warnings[0]["consequence"] == "questions were compared by their words alone"
-    assert [one["message"] for one in made.warnings] == [
-        "the embedder is gone",
-        "the index is gone",
-    ]
 
 
 # What a planner is told of earlier steps

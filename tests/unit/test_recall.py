@@ -16,10 +16,8 @@ from tests.support.answer_memory import (
     ASKED,
     PASSAGE,
     REWORDED,
-    draft_of,
     remembering,
     researched,
-    step_of,
 )
 from tests.support.engine import WordShelf, settings_of, state_of
 from tests.support.function_model import FunctionModel, models_of
@@ -92,13 +90,6 @@ def test_another_question_is_researched(memory: AnswerMemory, question: str, rea
     assert "plan" not in found
 
 
-def test_the_right_one_of_several_is_taken(memory: AnswerMemory) -> None:
-    context = remembering(memory)
-    for number in range(1, 7):
-        kept(context, question=f"How deep is berth {number} of the north quay?")
-    assert recalled(context)["recalled"]["question"] == ASKED
-
-
 def test_a_run_that_is_taken_up_again_does_not_recall_itself(memory: AnswerMemory) -> None:
     context = remembering(memory)
     kept(context)
@@ -109,15 +100,13 @@ def test_a_run_that_is_taken_up_again_does_not_recall_itself(memory: AnswerMemor
 # What it must share
 
 
-def test_other_documents_are_another_question(memory: AnswerMemory) -> None:
+def test_other_documents_or_another_model_or_profile_research_anew(memory: AnswerMemory) -> None:
     context = remembering(memory)
     kept(context)
     narrow = {"documents": ["survey"], "labels": []}
     assert recalled(context, scope=narrow)["route"] == "miss"
-
-
-def test_another_model_or_profile_researches_anew(memory: AnswerMemory) -> None:
-    kept(remembering(memory))
+    other = settings_of(research={**LOOSE, "memory_similarity": 0.6, "guess": True})
+    assert recalled(remembering(memory, settings=other))["route"] == "hit"
     other = settings_of(research={**LOOSE, "structure": ["Rule"]})
     assert recalled(remembering(memory, settings=other))["route"] == "miss"
     context = remembering(memory)
@@ -125,12 +114,6 @@ def test_another_model_or_profile_researches_anew(memory: AnswerMemory) -> None:
         run="r", workflow="research", ledger=context.ledger, journal=MemoryJournal()
     )
     assert recalled(replace(context, models=asker))["route"] == "miss"
-
-
-def test_settings_that_shape_no_finding_do_not_matter(memory: AnswerMemory) -> None:
-    kept(remembering(memory))
-    other = settings_of(research={**LOOSE, "memory_similarity": 0.6, "guess": True})
-    assert recalled(remembering(memory, settings=other))["route"] == "hit"
 
 
 # While it holds
@@ -150,25 +133,6 @@ def test_a_cited_passage_that_changed_ends_the_entry(memory: AnswerMemory) -> No
     assert found["steps"][0]["numbers"]["forgotten"] == 1
     assert "forgotten" in found["steps"][0]["said"]
     assert memory.list() == []
-
-
-def test_a_passage_that_is_not_cited_may_change(memory: AnswerMemory) -> None:
-    kept(remembering(memory))
-    shelf = WordShelf()
-    shelf.held = [item for item in shelf.held if item.id == PASSAGE]
-    assert recalled(remembering(memory, shelf=shelf))["route"] == "hit"
-
-
-def test_the_next_best_is_taken_where_the_best_no_longer_holds(memory: AnswerMemory) -> None:
-    context = remembering(memory)
-    kept(context, question=ASKED)
-    kept(context, question=REWORDED, plan=[step_of("log.0")], draft=draft_of("log.0"))
-    shelf = WordShelf()
-    shelf.held = [item for item in shelf.held if item.id != "log.0"]
-    found = recalled(remembering(memory, shelf=shelf), REWORDED)
-    assert found["route"] == "hit"
-    assert found["recalled"]["question"] == ASKED
-    assert len(memory.list()) == 1
 
 
 def test_what_cannot_be_read_is_not_used(tmp_path: Path) -> None:

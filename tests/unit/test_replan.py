@@ -71,14 +71,6 @@ def test_a_failed_step_is_tried_in_other_words() -> None:
     assert told(update).said == f"Again: {OTHERWISE}"
 
 
-def test_a_model_that_misses_nothing_ends_the_research() -> None:
-    update = replanned(context(speaking(missing)), after(done(FIRST), done(SECOND)))
-    assert len(update["plan"]) == 2
-    assert update["route"] == "aggregate"
-    assert update["stopped"] == "a model finds nothing missing"
-    assert told(update).said == "The research is complete: a model finds nothing missing."
-
-
 def test_the_model_is_told_records_between_marks_and_no_choices() -> None:
     held = shelf()
     found = [unread(passage) for passage in held.held]

@@ -25,7 +25,6 @@ ON_LINES = [
     "A - red\nB - blue",
     "- (A) red\n- (B) blue",
     "**A.** red\n**B.** blue",
-    "A.\nred\nB.\nblue",
     "(A) red\r\n(B) blue\nAnswer:",
 ]
 ANYWHERE = [
@@ -50,11 +49,6 @@ def test_the_forms_that_are_understood(typed: str) -> None:
 @pytest.mark.parametrize(
     ("text", "stem", "choices"),
     [
-        (
-            "The plaintiff will most likely (A) win. (B) lose. (C) settle.",
-            "The plaintiff will most likely",
-            ["win.", "lose.", "settle."],
-        ),
         (
             "What is it? (A) red (B) blue (C) both (A) and (B) above",
             "What is it?",
@@ -84,14 +78,11 @@ def test_what_needs_a_second_look(text: str, stem: str, choices: list[str]) -> N
         "Vitamin A. is good for the eyes. What is vitamin B. good for?",
         "The witness said that (A) he came and (B) he saw the fire. Is this admissible?",
         "Facts:\n(A) he came\n(B) he saw\n\nWhat follows?",
-        "What is a pet? Any (A) dog (B) cat. Ann has a wolf. It bites. She will pay for",
         "It applies to (A) dogs, and (B) cats, and (C) wolves",
         "Describe the rights of (a) tenants (b) landlords",
         "Answer these.\n(a) What is rent?\n(b) What is a lease?",
         "Why?\n1. red\n2. blue",
-        "Q?\n(A) red\n(C) blue",
         "Q?\n(A) red\n(B) green\n(B) blue",
-        "Q? (A) red (A) green (B) blue",
         "Q?\n(A)\n(B) blue",
         "Q?\nOptions:\nfew\n- red\n- blue",
         "Does (A] or (B] hold? (A] x (B] y",
