@@ -12,6 +12,8 @@ from pydantic import Field, TypeAdapter
 
 from secondlook.answer import Answer, Record, Scalar, SeenPassage, Trouble
 
+_WORKFLOW = Field(default=None, description="Whose node it is, where a workflow runs another one.")
+
 
 class _Event(Record):
     run: str
@@ -27,9 +29,7 @@ class RunStarted(_Event):
 class NodeStarted(_Event):
     type: Literal["node_started"] = "node_started"
     node: str
-    workflow: str | None = Field(
-        default=None, description="Whose node it is, where a workflow runs another one."
-    )
+    workflow: str | None = _WORKFLOW
 
 
 class NodeFinished(_Event):
@@ -38,9 +38,7 @@ class NodeFinished(_Event):
     said: str
     numbers: dict[str, Scalar] = Field(default_factory=dict)
     seconds: float = 0.0
-    workflow: str | None = Field(
-        default=None, description="Whose node it is, where a workflow runs another one."
-    )
+    workflow: str | None = _WORKFLOW
 
 
 class Routed(_Event):
@@ -48,9 +46,7 @@ class Routed(_Event):
     source: str
     to: str
     why: str
-    workflow: str | None = Field(
-        default=None, description="Whose node it is, where a workflow runs another one."
-    )
+    workflow: str | None = _WORKFLOW
 
 
 class PassagesFound(_Event):

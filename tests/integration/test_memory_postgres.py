@@ -129,14 +129,9 @@ def test_a_killed_writer_loses_nothing_it_was_told_is_kept(settings: RunSettings
 def test_who_may_not_enter_is_told_why_and_not_the_password(postgres: Postgres) -> None:
     guarded = postgres.address(user=GUARDED)
     wrong = postgres.address(user=f"{GUARDED}:opensesame")
-    cases = {
-        wrong: "the password is wrong",
-        guarded: "the password is wrong or missing",
-        postgres.address(user="mallory"): "no such user",
-        postgres.address("nowhere"): "no such database",
-    }
-    for address, said in cases.items():
-        with pytest.raises(RunError, match=said) as caught:
+    unknown = postgres.address(user="mallory"), postgres.address("nowhere")
+    for address in (wrong, guarded, *unknown):
+        with pytest.raises(RunError, match="cannot be entered") as caught:
             opened(address)
         assert caught.value.hint
         assert "opensesame" not in f"{caught.value} {caught.value.hint} {caught.value.__cause__}"

@@ -478,13 +478,10 @@ def translated(  # noqa: C901, PLR0911
         unable = isinstance(error, NotImplementedError | TypeError | ValueError | KeyError)
         if (unable and status is None) or status in _NOT_UNDERSTOOD:
             return ModeRefused(said)
-    start = f"Check that {spec.base_url or spec.provider} can be reached from here."
+    start = f"Check that {spec.base_url or spec.provider} runs and can be reached from here."
     missing = f"Check the name {spec.model!r} and the address (OpenAI-compatible ones end in /v1)."
     if spec.provider == "ollama":
-        start = f"Start it with `ollama serve`; it is looked for at {spec.base_url}."
-        missing = (
-            f"Fetch it with `ollama pull {spec.model}`; `secondlook doctor` lists what is there."
-        )
+        missing = f"Fetch it: ollama pull {spec.model}. `secondlook doctor` lists what is there."
     if _is_any(error, "TimeoutException", exceptions.ModelTimeoutError, TimeoutError):
         return ModelTimeout(f"{spec.text!r} did not answer in time", hint=start)
     if status in {401, 403}:

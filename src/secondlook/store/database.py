@@ -579,19 +579,11 @@ def _version(connection: psycopg.Connection[Any], kind: Kind) -> int | None:
     return None if row is None else int(row["version"])
 
 
-# What an error of PostgreSQL means for who asked a question, in words without a password.
+# What an error of PostgreSQL means, in words without a password.
 
 _LOCKED = {"55P03", "40P01", "40001"}
-_NO_ROOM = {"53100", "53200"}
-_NO_RIGHT = {"42501", "25006"}
+_CANNOT_WRITE_THERE = {"53100", "53200", "42501", "25006"}
 _GOING = ("57P", "08", "53300")
-_ENTERING = (
-    ("password", "the password is wrong or missing", "give it as PGPASSWORD or in ~/.pgpass"),
-    ("role", "there is no such user", "check the user in runs.store"),
-    ("database", "there is no such database", "make it: createdb NAME, or check runs.store"),
-)
-"""Why a server that answers lets nobody in. It says so in words alone, and in its own language:
-where they are not known they are passed on."""
 
 
 def explanation(error: psycopg.Error, said: str) -> RunError:
@@ -599,18 +591,15 @@ def explanation(error: psycopg.Error, said: str) -> RunError:
     words = str(error).strip().partition("\n")[0] or type(error).__name__  # the rest are guesses
     if state in _LOCKED:
         return RunError(f"{said} is in use by another process", hint="try again")
-    if state in _NO_ROOM:
-        return RunError(f"{said} cannot be written: {words}", hint="make room on its server")
-    if state in _NO_RIGHT:
-        hint = "its user needs CREATE on the database, or on a schema called secondlook"
+    if state in _CANNOT_WRITE_THERE:
+        hint = "its disk needs room, and its user CREATE on the database or a schema secondlook"
         return RunError(f"{said} cannot be written: {words}", hint=hint)
     if state and not state.startswith(_GOING):
         return RunError(f"{said} is damaged: {words}", hint="name another database (runs.store)")
-    _, refused, reason = words.partition("FATAL:")
-    if "no password supplied" in words:
-        refused, reason = "FATAL:", "password"
-    for word, meaning, hint in _ENTERING:
-        if refused and word in reason:
-            return RunError(f"{said} cannot be entered: {meaning}", hint=hint)
+    if "FATAL:" in words or "no password supplied" in words:  # it answers, and lets nobody in
+        hint = (
+            "check user and database in runs.store; a password belongs in PGPASSWORD or ~/.pgpass"
+        )
+        return RunError(f"{said} cannot be entered: {words}", hint=hint)
     hint = "check that the server runs and that runs.store names it; then try again"
     return RunStoreAway(f"{said} cannot be reached: {words}", hint=hint)

@@ -164,29 +164,18 @@ _NODE_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60
 
 class Meters:
     def __init__(self, meter: Meter) -> None:
-        def histogram(name: str, description: str, bounds: tuple[float, ...]) -> Any:
+        def seconds(name: str, about: str, bounds: tuple[float, ...]) -> Any:
             return meter.create_histogram(
-                name, "s", description, explicit_bucket_boundaries_advisory=bounds
+                name, "s", about, explicit_bucket_boundaries_advisory=bounds
             )
 
-        self._runs = meter.create_counter(
-            "secondlook.runs", unit="{run}", description="Runs that ended."
-        )
-        self._run_seconds = histogram("secondlook.run.duration", "Of a run.", _RUN_SECONDS)
-        self._node_seconds = histogram(
-            "secondlook.node.duration", "Of a visit of a node.", _NODE_SECONDS
-        )
-        self._call_seconds = histogram(
-            "gen_ai.client.operation.duration",
-            "Of asking a model, retries included.",
-            _RUN_SECONDS,
-        )
-        self._tokens = meter.create_counter(
-            "secondlook.tokens", unit="{token}", description="Read and written by models."
-        )
-        self._cost = meter.create_counter(
-            "secondlook.cost", unit="USD", description="Of model calls whose price is known."
-        )
+        calls = "gen_ai.client.operation.duration"
+        self._run_seconds = seconds("secondlook.run.duration", "Of a run.", _RUN_SECONDS)
+        self._node_seconds = seconds("secondlook.node.duration", "Of a node.", _NODE_SECONDS)
+        self._call_seconds = seconds(calls, "Of asking a model, with retries.", _RUN_SECONDS)
+        self._runs = meter.create_counter("secondlook.runs", "{run}", "Runs that ended.")
+        self._tokens = meter.create_counter("secondlook.tokens", "{token}", "Read and written.")
+        self._cost = meter.create_counter("secondlook.cost", "USD", "Of calls of known price.")
         self._workflows: dict[str, str] = {}
 
     def see(self, event: Event) -> None:
@@ -209,11 +198,10 @@ class Meters:
     def called(self, _run: str, usage: CallUsage, *, seconds: float, error: str | None) -> None:
         of = {"model": usage.model, "role": usage.role}
         self._call_seconds.record(seconds, {**of, "error": error or ""})
-        for kind, tokens in (
-            ("input", usage.tokens_in),
-            ("output", usage.tokens_out),
-            ("cached", usage.tokens_cached),
-        ):
+        kinds = {
+            "input": usage.tokens_in, "output": usage.tokens_out, "cached": usage.tokens_cached
+        }  # fmt: skip
+        for kind, tokens in kinds.items():
             if tokens:
                 self._tokens.add(tokens, {**of, "kind": kind})
         if usage.cost:
