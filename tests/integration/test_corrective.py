@@ -3,7 +3,7 @@ goes wrong, each with what the run did about it. Only the chat model is a double
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -38,9 +38,140 @@ BEGIN = ["split", "retrieve", "rerank", "follow", "grade"]
 CHECKED = ["answer", "check_grounded", "check_useful"]
 END = ["settle", "finish"]
 AGAIN = ["rewrite", "search_again", "grade"]
+WRITTEN = ["answer", "check_grounded"]
+ANSWERED = ("answered", "answered", False)
+NO_PROGRESS = ("abstained", "no_progress", True)
 INVENTED = "The sea wall was built by Napoleon in 1804 [1]."
-BESIDE_THE_POINT = "Ilva Marr was born in 1981 in Orsk Bay"
-UNSURE = "Why is the sea wall of Orsk Bay so long?"
+
+
+def honest(words: str) -> Any:
+    """Writes the sentence of its evidence that has these words."""
+    return lambda request: sentence_with(request, words)
+
+
+def graded(grade: Any) -> Any:
+    return lambda request: grades(request, grade)
+
+
+def agreeing(request: ChatRequest) -> str:
+    return verdicts(request, "yes")
+
+
+def asked_part(request: ChatRequest) -> str:
+    words = "born in 1981" if "born" in request.messages[-1].content[:60] else "in 2004"
+    return sentence_with(request, words)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    question: str
+    replies: dict[str, Any]
+    """Of the model, by node."""
+    nodes: list[str]
+    asked: list[str]
+    """Nodes that asked the model."""
+    ended: tuple[str, str, bool] = ANSWERED
+    corrective: dict[str, Any] = field(default_factory=dict)
+    says: str = ""
+
+
+BATCH = {"grader": "llm-batch"}
+JUDGED = {**BATCH, "grounded_judge": "llm", "useful_judge": "llm"}
+WALL_ALONE = graded(lambda text: "answers" if "sea wall" in text else "no")
+SUBMARINE = "submarine Calypso engine type"
+CASES = {
+    "the reader grades: one call": Case(
+        WALL, {"answer": honest("sea wall")}, [*BEGIN, *CHECKED, *END], ["answer"], says="640"
+    ),
+    "models grade and judge, who are asked where the reader is unsure": Case(
+        WALL,
+        {"answer": honest("sea wall"), "grade": WALL_ALONE},
+        [*BEGIN, *CHECKED, *END],
+        ["grade", "answer"],
+        corrective=JUDGED,
+    ),
+    "the reader is unsure": Case(
+        "Why is the sea wall of Orsk Bay so long?",
+        {
+            "answer": honest("sea wall"),
+            "grade": graded("answers"),
+            "check_grounded": agreeing,
+            "check_useful": agreeing,
+        },
+        [*BEGIN, *CHECKED, *END],
+        ["grade", "answer", "check_useful"],
+        ("partial", "answered", False),
+        JUDGED,
+    ),
+    "parts by a model, arithmetic by code": Case(
+        BIRTH,
+        {"answer": asked_part},
+        ["split", "ask_part", "ask_part", "combine", *END],
+        ["answer", "answer"],
+        says="23 years",
+    ),
+    "a rewrite that changes nothing is refused": Case(
+        ABSENT,
+        {"rewrite": ABSENT},
+        [*BEGIN, "rewrite", "grade", *END],
+        ["rewrite"],
+        ("abstained", "no_evidence", False),
+    ),
+    "all graded as irrelevant: the best has to do": Case(
+        WALL,
+        {"grade": graded("no"), "rewrite": "sea wall length", "answer": honest("sea wall")},
+        [*BEGIN, *AGAIN, *CHECKED, *END],
+        ["grade", "rewrite", "answer"],
+        corrective=BATCH,
+    ),
+    "all graded as irrelevant, and nothing near": Case(
+        ABSENT,
+        {"grade": graded("no"), "rewrite": SUBMARINE},
+        [*BEGIN, *AGAIN, *END],
+        ["grade", "rewrite"],
+        NO_PROGRESS,
+        BATCH,
+    ),
+    "a grader that says yes to everything": Case(
+        ABSENT,
+        {
+            "grade": graded("answers"),
+            "answer": "The submarine Calypso has a diesel engine [1].",
+            "rewrite": SUBMARINE,
+        },
+        [*BEGIN, *WRITTEN, *WRITTEN, *WRITTEN, "check_useful", *AGAIN, *END],
+        ["grade", "answer", "answer", "answer", "rewrite"],
+        NO_PROGRESS,
+        BATCH,
+    ),
+    "a grader that replies garbage, and is corrected once": Case(
+        WALL,
+        {"grade": "Sure! All of these are very relevant.", "answer": honest("sea wall")},
+        [*BEGIN, *CHECKED, *END],
+        ["grade", "grade", "answer"],
+        corrective=BATCH,
+    ),
+    "never grounded: the reader's answer": Case(
+        WALL,
+        {"answer": INVENTED},
+        [*BEGIN, *WRITTEN, *WRITTEN, *WRITTEN, "check_useful", *END],
+        ["answer", "answer", "answer"],
+    ),
+    "grounded the second time": Case(
+        WALL,
+        {"answer": [INVENTED, honest("sea wall")]},
+        [*BEGIN, *WRITTEN, *CHECKED, *END],
+        ["answer", "answer"],
+    ),
+    "beside the point: given as the best there is": Case(
+        WALL,
+        {"answer": honest("born in 1981"), "rewrite": "sea wall Orsk Bay length"},
+        [*BEGIN, *CHECKED, *AGAIN, *END],
+        ["answer", "rewrite"],
+        ("partial", "no_progress", True),
+        says="may not be what was asked",
+    ),
+}
 
 
 @pytest.fixture(scope="module")
@@ -53,29 +184,14 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
         yield made
 
 
-@dataclass(frozen=True, slots=True)
-class Engines:
-    """Engines over the same library, each with settings and a model of its own."""
-
-    library: Library
-
-    def open(self, model: Scripted | None = None, **sections: Any) -> Secondlook:
-        given = {"library": {"path": self.library.path}, "runs": {"keep": 0}, **sections}
-        if model is not None:
-            given["models"] = {"default": model.spec, "retries": 0}
-        settings = settings_of(**{"answer": {"workflow": "corrective"}, **given})
-        chat: Any = model
-        models = Models(settings, open_chat=lambda _: chat, probes=lambda _: None, pause=no_pause)
-        return Secondlook(self.library, settings=settings, models=models)
-
-    def ask(self, question: str, model: Scripted | None = None, **sections: Any) -> Answer:
-        engine = self.open(model, **sections)
-        return engine.ask(question)
-
-
-@pytest.fixture
-def engines(library: Library) -> Engines:
-    return Engines(library)
+def opened(library: Library, model: Scripted | None = None, **sections: Any) -> Secondlook:
+    given = {"library": {"path": library.path}, "runs": {"keep": 0}, **sections}
+    if model is not None:
+        given["models"] = {"default": model.spec, "retries": 0}
+    settings = settings_of(**{"answer": {"workflow": "corrective"}, **given})
+    chat: Any = model
+    models = Models(settings, open_chat=lambda _: chat, probes=lambda _: None, pause=no_pause)
+    return Secondlook(library, settings=settings, models=models)
 
 
 def nodes(answer: Answer) -> list[str]:
@@ -86,165 +202,61 @@ def ended(answer: Answer) -> tuple[str, str, bool]:
     return answer.status, answer.stop_reason, answer.needs_review
 
 
-def honest(words: str) -> Any:
-    """Writes the sentence of its evidence that has these words."""
-    return lambda request: sentence_with(request, words)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_what_goes_wrong_is_put_right_in_so_many_steps_and_calls(
+    library: Library, case: Case
+) -> None:
+    model = Scripted(**case.replies)
+    answer = opened(library, model, corrective=case.corrective).ask(case.question)
+    assert (ended(answer), nodes(answer)) == (case.ended, case.nodes)
+    assert (model.asked, answer.usage.calls) == (case.asked, len(case.asked))
+    assert case.says in f"{answer.short} {answer.text}"
+    assert "Napoleon" not in answer.text
+    assert verify(answer, library) == []
 
 
-def graded(grade: str) -> Any:
-    return lambda request: grades(request, grade)
+def test_each_new_draft_is_told_what_was_wrong_at_another_temperature(library: Library) -> None:
+    model = Scripted(answer=INVENTED)
+    answer = opened(library, model).ask(WALL)
+    assert (answer.method, answer.model, answer.regenerations) == ("extractive", None, 2)
+    heats = [request.temperature for request in model.requests]
+    assert heats == sorted(set(heats))
+    assert "built by Napoleon" in model.requests[1].messages[-1].content
 
 
-BATCH = {"corrective": {"grader": "llm-batch"}}
-
-
-# What it costs where nothing goes wrong
-
-
-def test_with_the_reader_as_grader_a_good_answer_takes_one_call(engines: Engines) -> None:
-    model = Scripted(answer=honest("sea wall"))
-    answer = engines.ask(WALL, model)
-    assert ended(answer) == ("answered", "answered", False)
-    assert "640 metres" in answer.text
-    assert nodes(answer) == [*BEGIN, *CHECKED, *END]
-    assert (answer.usage.calls, model.asked) == (1, ["answer"])
-    assert (answer.grounded.value, answer.useful.value) == ("yes", "yes")
-
-
-def test_with_models_that_grade_and_judge_it_takes_three_at_most(engines: Engines) -> None:
-    """The judges are asked only where the reader is unsure."""
-
-    def judged(text: str) -> str:
-        return "answers" if "sea wall" in text else "no"
-
-    model = Scripted(answer=honest("sea wall"), grade=lambda request: grades(request, judged))
-    answer = engines.ask(
-        WALL,
-        model,
-        corrective={"grader": "llm-batch", "grounded_judge": "llm", "useful_judge": "llm"},
-    )
-    assert ended(answer) == ("answered", "answered", False)
-    assert nodes(answer) == [*BEGIN, *CHECKED, *END]
-    assert (answer.usage.calls, model.asked) == (2, ["grade", "answer"])
-
-
-def test_a_judge_is_asked_where_the_reader_is_unsure(engines: Engines) -> None:
-    """How long the wall is, where it was asked why."""
-    model = Scripted(
-        answer=honest("sea wall"),
-        grade=graded("answers"),
-        check_grounded=lambda request: verdicts(request, "yes"),
-        check_useful=lambda request: verdicts(request, "yes"),
-    )
-    answer = engines.ask(
-        UNSURE,
-        model,
-        corrective={"grader": "llm-batch", "grounded_judge": "llm", "useful_judge": "llm"},
-    )
-    assert ended(answer) == ("partial", "answered", False)
-    assert nodes(answer) == [*BEGIN, *CHECKED, *END]
-    assert (answer.usage.calls, model.asked) == (3, ["grade", "answer", "check_useful"])
-
-
-# Questions that are not plain
-
-
-def test_a_pronoun_is_resolved_by_the_conversation(engines: Engines) -> None:
-    talk = Conversation(engines.open())
+def test_a_pronoun_is_resolved_by_the_conversation_or_asked_back(library: Library) -> None:
+    talk = Conversation(opened(library))
     talk.ask("When was Ilva Marr born?")
     answer = talk.ask(GROUP)
     assert answer.asked == "When did Ilva Marr leave her group?"
-    assert ended(answer) == ("answered", "answered", False)
-    assert (answer.short, answer.assumed, answer.usage.calls) == ("2009", None, 0)
-    assert nodes(answer)[-len(BEGIN + CHECKED + END) :] == [*BEGIN, *CHECKED, *END]
-
-
-def test_a_pronoun_alone_that_may_mean_two_is_told_for_both_and_asked_back(
-    engines: Engines,
-) -> None:
-    answer = engines.ask(GROUP)
+    assert (ended(answer), answer.short, answer.assumed) == (ANSWERED, "2009", None)
+    talk = Conversation(opened(library))
+    answer = talk.ask(GROUP)
     assert ended(answer) == ("partial", "ambiguous", False)
     assert nodes(answer) == [*BEGIN, "readings", *END]
     assert answer.asks_back == 'Whom do you mean by "she": Ilva Marr or Tessa Quill?'
     assert [claim.text[:10] for claim in answer.claims] == ["Ilva Marr ", "Tessa Quil"]
     assert all(claim.citations for claim in answer.claims)
-    assert (answer.assumed, answer.usage.calls) == (None, 0)
-
-
-def test_the_reply_to_the_question_back_answers_it(engines: Engines) -> None:
-    talk = Conversation(engines.open())
-    assert talk.ask(GROUP).asks_back
     answer = talk.ask("Tessa Quill")
-    assert ended(answer) == ("answered", "answered", False)
-    assert answer.short == "2013"
+    assert (ended(answer), answer.short) == (ANSWERED, "2013")
 
 
-def test_a_vague_term_is_taken_for_what_the_evidence_speaks_of(engines: Engines) -> None:
-    model = Scripted(answer=honest("May 2003"))
-    answer = engines.ask(ALBUM, model)
-    assert ended(answer) == ("answered", "answered", False)
-    assert answer.assumed == "the album = Harbour Glass"
+def test_a_vague_term_is_taken_for_what_the_evidence_speaks_of(library: Library) -> None:
+    answer = opened(library, Scripted(answer=honest("May 2003"))).ask(ALBUM)
+    assert (ended(answer), answer.assumed) == (ANSWERED, "the album = Harbour Glass")
     assert nodes(answer) == [*BEGIN, "readings", "grade", *CHECKED, *END]
     assert (answer.usage.calls, answer.attempts) == (1, 1)
 
 
-def test_a_question_of_two_facts_is_computed_from_both(engines: Engines) -> None:
-    answer = engines.ask(BIRTH)
-    assert ended(answer) == ("answered", "answered", False)
+def test_a_question_of_two_facts_is_computed_from_both(library: Library) -> None:
+    answer = opened(library).ask(BIRTH)
+    assert ended(answer) == ANSWERED
     assert (answer.short, answer.method, answer.usage.calls) == ("23 years", "computed", 0)
-    assert nodes(answer) == ["split", "ask_part", "ask_part", "combine", *END]
     computation = answer.claims[0].computation
     assert computation is not None
     assert [one.text for one in computation.operands] == ["1981", "2004"]
-    assert (computation.operation, computation.result) == ("years", "23 years")
     assert [part.short for part in answer.parts] == ["1981", "2004"]
-    assert verify(answer, engines.library) == []
-
-
-def test_a_model_answers_the_parts_and_code_computes(engines: Engines) -> None:
-    def part(request: ChatRequest) -> str:
-        words = "born in 1981" if "born" in request.messages[-1].content[:60] else "in 2004"
-        return sentence_with(request, words)
-
-    model = Scripted(answer=part)
-    answer = engines.ask(BIRTH, model)
-    assert ended(answer) == ("answered", "answered", False)
-    assert nodes(answer) == ["split", "ask_part", "ask_part", "combine", *END]
-    assert (answer.short, model.asked) == ("23 years", ["answer", "answer"])
-    assert verify(answer, engines.library) == []
-
-
-# Searches that find too little
-
-
-def test_a_rewrite_that_changes_nothing_is_refused(engines: Engines) -> None:
-    model = Scripted(rewrite=ABSENT)
-    answer = engines.ask(ABSENT, model)
-    assert ended(answer) == ("abstained", "no_evidence", False)
-    assert nodes(answer) == [*BEGIN, "rewrite", "grade", *END]
-    assert (answer.usage.calls, model.asked) == (1, ["rewrite"])
-    (step,) = (step for step in answer.steps if step.node == "rewrite")
-    assert (step.numbers["rejected"], step.numbers["accepted"]) == ("repeat", False)
-
-
-def test_where_a_model_grades_all_as_irrelevant_the_best_has_to_do(engines: Engines) -> None:
-    model = Scripted(
-        grade=graded("no"), rewrite="sea wall Orsk Bay length", answer=honest("sea wall")
-    )
-    answer = engines.ask(WALL, model, **BATCH)
-    assert ended(answer) == ("answered", "answered", False)
-    assert nodes(answer) == [*BEGIN, *AGAIN, *CHECKED, *END]
-    assert (answer.usage.calls, model.asked) == (3, ["grade", "rewrite", "answer"])
-    assert {seen.grade for seen in answer.passages} == {"irrelevant"}
-    assert sum(seen.kept for seen in answer.passages) == 3
-
-
-def test_where_all_is_irrelevant_and_nothing_near_it_is_withheld(engines: Engines) -> None:
-    model = Scripted(grade=graded("no"), rewrite="submarine Calypso engine type")
-    answer = engines.ask(ABSENT, model, **BATCH)
-    assert ended(answer) == ("abstained", "no_progress", True)
-    assert nodes(answer) == [*BEGIN, *AGAIN, *END]
-    assert (answer.usage.calls, model.asked) == (2, ["grade", "rewrite"])
+    assert verify(answer, library) == []
 
 
 def test_three_retries_without_an_answer_are_all(
@@ -256,136 +268,37 @@ def test_three_retries_without_an_answer_are_all(
     settings = Settings.model_validate({"library": {"path": folder / "library"}})
     ways = ["map", "bell", "clock"]
     queries = [f"who paid ledger coast {word}" for word in ways]
-    model = Scripted(
-        rewrite=queries,
-        grade=[graded("no"), *(_about(word) for word in ways)],
-        answer="NOT IN THE EVIDENCE",
-    )
+    found = [graded(lambda text, way=way: "about" if way in text else "no") for way in ways]
+    model = Scripted(rewrite=queries, grade=[graded("no"), *found], answer="NOT IN THE EVIDENCE")
+    chosen = {"search": {"candidates": 5}, "corrective": {**BATCH, "min_relevant": 100}}
     with Library.open(settings=settings) as notes:
         notes.add([write_notes(folder / "texts")])
-        answer = Engines(notes).ask(
-            WHO_PAID,
-            model,
-            search={"candidates": 5},
-            corrective={"grader": "llm-batch", "min_relevant": 100},
-        )
+        answer = opened(notes, model, **chosen).ask(WHO_PAID)
     assert ended(answer) == ("abstained", "attempts_exhausted", True)
     assert nodes(answer) == [*BEGIN, *AGAIN, *AGAIN, *AGAIN, *CHECKED, *END]
     assert answer.queries == (WHO_PAID, *queries)
     assert (answer.usage.calls, answer.attempts) == (8, 4)
 
 
-def _about(word: str) -> Any:
-    return lambda request: grades(request, lambda text: "about" if word in text else "no")
-
-
-def test_a_grader_that_says_yes_to_everything_invents_no_answer(engines: Engines) -> None:
-    model = Scripted(
-        grade=graded("answers"),
-        answer="The submarine Calypso has a diesel engine [1].",
-        rewrite="submarine Calypso engine type",
-    )
-    answer = engines.ask(ABSENT, model, **BATCH)
-    assert ended(answer) == ("abstained", "no_progress", True)
-    written = ["answer", "check_grounded"] * 3
-    assert nodes(answer) == [*BEGIN, *written, "check_useful", *AGAIN, *END]
-    assert model.asked == ["grade", "answer", "answer", "answer", "rewrite"]
-    assert answer.usage.calls == 5
-
-
-def test_a_grader_that_replies_garbage_is_replaced_by_the_reader(engines: Engines) -> None:
-    model = Scripted(grade="Sure! All of these are very relevant.", answer=honest("sea wall"))
-    answer = engines.ask(WALL, model, **BATCH)
-    assert ended(answer) == ("answered", "answered", False)
-    assert nodes(answer) == [*BEGIN, *CHECKED, *END]
-    assert model.asked == ["grade", "grade", "answer"]  # it is corrected once
-    assert answer.usage.calls == 3
-    assert {seen.graded_by for seen in answer.passages} == {"reader"}
-    assert [seen.grade for seen in answer.passages].count("relevant") == 1
-    (warning,) = answer.warnings
-    assert warning.consequence == "the reader graded 10 of 10 instead"
-
-
-# Answers that do not stand
-
-
-def test_where_an_answer_is_never_grounded_the_readers_is_given(engines: Engines) -> None:
-    model = Scripted(answer=INVENTED)
-    answer = engines.ask(WALL, model)
-    assert ended(answer) == ("answered", "answered", False)
-    assert (answer.method, answer.model) == ("extractive", None)
-    assert "Napoleon" not in answer.text
-    written = ["answer", "check_grounded"] * 3
-    assert nodes(answer) == [*BEGIN, *written, "check_useful", *END]
-    assert (answer.usage.calls, answer.regenerations) == (3, 2)
-    heats = [request.temperature for request in model.requests[:3]]
-    assert heats == sorted(set(heats))
-    assert "built by Napoleon" in model.requests[1].messages[-1].content
-
-
-def test_an_answer_that_is_grounded_the_second_time_is_given(engines: Engines) -> None:
-    model = Scripted(answer=[INVENTED, honest("sea wall")])
-    answer = engines.ask(WALL, model)
-    assert ended(answer) == ("answered", "answered", False)
-    assert nodes(answer) == [*BEGIN, "answer", "check_grounded", *CHECKED, *END]
-    assert (answer.usage.calls, answer.regenerations) == (2, 1)
-    assert "Napoleon" not in answer.text
-
-
-def test_an_answer_beside_the_point_is_given_as_the_best_there_is(engines: Engines) -> None:
-    model = Scripted(answer=honest(BESIDE_THE_POINT), rewrite="sea wall Orsk Bay length")
-    answer = engines.ask(WALL, model)
-    assert ended(answer) == ("partial", "no_progress", True)
-    assert nodes(answer) == [*BEGIN, *CHECKED, *AGAIN, *END]
-    assert (answer.usage.calls, model.asked) == (2, ["answer", "rewrite"])
-    assert (answer.grounded.value, answer.useful.value) == ("yes", "no")
-    assert "may not be what was asked" in answer.text
-
-
-# The web
-
 LIGHTHOUSE = "How high is the tallest lighthouse of the cape?"
 
 
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as running:
-        yield running
-
-
-def _web(site: Site, **more: Any) -> dict[str, Any]:
-    return {
-        "enable_web_search": True,
-        "url": site.url(),
-        "allow_private": True,
-        **more,
-    }
-
-
-def test_with_the_web_off_it_is_not_asked(engines: Engines, site: Site) -> None:
-    site.offer("/article")
-    answer = engines.ask(LIGHTHOUSE)
-    assert ended(answer) == ("abstained", "no_evidence", False)
-    assert nodes(answer) == [*BEGIN, "rewrite", "grade", *END]
-    assert (site.requests, answer.usage.calls) == ([], 0)
-
-
-def test_the_web_is_asked_once_the_library_has_no_other_way(engines: Engines, site: Site) -> None:
-    site.offer("/article")
-    model = Scripted(rewrite="height tallest lighthouse cape metres", answer=honest("43 metres"))
-    answer = engines.ask(LIGHTHOUSE, model, web=_web(site))
-    assert ended(answer) == ("answered", "answered", False)
-    assert nodes(answer) == [*BEGIN, *AGAIN, "search_web", "grade", *CHECKED, *END]
-    assert (answer.web_used, answer.citations[0].origin) == (True, "web")
-    assert (answer.usage.calls, model.asked) == (2, ["rewrite", "answer"])
-
-
-def test_a_web_that_is_down_is_a_warning(engines: Engines, site: Site) -> None:
-    site.offer("/missing")
-    model = Scripted(rewrite="height tallest lighthouse cape metres")
-    answer = engines.ask(LIGHTHOUSE, model, web=_web(site))
-    assert ended(answer) == ("abstained", "no_progress", True)
-    assert nodes(answer) == [*BEGIN, *AGAIN, "search_web", "grade", *END]
-    assert (answer.usage.calls, answer.web_used) == (1, False)
-    (warning,) = answer.warnings
-    assert warning.consequence == "skipped: the answer rests on the library alone"
+def test_the_web_is_asked_only_if_allowed_and_once_the_library_has_no_other_way(
+    library: Library,
+) -> None:
+    with Site() as site:
+        site.offer("/article")
+        answer = opened(library).ask(LIGHTHOUSE)
+        assert (ended(answer)[1], site.requests) == ("no_evidence", [])
+        web = {"enable_web_search": True, "url": site.url(), "allow_private": True}
+        words = "height tallest lighthouse cape metres"
+        model = Scripted(rewrite=words, answer=honest("43 metres"))
+        answer = opened(library, model, web=web).ask(LIGHTHOUSE)
+        assert nodes(answer) == [*BEGIN, *AGAIN, "search_web", "grade", *CHECKED, *END]
+        assert (ended(answer), answer.web_used) == (ANSWERED, True)
+        assert (answer.citations[0].origin, model.asked) == ("web", ["rewrite", "answer"])
+        site.offer("/missing")
+        answer = opened(library, Scripted(rewrite=words), web=web).ask(LIGHTHOUSE)
+        assert (ended(answer), answer.web_used) == (NO_PROGRESS, False)
+        (warning,) = answer.warnings
+        assert warning.consequence == "skipped: the answer rests on the library alone"
