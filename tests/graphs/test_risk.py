@@ -102,13 +102,6 @@ def test_an_answer_that_is_not_is_withheld_with_the_reason_and_its_passages(
     assert "7.8" not in answer.text
 
 
-def test_a_risk_that_nobody_can_promise_withholds_everything(tmp_path: Path) -> None:
-    answer, _ = run(own(tmp_path, 0.01), settings=settings(0.001))
-    assert answer.stop_reason == "low_confidence"
-    assert "the risk allowed is 0.1 %: no answer can be promised" in answer.confidence.reasons[0]
-    assert "4000 answers" in answer.confidence.reasons[0]
-
-
 def test_a_named_risk_takes_the_place_of_the_calibrated_limit(tmp_path: Path) -> None:
     question = "how deep is berth 2 where the whales and dolphins sleep in winter nights"
     plain, _ = run(own(tmp_path), question=question)

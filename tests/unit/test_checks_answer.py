@@ -47,15 +47,6 @@ def settled(context: Context) -> tuple[dict[str, Any], dict[str, Any]]:
     return check, visit(answer_anew, context, found=passages, **kept)
 
 
-def test_a_complaint_is_told_to_who_writes_anew_at_another_temperature() -> None:
-    model = FunctionModel(inventing)
-    check, second = settled(context_of(model=model))
-    assert (check["route"], check["complaints"]) == ("answer", [INVENTED])
-    assert [request.temperature for request in model.requests] == [0.0, 0.4]
-    assert [one["text"] for one in second["draft"]["sentences"]] == [DEEPEST]
-    assert (second["complaints"], second["draft"]["note"]) == ([], None)
-
-
 def test_who_listens_hears_that_the_words_so_far_no_longer_count() -> None:
     context = context_of(model=FunctionModel(inventing))
     first = visit(answer_anew, context, found=found(context))

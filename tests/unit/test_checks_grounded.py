@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.nodes.check import check_grounded, share_grounded
-from secondlook.nodes.limits import hotter, may_search_again
+from secondlook.nodes.limits import may_search_again
 from tests.support.checking import (
     DEEPEST,
     INVENTED,
@@ -249,12 +249,6 @@ def test_a_check_that_is_off_says_nothing() -> None:
         0.3333,
         False,
     )
-
-
-def test_each_new_draft_is_asked_for_at_another_temperature() -> None:
-    assert [hotter(0.0, times) for times in (1, 2, 3, 4)] == [0.4, 0.8, 0.9, 1.0]
-    assert hotter(0.3, 1) == 0.7
-    assert hotter(1.9, 2) == 2.0
 
 
 def test_a_search_may_follow_while_attempts_remain_and_the_last_brought_something() -> None:
