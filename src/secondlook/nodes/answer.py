@@ -64,8 +64,7 @@ class Asking:
     prompt: str = "answer"
     values: Mapping[str, str] = field(default_factory=dict)
     """What fills the holes of the prompt besides the question and the evidence."""
-    temperature: float | None = None
-    """None = as set for the role."""
+    temperature: float | None = None  # none = as set for the role
     doubted: float = 0.0
     """A sentence that lacks no more support than this stays in the draft, marked: another judge
     may let it stand."""
@@ -79,8 +78,7 @@ _STRICT: Final = Asking("answer_strict")
 
 
 class Drafted(Draft, Trace):
-    complaints: list[str]
-    """Sentences of a model that were cut."""
+    complaints: list[str]  # sentences of a model that were cut
 
 
 class ToAnswerStrictly(Asked, AnswerGrades):
@@ -205,8 +203,7 @@ async def read_instead(
 class Written:
     draft: DraftData
     numbers: dict[str, Scalar]
-    cut: tuple[str, ...] = ()
-    """Sentences of the model that the evidence does not carry."""
+    cut: tuple[str, ...] = ()  # sentences of the model that the evidence does not carry
 
 
 async def written(

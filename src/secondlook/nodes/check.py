@@ -52,8 +52,7 @@ if TYPE_CHECKING:
     from secondlook.reading.support import Cap
     from secondlook.settings.sections import Settings
 
-_ENTRY_TOKENS = 24
-"""Of one verdict in a reply, as widely spaced as models write JSON."""
+_ENTRY_TOKENS = 24  # of one verdict in a reply, as widely spaced as models write JSON
 _STEEPEST = 30.0
 _NAMES: Final[tuple[Cap, ...]] = ("name",)
 
@@ -132,10 +131,8 @@ class _Backed:
     """A sentence, and the places it cites that are still there."""
 
     sentence: Sentence
-    quotes: tuple[tuple[str, str], ...]
-    """Title and words of each place."""
-    around: tuple[str, ...]
-    """The passages that the places lie in."""
+    quotes: tuple[tuple[str, str], ...]  # title and words of each place
+    around: tuple[str, ...]  # the passages that the places lie in
 
     @classmethod
     def of(cls, sentence: Sentence, held: Mapping[str, Passage]) -> _Backed:
@@ -303,10 +300,8 @@ class UsefulHead:
     reader: str
     bias: float
     weight: float
-    threshold: float
-    """An answer that scores below it does not address its question."""
-    grey: tuple[float, float]
-    """Between these, answers to the question and to other ones mix."""
+    threshold: float  # an answer that scores below it does not address its question
+    grey: tuple[float, float]  # between these, answers to the question and to other ones mix
 
     def score(self, margin: float) -> float:
         logit = max(-_STEEPEST, min(_STEEPEST, self.bias + self.weight * margin))
@@ -323,8 +318,7 @@ def shipped_head() -> UsefulHead:
 
 @dataclass(frozen=True, slots=True)
 class Usefulness:
-    score: float | None = None
-    """From 0 to 1; None where the reader cannot tell."""
+    score: float | None = None  # from 0 to 1; None where the reader cannot tell
     is_useful: bool | None = None
     asked_model: bool = False
     warnings: list[dict[str, Any]] = field(default_factory=list)

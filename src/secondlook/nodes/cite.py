@@ -25,14 +25,10 @@ if TYPE_CHECKING:
     from secondlook.reading.support import Support
     from secondlook.roles.sentences import Sentence as Said
 
-_WINDOWS = (1, 2, 3)
-"""Sentences in a row that may make up a quote."""
-_WORTH_IT = 0.05
-"""A longer quote must support a claim by so much more."""
-_LEAST = 0.2
-"""A cited passage that supports a claim less than this has nothing to do with it."""
-_GAP = 2
-"""Characters, a blank line at most, between passages that follow on one another."""
+_WINDOWS = (1, 2, 3)  # sentences in a row that may make up a quote
+_WORTH_IT = 0.05  # a longer quote must support a claim by so much more
+_LEAST = 0.2  # a cited passage that supports a claim less than this has nothing to do with it
+_GAP = 2  # characters, a blank line at most, between passages that follow on one another
 _WORTH_JUDGING = 3
 """Places of one passage that are judged, where judging costs more than counting words."""
 

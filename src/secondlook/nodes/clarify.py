@@ -34,10 +34,8 @@ if TYPE_CHECKING:
     from secondlook.nodes.state import Sentence
     from secondlook.roles.ambiguity import Rival
 
-LOOKED_AT = 5
-"""Passages whose names are gathered, those that a grader accepted first."""
-PASSAGES_EACH = 3
-"""Passages of one reading that its answer is looked for in."""
+LOOKED_AT = 5  # passages whose names are gathered, those that a grader accepted first
+PASSAGES_EACH = 3  # passages of one reading that its answer is looked for in
 _NEAR = 0.04
 """What the likeliest passage must be worth: names in passages that answer nothing are no
 readings."""

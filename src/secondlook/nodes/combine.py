@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from secondlook.passage import Passage
     from secondlook.roles.split import Combining
 
-    Placed = tuple[Stated, Cited]
-    """A value, and where it stands."""
+    Placed = tuple[Stated, Cited]  # a value, and where it stands
 
 _OPERATIONS: Final[dict[Combining, Operation]] = {
     "years": "years",

@@ -90,8 +90,7 @@ class Context:
     run: str
     created: str
     workflow: str
-    question: str
-    """As it was asked; the state holds it as it is worked on."""
+    question: str  # as it was asked; the state holds it as it is worked on
     settings: Settings
     shelf: Shelf
     models: Asker
@@ -103,16 +102,13 @@ class Context:
     sandbox: Callable[[], Sandbox] | None = None
     """Opens it at the first call; raises SandboxError where none works here."""
     kept: Kept | None = None
-    memory: AnswerMemory | None = None
-    """Earlier research; None where nothing may be stored."""
-    calibration_file: Path | None = None
-    """Where a calibration of the library's own would lie."""
+    memory: AnswerMemory | None = None  # earlier research; None where nothing may be stored
+    calibration_file: Path | None = None  # where a calibration of the library's own would lie
     workflows: Mapping[str, Called] = field(default_factory=dict)
     """Every workflow by name, for the one that calls the others."""
     titles: Callable[[Scope], Sequence[Titled]] | None = None
     """The documents within a scope by their names; None where nobody can tell."""
-    tables_given: bool = False
-    """Tables came with the question: it is about them."""
+    tables_given: bool = False  # tables came with the question: it is about them
 
     @property
     def calibration(self) -> Calibration:

@@ -25,13 +25,10 @@ if TYPE_CHECKING:
     Range = tuple[int, int]
 
 Mode = Literal["sentences", "passages"]
-SENTENCES_TOKENS = 500
-"""Evidence for a local model: its prefill is what a person waits for."""
+SENTENCES_TOKENS = 500  # evidence for a local model: its prefill is what a person waits for
 PASSAGES_TOKENS = 6000
-SMALLEST = 64
-"""Less evidence than this is not worth asking about."""
-GAP = " … "
-"""Stands where sentences between two pieces are left out."""
+SMALLEST = 64  # less evidence than this is not worth asking about
+GAP = " … "  # stands where sentences between two pieces are left out
 _LONG = 400
 """Characters. A longer sentence of several lines is a table or a list: its lines count as such."""
 _RANK_COST = 0.5
@@ -39,8 +36,7 @@ _RANK_COST = 0.5
 _LINE = re.compile(r"\n+")
 _WORD_REACH = 40
 _WORD = re.compile(rf"\S{{1,{_WORD_REACH}}}")
-_MARKS = evidence_marks("")
-"""Only to count with: the marks of any run are as long."""
+_MARKS = evidence_marks("")  # only to count with: the marks of any run are as long
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +61,7 @@ class Block:
 @dataclass(frozen=True, slots=True)
 class Packed:
     blocks: tuple[Block, ...]
-    tokens: int
-    """Of all blocks between their marks."""
+    tokens: int  # of all blocks between their marks
 
 
 async def evidence_items(
@@ -171,8 +166,7 @@ class _Text:
     rank: int
     item: EvidenceItem
     units: tuple[Range, ...]
-    core: range
-    """The units that hold the reader's span; without one, that most like the question."""
+    core: range  # the units that hold the reader's span; without one, that most like the question
 
     @classmethod
     def of(cls, rank: int, item: EvidenceItem, question: str) -> _Text:
@@ -228,8 +222,7 @@ class _Text:
 class _Packing:
     budget: int
     count: Callable[[str], int]
-    shown: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """Units by rank."""
+    shown: dict[int, tuple[int, ...]] = field(default_factory=dict)  # units by rank
     _said: dict[str, int] = field(default_factory=dict)
     """Which rank shows a unit's text already: neighbouring passages share sentences."""
     _tokens: dict[int, int] = field(default_factory=dict)

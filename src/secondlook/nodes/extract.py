@@ -46,8 +46,7 @@ class _Row:
     start: int
     end: int
     kind: Kind
-    above: str
-    """The first line of a table whose cells have no names of their own."""
+    above: str  # the first line of a table whose cells have no names of their own
     shared: frozenset[str]
 
     @property

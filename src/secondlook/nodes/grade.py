@@ -133,8 +133,7 @@ class _Weights:
     answering: int
     graded: int
     quality: float | None
-    by_model: bool
-    """A model graded: then the reader's own hopes do not count."""
+    by_model: bool  # a model graded: then the reader's own hopes do not count
 
     @classmethod
     def of(cls, found: Sequence[Found], context: Context) -> _Weights:
@@ -218,8 +217,7 @@ def _chosen(found: Sequence[Found], context: Context, *, last_resort: bool) -> l
 class Grading:
     """Passages with their grades, and how these came about."""
 
-    found: list[Found]
-    """All that were given, in their order."""
+    found: list[Found]  # all that were given, in their order
     numbers: dict[str, Scalar]
     warnings: list[dict[str, Any]] = field(default_factory=list)
 
@@ -229,10 +227,8 @@ class Verdicts:
     """The usable grades of one grader, by passage."""
 
     grades: dict[str, Grade] = field(default_factory=dict)
-    unknown: int = 0
-    """Grades for passages that it was not given."""
-    error: SecondlookError | None = None
-    """Why grades are missing, where something failed."""
+    unknown: int = 0  # grades for passages that it was not given
+    error: SecondlookError | None = None  # why grades are missing, where something failed
 
     def __add__(self, other: Verdicts) -> Verdicts:
         return Verdicts(
@@ -313,15 +309,11 @@ def reader_grade(item: Found, calibration: Calibration) -> Grade:
 
 # A chat model as a grader: all passages in the fewest calls that fit, or each in one of its own.
 
-AT_ONCE = 4
-"""Calls that run at the same time."""
-USUAL_TOKENS = 6000
-"""Of passages in one call, where nobody knows how much the model can see."""
+AT_ONCE = 4  # calls that run at the same time
+USUAL_TOKENS = 6000  # of passages in one call, where nobody knows how much the model can see
 _SMALLEST = 64
-_REPLY_TOKENS = 24
-"""Of one grade in the reply, as widely spaced as models write JSON."""
-_MARK_TOKENS = 24
-"""Of the mark before each passage."""
+_REPLY_TOKENS = 24  # of one grade in the reply, as widely spaced as models write JSON
+_MARK_TOKENS = 24  # of the mark before each passage
 _GRADES: dict[SaidGrade, Grade] = {"answers": "answers", "about": "about", "no": "irrelevant"}
 
 
@@ -348,8 +340,7 @@ class ModelGrader:
     models: Asker
     texts: Callable[[Sequence[str]], Awaitable[Mapping[str, Passage]]]
     few_shot: bool = False
-    alone: bool = False
-    """Each passage in a call of its own."""
+    alone: bool = False  # each passage in a call of its own
 
     @property
     def name(self) -> str:

@@ -60,10 +60,8 @@ class Dial:
     """The share of answers that may be wrong, and what keeps to it."""
 
     max_risk: float
-    threshold: float | None
-    """The probability that an answer needs; None when none would do."""
-    counted: int
-    """Answers that the promise rests on."""
+    threshold: float | None  # the probability that an answer needs; None when none would do
+    counted: int  # answers that the promise rests on
 
     def objection(self, probability: float | None) -> str | None:
         """Why an answer with this probability must be withheld; None where it may be given."""

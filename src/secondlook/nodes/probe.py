@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 
 MIN_PRECISION = 0.80
 MIN_RECALL = 0.70
-_HOPELESS = 3
-"""After so many questions without one usable grade the rest is not asked."""
+_HOPELESS = 3  # after so many questions without one usable grade the rest is not asked
 
 
 async def probe_passages(

@@ -41,14 +41,11 @@ if TYPE_CHECKING:
     from secondlook.passage import Hit, Passage
     from secondlook.retrieval.web.port import WebPassage
 
-_SHARE = 5
-"""A search in other words reads at most one passage for every five of the first search."""
-_AT_ONCE = 4
-"""Passages read between two looks at whether the evidence is good enough by now."""
+_SHARE = 5  # a search in other words reads at most one passage for every five of the first search
+_AT_ONCE = 4  # passages read between two looks at whether the evidence is good enough by now
 _FOLLOW_BELOW = 0.8
 """Share of the question's words in the best passage below which the question asks beyond it."""
-WORTH_KEEPING = -2.0
-"""Relevance, to the question together with the name that led there."""
+WORTH_KEEPING = -2.0  # relevance, to the question together with the name that led there
 _NAMES = 8
 _HITS = 3
 _READ = 4

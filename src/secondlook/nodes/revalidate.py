@@ -55,31 +55,21 @@ _CALLS_FOR_CODE = re.compile(
 )
 ANSWERS: Final = -2.0
 """The reader's answerability, a logit, from which on an order is what was asked for."""
-SURELY: Final = 0.0
-"""From here on the reader finds an answer more likely than none."""
-RELATED: Final = -3.0
-"""The same for what holds a figure or a name where one is asked for."""
-UNRELATED: Final = -5.0
-"""Below this a text has nothing to do with the question."""
+SURELY: Final = 0.0  # from here on the reader finds an answer more likely than none
+RELATED: Final = -3.0  # the same for what holds a figure or a name where one is asked for
+UNRELATED: Final = -5.0  # below this a text has nothing to do with the question
 _TURN = re.compile(
     r"^\W{0,3}(?:user|human|assistant|ai|bot|system|input|output|prompt|response|example|question"
     r"|answer|q|a)(?: ?\d{1,3})?\W{0,3}:",
     re.IGNORECASE | re.MULTILINE,
 )
-_TURNS = 2
-"""Lines that name who speaks, or what goes in and comes out, as examples for a model do."""
-_FEWEST_BARS = 2
-"""Bars of a line of cells."""
-_LONGEST_CELL = 12
-"""Words of a cell that is a name or a figure."""
-_WHOLLY = 0.8
-"""Share of a claim's words that a row must have to be all that it says."""
-_TELLING = 20
-"""Words from which a language can be told."""
-_TOLD = 0.3
-"""Share of a claim's words that the evidence must have where the question has them, too."""
-_SHARED = 0.5
-"""Share of the question's words that an order must have where nobody can read."""
+_TURNS = 2  # lines that name who speaks, or what goes in and comes out, as examples for a model do
+_FEWEST_BARS = 2  # bars of a line of cells
+_LONGEST_CELL = 12  # words of a cell that is a name or a figure
+_WHOLLY = 0.8  # share of a claim's words that a row must have to be all that it says
+_TELLING = 20  # words from which a language can be told
+_TOLD = 0.3  # share of a claim's words that the evidence must have where the question has them, too
+_SHARED = 0.5  # share of the question's words that an order must have where nobody can read
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +103,7 @@ class Place:
 @dataclass(frozen=True, slots=True)
 class Guard:
     question: str
-    read: Callable[[str, str], Reading]
-    """(question, text) -> what the reader makes of it."""
+    read: Callable[[str, str], Reading]  # (question, text) -> what the reader makes of it
     sums_up: bool = False
     """Nothing in particular is asked, so nothing can be told by its having no answer."""
 
@@ -474,8 +463,7 @@ _BEGINS_ASKING = re.compile(
     r"|would|should|will|many|much|long|old|far))\b",
     re.IGNORECASE,
 )
-_MOOD_FEWEST = 3
-"""Words of a clause that may be an order: "Log in" is a button."""
+_MOOD_FEWEST = 3  # words of a clause that may be an order: "Log in" is a button
 _FEWEST_IN_CELL = 4
 """In a row of a table, where "Record time" and "Place of birth" are names of columns."""
 _TITLE = re.compile(
@@ -545,11 +533,9 @@ _UNBROKEN = re.compile(r"(?<![\w/.:-])[A-Za-z0-9+=]{40,}(?![\w/.])")
 _BITS = re.compile(
     r"(?:\b[01]{7,8}\b\W*){3}|(?:\\x[0-9a-f]{2}){4}|(?:[.-]{1,5} ){8}", re.IGNORECASE
 )
-_DISGUISED = 2
-"""Words with figures in place of letters."""
+_DISGUISED = 2  # words with figures in place of letters
 _LONG = 12
-_VARIETY = 0.34
-"""Share of the words of a long text that differ from one another."""
+_VARIETY = 0.34  # share of the words of a long text that differ from one another
 
 
 def is_misshapen(text: str) -> bool:

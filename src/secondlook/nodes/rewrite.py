@@ -27,12 +27,9 @@ if TYPE_CHECKING:
 
     from secondlook.models.calls import Asker
 
-_BEST = 5
-"""Passages whose titles a model is told, and whose terms a query by code is made of."""
-_BACKGROUND = 20
-"""Passages by which common terms are told from telling ones."""
-_LONGEST = 300
-"""Characters of a title, query or earlier answer that a model is shown."""
+_BEST = 5  # passages whose titles a model is told, and whose terms a query by code is made of
+_BACKGROUND = 20  # passages by which common terms are told from telling ones
+_LONGEST = 300  # characters of a title, query or earlier answer that a model is shown
 _TOKENS_PER_WORD = 4
 _TOPICAL = 4.0
 """Points of relevance below `calibration.min_about` down to which a passage is on the topic."""
@@ -44,8 +41,7 @@ class Retried(Asked, Searches):
 
 
 class Rewritten(Trace):
-    queries: list[str]
-    """The new query; empty where there is none."""
+    queries: list[str]  # the new query; empty where there is none
     stuck: bool
     route: str
 
@@ -179,10 +175,8 @@ def _flat(text: str) -> str:
 
 # A follow-up question made stand-alone: by a model where there is one, else by rules.
 
-REMEMBERED = 6
-"""Turns that a model is shown."""
-_LONGEST_ADDITION = 240
-"""Characters by which a question may grow."""
+REMEMBERED = 6  # turns that a model is shown
+_LONGEST_ADDITION = 240  # characters by which a question may grow
 _LABEL = re.compile(
     r"\A(?:the )?(?:rewritten|stand-?alone|last|final|new|condensed)?\s*question\s*(?:is\s*)?:\s*",
     re.IGNORECASE,

@@ -46,8 +46,7 @@ class ToScreen(Question, Choices):
 
 class Passed(Screened, Trace):
     route: str
-    draft: NotRequired[DraftData]
-    """Only where the question is refused."""
+    draft: NotRequired[DraftData]  # only where the question is refused
 
 
 async def screen(state: ToScreen, runtime: Runtime[Context]) -> Passed:
@@ -136,10 +135,8 @@ async def is_attack(context: Context, texts: Mapping[str, str]) -> bool:
 
 # Passages with orders. The next best take their place.
 
-QUARANTINED = "quarantined: "
-"""How `why` of a passage begins that was taken out."""
-NEXT_BEST = "others fit better"
-"""What `ranking` says of a passage that only its rank kept out."""
+QUARANTINED = "quarantined: "  # how `why` of a passage begins that was taken out
+NEXT_BEST = "others fit better"  # what `ranking` says of a passage that only its rank kept out
 GONE = "it could not be read when it was screened"
 PROMOTED = "in place of a quarantined passage"
 

@@ -44,11 +44,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_PARTS: Final = 4
-_LONGEST_SHORT: Final = 12
-"""Words of an answer that may stand in a later question."""
+_LONGEST_SHORT: Final = 12  # words of an answer that may stand in a later question
 _LONGEST: Final = 300
-_NEW: Final = 3
-"""Words that a part of a model may add of its own, such as "when" said otherwise."""
+_NEW: Final = 3  # words that a part of a model may add of its own, such as "when" said otherwise
 _TWO: Final = 2
 
 

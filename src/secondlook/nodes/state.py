@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 Grade = Literal["not graded", "irrelevant", "about", "answers"]
 """What a grader holds of a passage: `about` the question, or that it `answers` it as well."""
 RELEVANT: frozenset[Grade] = frozenset({"about", "answers"})
-READER = "reader"
-"""In `graded_by`, beside names of models."""
+READER = "reader"  # in `graded_by`, beside names of models
 
 
 class Scope(TypedDict):
@@ -75,10 +74,8 @@ class Found(TypedDict):
     why: str
     grade: Grade
     graded_by: str | None
-    search: int
-    """Which search of the run found it first, from 0."""
-    pinned: bool
-    """Stays among the kept whatever its score: another passage points to it."""
+    search: int  # which search of the run found it first, from 0
+    pinned: bool  # stays among the kept whatever its score: another passage points to it
 
 
 class Question(TypedDict):
@@ -87,8 +84,7 @@ class Question(TypedDict):
 
 
 class Query(Question):
-    queries: Annotated[list[str], operator.add]
-    """Every query in order; the last is the current one."""
+    queries: Annotated[list[str], operator.add]  # every query in order; the last is the current one
 
 
 class Evidence(TypedDict):
@@ -131,8 +127,7 @@ class Cited(TypedDict):
 
 class OperandData(TypedDict):
     text: str
-    cited: int
-    """Which of the sentence's own `cited` states it, from 0."""
+    cited: int  # which of the sentence's own `cited` states it, from 0
     name: str | None
 
 
@@ -157,12 +152,10 @@ class DraftData(TypedDict):
     model: str | None
     sentences: list[Sentence]
     short: str | None
-    stop: StopReason
-    """`answered`, or why there is none."""
+    stop: StopReason  # `answered`, or why there is none
     confidence: float | None
     reasons: list[str]
-    note: str | None
-    """What the answer must say about itself, such as that sentences were cut."""
+    note: str | None  # what the answer must say about itself, such as that sentences were cut
 
 
 class Draft(TypedDict):
@@ -171,10 +164,8 @@ class Draft(TypedDict):
 
 class Search(TypedDict):
     query: str
-    new: int
-    """Passages about the question, among the best, that no earlier search had found."""
-    relevant: int
-    """Passages about the question, of all found so far."""
+    new: int  # passages about the question, among the best, that no earlier search had found
+    relevant: int  # passages about the question, of all found so far
 
 
 class Searches(TypedDict):
@@ -185,11 +176,9 @@ class Searches(TypedDict):
 
 class JudgedDraft(TypedDict):
     draft: DraftData
-    grounded: float | None
-    """Share of its sentences that the evidence carries; None = not checked."""
+    grounded: float | None  # share of its sentences that the evidence carries; None = not checked
     is_grounded: bool | None
-    useful: float | None
-    """How far it addresses the question, 0 to 1; None = not checked."""
+    useful: float | None  # how far it addresses the question, 0 to 1; None = not checked
     is_useful: bool | None
 
 
@@ -202,23 +191,19 @@ class Drafts(TypedDict):
 
 
 class PartData(TypedDict):
-    question: str
-    """May hold {1}, {2}: what the parts before it came to."""
-    asked: str | None
-    """With those filled in; None until it is asked."""
+    question: str  # may hold {1}, {2}: what the parts before it came to
+    asked: str | None  # with those filled in; None until it is asked
     draft: DraftData | None
 
 
 class Parts(TypedDict):
-    parts: list[PartData]
-    """Empty where the question is asked as a whole."""
+    parts: list[PartData]  # empty where the question is asked as a whole
     combining: str
     """How the answers are put together, as `nodes.parts` names it; empty with no parts."""
 
 
 class Settled(TypedDict):
-    settled: JudgedDraft | None
-    """The draft that was chosen, as it was judged; None where none was."""
+    settled: JudgedDraft | None  # the draft that was chosen, as it was judged; None where none was
     needs_review: bool
 
 
@@ -262,10 +247,8 @@ class EvidenceData(TypedDict):
 class StepData(TypedDict):
     id: int
     phase: str
-    question: str
-    """Stands by itself: names no other step."""
-    queries: list[str]
-    """What is searched for, the primary first; empty until that is known."""
+    question: str  # stands by itself: names no other step
+    queries: list[str]  # what is searched for, the primary first; empty until that is known
     status: StepStatus
     attempt: int
     retry_of: int | None
@@ -287,8 +270,7 @@ class Kind(TypedDict):
 
 class Cycles(TypedDict):
     cycles: int
-    stopped: str
-    """Why no further step is made; empty while that is open."""
+    stopped: str  # why no further step is made; empty while that is open
 
 
 class RecalledData(TypedDict):
@@ -300,8 +282,7 @@ class RecalledData(TypedDict):
 
 
 class Recall(TypedDict):
-    recalled: RecalledData | None
-    """Earlier research that was taken up; its steps are then the plan."""
+    recalled: RecalledData | None  # earlier research that was taken up; its steps are then the plan
 
 
 class ElementData(TypedDict):
@@ -382,8 +363,7 @@ class RequirementsData(TypedDict):
     constraints: list[str]
     analysis: str
     success: str
-    wanted: list[str]
-    """Names that the values must have, where the question gives some."""
+    wanted: list[str]  # names that the values must have, where the question gives some
     by: str
 
 
@@ -423,20 +403,16 @@ class Alignment(TypedDict):
 
 class AttemptData(TypedDict):
     code: str
-    status: str
-    """`refused` before it ran, or the status of its outcome."""
+    status: str  # `refused` before it ran, or the status of its outcome
     error: str | None
     line: int | None
-    kept: str | None
-    """Under which name its outcome is kept; None where it did not run."""
-    stop: NotRequired[StopReason]
-    """Where no model or no sandbox was to be had: why."""
+    kept: str | None  # under which name its outcome is kept; None where it did not run
+    stop: NotRequired[StopReason]  # where no model or no sandbox was to be had: why
 
 
 class Coding(TypedDict):
     attempts: list[AttemptData]
-    tries: int
-    """Attempts since the last remedy."""
+    tries: int  # attempts since the last remedy
 
 
 class AnalysisCheckData(TypedDict):
@@ -469,20 +445,16 @@ class Analysed(Question, Understood, Required, LookedAt, Alignment, Coding, Judg
 
 class CallData(TypedDict):
     workflow: str
-    question: str
-    """The whole question, or the part of it that this workflow is asked."""
+    question: str  # the whole question, or the part of it that this workflow is asked
     scope: Scope
-    kind: EvidenceKind
-    """What the answer is expected to rest on."""
+    kind: EvidenceKind  # what the answer is expected to rest on
     why: str
 
 
 class Calls(TypedDict):
-    calls: list[CallData]
-    """In the order made; the first `len(answers)` of them are done."""
+    calls: list[CallData]  # in the order made; the first `len(answers)` of them are done
     answers: list[dict[str, Any]]
-    both: bool
-    """Whether they are parts of one question; else a later one is a second try."""
+    both: bool  # whether they are parts of one question; else a later one is a second try
 
 
 def next_call(state: Calls) -> CallData | None:
