@@ -3,8 +3,7 @@ passages by the words they share with the query, and can be made to fail in set 
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar, Self
@@ -16,13 +15,12 @@ from secondlook.library.report import (
     DocumentInfo,
     FailedFile,
     FileChange,
-    Progress,
     Status,
 )
 from secondlook.passage import Hit, Passage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from secondlook.settings.sections import Settings
 
@@ -36,11 +34,9 @@ class Shelf:
     texts: dict[str, Extracted] = field(default_factory=dict)
     failed: list[FailedFile] = field(default_factory=list)
     raises: BaseException | None = None
-    interrupt: bool = False
     compact_due: bool = False
     writer: str | None = None
     language: str = "english"
-    steps: list[Progress] = field(default_factory=list)
     settings: list[Settings] = field(default_factory=list)
     purged: list[bool] = field(default_factory=list)
     searched: list[dict[str, object]] = field(default_factory=list)
@@ -82,22 +78,16 @@ class FakeLibrary:
         paths: Iterable[str | Path],
         *,
         meta: Mapping[str, str] | None = None,
-        progress: Callable[[Progress], None] | None = None,
         dry_run: bool = False,
         **options: object,
     ) -> AddReport:
         self.shelf.added.append({"meta": meta, **options})
-        if options.get("prune"):
-            self._prune()
-        for step in self.shelf.steps:
-            if progress:
-                progress(step)
         changes = [
             self._take(str(path), Path(path).read_bytes(), meta or {}, dry_run=dry_run)
             for path in paths
             if Path(path).exists()
         ]
-        return AddReport(changes, 1.25, dry_run=dry_run, interrupted=self.shelf.interrupt)
+        return AddReport(changes, 1.25, dry_run=dry_run)
 
     def add_bytes(
         self, data: bytes, name: str, *, meta: Mapping[str, str] | None = None
@@ -117,11 +107,6 @@ class FakeLibrary:
         if not dry_run:
             self._keep(path, data.decode(), digest, meta)
         return FileChange(path, "added", digest[:16], passages=1)
-
-    def _prune(self) -> None:
-        for item in list(self.shelf.documents.values()):
-            if not any(Path(path).exists() for path in item.paths):
-                del self.shelf.documents[item.id]
 
     def _keep(self, path: str, text: str, digest: str, meta: Mapping[str, str]) -> None:
         pages = tuple(_pages(text))
@@ -194,39 +179,6 @@ class FakeLibrary:
             why_compact="many changes" if self.shelf.compact_due else "",
             writer=self.shelf.writer,
         )  # fmt: skip
-
-    def compact(self, *, purge: bool = False) -> None:
-        self.shelf.purged.append(purge)
-        self.shelf.compact_due = False
-
-    def backup(self, target: Path) -> Path:
-        target.write_text(json.dumps([item.paths[0] for item in self.shelf.documents.values()]))
-        return target
-
-    @classmethod
-    def restore(
-        cls, archive: Path, path: Path, *, force: bool = False, settings: Settings | None = None
-    ) -> Self:
-        if cls.shelf.exists and not force:
-            raise UsageError(f"there is a library at {str(path)!r}", hint="--force replaces it")
-        library = cls.open(path, settings=settings)
-        library.add(json.loads(archive.read_text()))
-        return library
-
-    @classmethod
-    def rebuild(
-        cls,
-        path: Path,
-        *,
-        settings: Settings | None = None,
-        progress: Callable[[Progress], None] | None = None,
-    ) -> Self:
-        library = cls.open(path, create=False, settings=settings)
-        for item in list(cls.shelf.documents.values()):
-            cls.shelf.documents[item.id] = replace(item, passages=2)
-            if progress:
-                progress(Progress("indexing", 1, 1))
-        return library
 
 
 def _holds(item: DocumentInfo, key: str, value: str) -> bool:

@@ -11,7 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secondlook.document import Extracted, Heading, Page
+from secondlook.library.library import samples_folder
 from secondlook.retrieval.chunk import ChunkOptions, chunk, with_context
+from secondlook.retrieval.parse.extract import extract_bytes
+from tests.support import files
 
 _TOKEN = re.compile(r"[一-鿿]|\w{1,8}|[^\w\s]")
 
@@ -217,3 +220,27 @@ def test_context_is_short_and_says_nothing_twice() -> None:
     assert with_context("Guide", ("Use",), "Used in May.") == "Guide. Use. Used in May."
     opens = with_context("Guide", ("A", "B"), "## A ##\n### B\nText.")
     assert opens == "Guide. ## A ##\n### B\nText."
+
+
+def places(data: bytes, name: str) -> list[tuple[str, int | None, tuple[str, ...]]]:
+    """Each passage's text with the page and headings shown for it."""
+    extracted = extract_bytes(data, name)[0].extracted
+    assert extracted is not None
+    spans = chunk(extracted, token_starts)
+    return [(extracted.text[span.start : span.end], span.page, span.heading) for span in spans]
+
+
+def test_slides_of_powerpoint() -> None:
+    deck = [("Harbour plan", ""), ("Cost", "It costs a million."), ("", "No title here.")]
+    assert places(files.pptx(deck), "deck.pptx") == [
+        ("Harbour plan", 1, ("Harbour plan",)),
+        ("Cost\n\nIt costs a million.", 2, ("Cost",)),
+        ("No title here.", 3, ()),
+    ]
+
+
+def test_sheets_of_a_workbook() -> None:
+    name = "tides-and-berths-2024.xlsx"
+    for text, page, heading in places((samples_folder() / name).read_bytes(), name):
+        assert heading == {1: ("Tides 2024",), 2: ("Berth use 2024",)}[page or 0]
+        assert ("Berth" in text) == (page == 2)

@@ -125,23 +125,3 @@ def test_links_pipes_and_sockets(tree: Callable[..., Path]) -> None:
     assert "already" in reasons["real/up"]
     assert "pipe" in skipped(root, root / "pipe.txt")["pipe.txt"]
     assert "device" in next(iter(discover([Path("/dev/null")]))).reason  # type: ignore[union-attr]
-
-
-@posix_only
-def test_unreadable_entries_are_named(
-    tree: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    root = tree("locked.txt", "sealed/x.txt", "a.txt")
-    monkeypatch.setattr(os, "access", lambda path, _mode: Path(path).name != "locked.txt")
-    listdir = os.listdir
-
-    def refuse(path: Path) -> list[str]:
-        if Path(path).name == "sealed":
-            raise PermissionError(13, "Permission denied")
-        return listdir(path)
-
-    monkeypatch.setattr(os, "listdir", refuse)
-    reasons = skipped(root)
-    assert "permission denied" in reasons["locked.txt"]
-    assert "Permission denied" in reasons["sealed"]
-    assert found(root) == ["a.txt"]

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from secondlook.errors import Unsupported
 from secondlook.retrieval.parse.compose import (
     Composer,
     clean,
@@ -61,14 +60,6 @@ def test_broken_utf8_keeps_the_rest_and_says_so() -> None:
     text, notes = decode(data)
     assert text.startswith(GERMAN)
     assert notes == ("1 characters could not be decoded",)
-
-
-@pytest.mark.parametrize("data", [bytes(range(256)) * 40, b"\x00" * 1000, b"\x01\x02\x03" * 500])
-def test_binary_is_refused(data: bytes) -> None:
-    with pytest.raises(Unsupported):
-        decode(data)
-    parsed = extract_bytes(data, "data.txt")[0]
-    assert isinstance(parsed.error, Unsupported)
 
 
 @given(st.text(max_size=300))

@@ -165,14 +165,6 @@ def test_a_reader_that_fails_leaves_the_order_of_fusion(
     assert "not reranked" in caplog.text
 
 
-def test_filters_and_exclusions_hold_in_both_searches(searcher: Searcher) -> None:
-    only = Filter(documents=frozenset({"d-dogs", "d-ships"}))
-    assert set(found(searcher, "cat", only)) == {"dogs", "ships"}
-    without = Filter(excluded=frozenset({"cats"}))
-    assert "cats" not in found(searcher, "cat", without)
-    assert found(searcher, "cat", Filter(documents=frozenset())) == []
-
-
 def test_neighbours_stay_and_repetitions_go(tmp_path: Path) -> None:
     searcher = stored(
         tmp_path,

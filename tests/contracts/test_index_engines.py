@@ -1,8 +1,9 @@
-"""What is particular to the Milvus engine: its server, its names, its errors."""
+"""What is particular to each engine."""
 
 from __future__ import annotations
 
 import json
+import threading
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,9 @@ from secondlook.errors import (
     LibraryUnreachable,
     UsageError,
 )
+from secondlook.retrieval.index import lance
 from secondlook.retrieval.index import milvus_server as milvus_rows
+from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.milvus import MilvusIndex
 from secondlook.retrieval.index.port import Entry
 from tests.support import milvus
@@ -33,8 +36,8 @@ def opened(path: Path, *, dimensions: int = 8, create: bool = True) -> MilvusInd
     )
 
 
-def vectors(count: int) -> Vectors:
-    rows = np.random.default_rng(0).standard_normal((count, 8))
+def vectors(count: int, dimensions: int = 8) -> Vectors:
+    rows = np.random.default_rng(0).standard_normal((count, dimensions))
     unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     return unit
 
@@ -88,3 +91,56 @@ def test_any_term_is_one_token_and_comes_back(term: str) -> None:
     assert joined == joined.lower()
     assert len(joined.split()) == 2
     assert milvus_rows.terms_of(joined) == (term, "next")
+
+
+def entries(count: int, document: str = "d") -> list[Entry]:
+    return [Entry(f"{document}{n}", document, "t", ("t", f"w{n}"), 0, 1) for n in range(count)]
+
+
+def test_the_vector_index_comes_grows_and_goes_with_the_passages(tmp_path: Path) -> None:
+    index = LanceIndex.open(tmp_path / "i", dimensions=16, create=True, approximate_from=600)
+    index.add(entries(500, "a"), vectors(500, 16))
+    index.compact()
+    assert "vector" not in lance.index_names(index._opened())
+    index.add(entries(500, "b"), vectors(500, 16))
+    index.compact()
+    assert "vector" in lance.index_names(index._opened())
+    index.add(entries(500, "c"), vectors(500, 16))
+    assert "vector index" not in index.stats().why_compact  # the text index is named first
+    index.compact()
+    assert index._opened().stats.index_stats("vector")["num_unindexed_rows"] == 0
+    assert index.dense(vectors(3, 16)[2], 1)[0].id in {"a2", "b2", "c2"}
+    index.delete(["a", "b"])
+    index.compact()
+    assert "vector" not in lance.index_names(index._opened())
+
+
+def test_threads_share_an_index_while_it_is_compacted(tmp_path: Path) -> None:
+    index = LanceIndex.open(tmp_path / "i", dimensions=8, create=True)
+    index.add(entries(400), vectors(400))
+    problems: list[str] = []
+
+    def search() -> None:
+        for _ in range(15):
+            found = index.dense(vectors(5)[4], 3), index.lexical(["w4"], 1), index.fetch(["d4"])
+            if [part[0].id for part in found] != ["d4"] * 3:
+                problems.append(repr(found))
+
+    threads = [threading.Thread(target=search) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for _ in range(3):
+        index.add(entries(400), vectors(400))
+        index.compact(purge=True)
+    for thread in threads:
+        thread.join()
+    assert not problems
+
+
+@pytest.mark.parametrize(
+    "term", ["a b", "%", "%20;", "\u3000", "\x1f", "a\n", "%zz;", "x%25;y", "\x00"]
+)
+def test_any_term_survives_being_joined(term: str) -> None:
+    joined = lance.join_terms([term, "next"])
+    assert len(joined.split()) == 2
+    assert lance.split_terms(joined) == (term, "next")
