@@ -78,6 +78,7 @@ class FakeLibrary:
         paths: Iterable[str | Path],
         *,
         meta: Mapping[str, str] | None = None,
+        progress: object = None,
         dry_run: bool = False,
         **options: object,
     ) -> AddReport:
