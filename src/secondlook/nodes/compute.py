@@ -159,8 +159,10 @@ def figures_of(outcome: Outcome | None) -> tuple[AnalysisFigure, ...]:
             found.append(AnalysisFigure(kind="png", data=figure.data))
             continue
         data = json.loads(figure.data, parse_constant=lambda _: None)
-        layout = data.get("layout", {}) if isinstance(data, dict) else {}
-        title = layout.get("title", {}) if isinstance(layout, dict) else {}
+        layout = data.get("layout") if isinstance(data, dict) else None
+        layout = layout if isinstance(layout, dict) else {}
+        layout.setdefault("colorway", list(OKABE_ITO))  # generated code may have chosen its own
+        title = layout.get("title", {})
         text = str(title.get("text", "") if isinstance(title, dict) else title or "")
         found.append(AnalysisFigure(kind="plotly", title=text, data=data))
     return tuple(found)

@@ -231,7 +231,11 @@ async def explain_concept(state: Question, runtime: Runtime[Context]) -> Explain
             warnings = [trouble("explain_concept", error, "the glossary was looked up instead")]
     if not said and (named := entries_in(question)[:_MOST_TERMS]):
         said = [sentence for entry in named for sentence in entry.sentences]
-        said += await _example(context, named[0].example, question)
+        example, columns = named[0].example, []
+        with contextlib.suppress(TableError):
+            columns = measures(await asked_tables(context, question))
+        if example and (columns or "{column}" not in example):
+            said.append(example.replace("{column}", next(iter(columns), "")))
     by = model or ("the glossary" if said else "nobody")
     told = step("explain_concept", f"Explained by {by}.", sentences=len(said))
     if not said:
@@ -248,17 +252,6 @@ async def explain_concept(state: Question, runtime: Runtime[Context]) -> Explain
         note=None,
     )
     return _explained(runtime, draft, told, warnings)
-
-
-async def _example(context: Context, example: str, question: str) -> list[str]:
-    """With a column of the person's own where the example has room for one."""
-    if "{column}" not in example:
-        return [example] if example else []
-    try:
-        columns = measures(await asked_tables(context, question))
-    except TableError:
-        return []
-    return [example.replace("{column}", columns[0])] if columns else []
 
 
 # Where no result could stand: what was tried, and what would help.

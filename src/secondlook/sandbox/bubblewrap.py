@@ -113,11 +113,11 @@ _MOST_SAID = 2_000
 _BY_SIGNAL = 128
 _BOOT = (
     "import sys; sys.path += sys.argv[2:]; "
-    "from secondlook.sandbox.inside.bubblewrap_job import main; main(sys.argv[1])"
+    "from secondlook.sandbox.inside.server import run_wrapped; run_wrapped(sys.argv[1])"
 )
 _TRIAL = (
     "import sys; sys.path += sys.argv[1:]; "
-    "from secondlook.sandbox.inside.bubblewrap_job import give_up_all_rights; give_up_all_rights()"
+    "from secondlook.sandbox.inside.server import try_wrapped; try_wrapped()"
 )
 
 
@@ -182,10 +182,11 @@ class _WrappedJob:
 def _start_job(program: str, request: int, tables: Sequence[int], limits: Limits) -> _WrappedJob:
     """The descriptors stay the caller's. Returns when the job is about to run the code."""
     with contextlib.ExitStack() as theirs, contextlib.ExitStack() as ours:
-        reply, reply_end = _pipe(ours, theirs)
-        output, output_end = _pipe(ours, theirs)
-        ready, ready_end = _pipe(ours, theirs)
-        info, info_end = _pipe(ours, theirs)
+        pipes = [os.pipe() for _ in range(4)]
+        for reading, writing in pipes:
+            ours.callback(os.close, reading)
+            theirs.callback(os.close, writing)
+        (reply, reply_end), (output, output_end), (ready, ready_end), (info, info_end) = pipes
         numbers = [request, reply_end, output_end, ready_end, *tables]
         listed = ",".join(map(str, numbers))
         python = (sys.executable, "-s", "-P", "-c", _BOOT, listed, *import_paths())
@@ -253,13 +254,6 @@ def readable() -> tuple[str, ...]:
     links = [path for path in present if os.path.islink(path)]  # noqa: PTH114
     real = kernel.outermost([path for path in present if path not in links])
     return tuple(sorted([*real, *links], key=len))
-
-
-def _pipe(ours: contextlib.ExitStack, theirs: contextlib.ExitStack) -> tuple[int, int]:
-    reading, writing = os.pipe()
-    ours.callback(os.close, reading)
-    theirs.callback(os.close, writing)
-    return reading, writing
 
 
 def _read_some(descriptor: int) -> bytes:

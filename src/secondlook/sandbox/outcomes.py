@@ -158,11 +158,16 @@ def outcome_of(
             outcome = Outcome("crashed", failure=Failure("UnreadableReply", str(problem)))
     else:
         code, memory = ended() or (None, 0)
+        crashed = "The sandbox was closed or ended while it ran."
+        if code is not None and code >= 0:
+            crashed = f"It ended without a reply (exit code {code})."
+        elif code is not None:
+            crashed = f"It was ended by signal {-code} ({signal.strsignal(-code)})."
         kind, said = {
             "timeout": ("Timeout", f"It was stopped after {limits.seconds:g} seconds."),
             "memory": ("MemoryLimit", f"It used more than {limits.resident} bytes of memory."),
             "output": ("OutputLimit", "It wrote more than is read."),
-        }.get(seen.stopped or "", ("Crashed", _crashed(code)))
+        }.get(seen.stopped or "", ("Crashed", crashed))
         outcome = Outcome(seen.stopped or "crashed", failure=Failure(kind, said), memory=memory)
     return replace(
         outcome,
@@ -171,17 +176,6 @@ def outcome_of(
         seconds=seen.seconds,
         memory=max(outcome.memory, seen.memory),
     )
-
-
-def _crashed(code: int | None) -> str:
-    if code is None:
-        return "The sandbox was closed or ended while it ran."
-    if code >= 0:
-        return f"It ended without a reply (exit code {code})."
-    if code == -signal.SIGKILL:
-        return "It was killed; the machine may be out of memory."
-    named = -code in set(signal.Signals)
-    return f"It was ended by {signal.Signals(-code).name if named else f'signal {-code}'}."
 
 
 # Reads what a job replied. Its bytes may be anything; what comes out is plain data, or a refusal.

@@ -29,7 +29,6 @@ example because it tried what is not allowed."""
 @dataclass(frozen=True, slots=True)
 class Limits:
     seconds: float = 30.0
-    """Until the job is killed."""
     address_space: int = 2_684_354_560
     resident: int = 1_073_741_824
     """Memory that it may really use."""
@@ -57,15 +56,13 @@ class Frame:
 
     columns: tuple[str, ...]
     rows: tuple[tuple[Plain, ...], ...]
-    total_rows: int
-    """It may have more than came back."""
+    total_rows: int  # it may have more than came back
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
     kind: Literal["plotly", "png"]
-    data: str
-    """Plotly's JSON, or a PNG in base64."""
+    data: str  # Plotly's JSON, or a PNG in base64
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +70,8 @@ class Failure:
     kind: str
     """Class of the exception, or what ended the job."""
     message: str
-    line: int | None = None
-    """Of the code, from 1."""
-    code: str | None = None
-    """That line."""
+    line: int | None = None  # of the code, from 1
+    code: str | None = None  # that line
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +80,14 @@ class Outcome:
     result: Plain = None
     """None also where `result` is a frame: then it is in `frame`. A mapping keeps its names; what
     has no plain form is text."""
-    has_result: bool = False
-    """Whether the code bound `result`."""
+    has_result: bool = False  # whether the code bound `result`
     frame: Frame | None = None
     figures: tuple[Figure, ...] = ()
     stdout: str = ""
     stdout_cut: bool = False
     failure: Failure | None = None
     seconds: float = 0.0
-    memory: int = 0
-    """Most bytes resident."""
+    memory: int = 0  # most bytes resident
     frames: dict[str, Frame] = field(default_factory=dict)
     """Where `result` is a mapping, those of its values that are frames."""
 

@@ -127,13 +127,17 @@ def program(*, may_write: bool) -> bytes:
         steps += _when(numbers[at], [_step(_RETURN, _ALLOW)])
     number = {name: numbers[at] for name, numbers in GUARDED.items()}
     refused_flags = 0 if may_write else _OPEN_FOR_CHANGE
+    looking: list[bytes] = []  # at its own limits, without new ones
+    for offset in (_low_half(0), _low_half(2), _low_half(2) + 4):
+        looking += [_step(_LOAD, offset), _step(_EQUAL, 0, 1, 0), _step(_RETURN, _REFUSE)]
+    looking.append(_step(_RETURN, _ALLOW))
     steps += [
         *_unless_bits(number["open"], argument=1, bits=refused_flags),
         *_unless_bits(number["openat"], argument=2, bits=refused_flags),
         *_only(number["ioctl"], argument=1, values=_IOCTL),
         *_only(number["fcntl"], argument=1, values=_FCNTL),
         *_only(number["prctl"], argument=0, values=_PRCTL),
-        *_only_looking(number["prlimit64"]),
+        *_when(number["prlimit64"], looking),
         *_when(number["getrlimit"], [_step(_RETURN, _ALLOW)]),
     ]
     for name in ("clone3", "openat2"):  # libraries then use the older call, which we can read
@@ -166,14 +170,6 @@ def _only(number: int | None, *, argument: int, values: Iterable[int]) -> list[b
     for value in values:
         body += [_step(_EQUAL, value, 0, 1), _step(_RETURN, _ALLOW)]
     return _when(number, [*body, _step(_RETURN, _REFUSE)])
-
-
-def _only_looking(number: int | None) -> list[bytes]:
-    """`prlimit64` of itself, without new limits."""
-    body: list[bytes] = []
-    for offset in (_low_half(0), _low_half(2), _low_half(2) + 4):
-        body += [_step(_LOAD, offset), _step(_EQUAL, 0, 1, 0), _step(_RETURN, _REFUSE)]
-    return _when(number, [*body, _step(_RETURN, _ALLOW)])
 
 
 def _when(number: int | None, body: list[bytes]) -> list[bytes]:

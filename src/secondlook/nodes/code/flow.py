@@ -103,22 +103,17 @@ class Flow:
 
     _asyncfor = _while = _for
 
-    def _if(self, node: ast.If) -> None:
-        depends = self.depends(node.test)
-        if isinstance(node.test, ast.Constant):
-            self.follow(node.body if node.test.value else node.orelse)
+    def _if(self, node: ast.If | ast.Match) -> None:
+        depends = self.depends(node.test if isinstance(node, ast.If) else node.subject)
+        if isinstance(node, ast.Match):
+            for one in (inner for case in node.cases for inner in ast.walk(case.pattern)):
+                if captured := getattr(one, "name", None) or getattr(one, "rest", None):
+                    self.names.bind(captured, depends=depends)
+            ways: list[list[ast.stmt]] = [*(case.body for case in node.cases), []]
+        elif isinstance(node.test, ast.Constant):
+            ways = [node.body if node.test.value else node.orelse]
         else:
-            self._fork([node.body, node.orelse], depends=depends)
-
-    def _match(self, node: ast.Match) -> None:
-        depends = self.depends(node.subject)
-        for one in (inner for case in node.cases for inner in ast.walk(case.pattern)):
-            captured = getattr(one, "rest" if isinstance(one, ast.MatchMapping) else "name", None)
-            if captured:
-                self.names.bind(captured, depends=depends)
-        self._fork([*(case.body for case in node.cases), []], depends=depends)
-
-    def _fork(self, ways: Sequence[Sequence[ast.stmt]], *, depends: bool) -> None:
+            ways = [node.body, node.orelse]
         before, after = self.names, []
         for way in ways:
             self.names = before.copy()
@@ -128,6 +123,8 @@ class Flow:
         self.names, *others = after
         for other in others:
             self.names.join(other)
+
+    _match = _if
 
     def _try(self, node: ast.Try) -> None:
         before = self.names.copy()

@@ -189,11 +189,7 @@ def code_of(reply: str) -> str:
         return whole if does_something(whole) or "result =" in whole else ""
     # Those said to be Python; else those that are, whatever they are called.
     named = [code for language, code in blocks if language in _PYTHON]
-    bare = [code for language, code in blocks if not language]
-    if not any(map(does_something, named)):
-        every = [code for _, code in blocks]
-        acting = [list(filter(does_something, codes)) for codes in (bare, every)]
-        named = acting[0] or named or bare[:1] or acting[1]
+    named = named or [code for _, code in blocks if does_something(code)]
     # In order; what is shown again is taken once, in its longest form.
     found: list[str] = []
     for code in named:

@@ -222,8 +222,7 @@ def confidence(state: Analysed) -> tuple[float | None, list[str]]:
         attempts=len(state["attempts"]),
         remedies=len(state["remedies"]),
     )
-    fitted = shipped().get(kind)
-    reasons = []
+    fitted, reasons = shipped().get(kind), []
     if state["resolved"]:
         worst = min(state["resolved"], key=lambda one: one["score"])
         reasons.append(
