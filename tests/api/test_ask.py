@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.errors import LibraryMissing
 from tests.support.asking_http import QUESTION, events_of, library_at
 from tests.support.serving import client_of
 
@@ -72,19 +71,6 @@ def test_the_server_need_not_search_the_web(
 
 def _no_web_where_it_is_off(engine: Any) -> None:
     assert not engine.settings.web.enable_web_search
-
-
-def test_libraries_by_name(tmp_path: Path) -> None:
-    library_at(tmp_path)
-    serve = {"libraries": [f"papers={tmp_path / 'papers'}"]}
-    with client_of(tmp_path, serve=serve) as both:
-        libraries = both.app.state.served.libraries  # type: ignore[attr-defined]
-        assert ask(both).json()["status"] == "answered"
-        assert ask(both, library="papers").json()["status"] == "abstained"
-        assert both.get("/api/runs").json()["runs"][0]["library"] == "papers"
-        assert both.get("/api/ready").json()["libraries"] == ["default", "papers"]
-    with pytest.raises(LibraryMissing, match="is stopping"):
-        libraries.engine("papers")
 
 
 def test_a_budget_that_is_too_small_ends_with_an_answer_that_says_so(client: TestClient) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import LibraryError
 from secondlook.library.library import Library
 from secondlook.library.uploads import new_staging, sweep
 from secondlook.server.jobs import Jobs, Placed, RunningJob, Uploaded
@@ -85,28 +84,6 @@ def test_one_works_and_the_others_wait_their_turn(jobs: Jobs) -> None:
     assert (_finish(one), _finish(two)) == ("done", "done")
     assert jobs.active("default") == []
     assert jobs.get("default", one.id) is one
-
-
-@pytest.mark.parametrize(
-    ("error", "said"),
-    [
-        (LibraryError("the disk is full", hint="make room"), "the disk is full (make room)"),
-        (PermissionError(13, "Permission denied"), "a file could not be written: Permission den"),
-        (ValueError("secret"), "an unexpected error happened"),
-    ],
-)
-def test_one_that_fails_says_why_and_the_next_goes_on(
-    jobs: Jobs, error: Exception, said: str
-) -> None:
-    broken, fine = Waiting(fails=error), Waiting()
-    one, two = jobs.start("default", broken), jobs.start("default", fine)
-    broken.go_on.set()
-    fine.go_on.set()
-    assert _finish(one) == "failed"
-    assert said in (one.form().error or "")
-    assert "secret" not in (one.form().error or "")
-    assert broken.ended == "dropped"
-    assert _finish(two) == "done"
 
 
 # How far a job is

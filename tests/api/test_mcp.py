@@ -5,21 +5,18 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 import httpx
-import httpx2
 import pytest
 from mcp import Client, MCPError
-from mcp.client.streamable_http import streamable_http_client
 from mcp.types import TextResourceContents
 
 from tests.support.protocols import ScriptedEngine, harbour, libraries_of
 from tests.support.serving import served, settings_at
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+    from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
     from mcp.types import CallToolResult
@@ -27,7 +24,6 @@ if TYPE_CHECKING:
     from tests.support.serving import Serving
 
 DEPTH = "how deep is berth 4"
-SECRET = "a-secret-word"  # noqa: S105
 _DATA = re.compile(r"<<evidence-([0-9a-f]{8}) \d+>> (.*?)\n<<end-\1>>", re.DOTALL)
 
 
@@ -214,30 +210,6 @@ def test_mistakes_say_what_to_do(
     result = call(server, tool, **arguments)
     assert result.is_error
     assert words in said(result)
-
-
-@asynccontextmanager
-async def connected(server: Serving, token: str) -> AsyncIterator[Client]:
-    bearer = {"Authorization": f"Bearer {token}"}
-    async with (
-        httpx2.AsyncClient(headers=bearer) as carrier,
-        Client(streamable_http_client(f"{server.base_url}/mcp", http_client=carrier)) as client,
-    ):
-        yield client
-
-
-def test_a_token_is_asked_for(tmp_path: Path) -> None:
-    async def tools(server: Serving, token: str) -> int:
-        async with connected(server, token) as client:
-            return len((await client.list_tools()).tools)
-
-    with served(tmp_path, token=SECRET) as server:
-        assert asyncio.run(tools(server, SECRET)) == 5
-        with pytest.raises(ExceptionGroup) as caught:
-            asyncio.run(tools(server, "wrong"))
-        assert caught.group_contains(MCPError, match="error response")
-        plain = httpx.post(f"{server.base_url}/mcp", json={})
-        assert plain.status_code == 401
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

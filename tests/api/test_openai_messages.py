@@ -7,15 +7,8 @@ from typing import Any
 
 import pytest
 
-from secondlook.answer import (
-    Analysis,
-    Answer,
-    Citation,
-    Claim,
-    ResultTable,
-)
+from secondlook.answer import Analysis, Answer, Citation, Claim, ResultTable
 from secondlook.server.openai import Message, read, written
-from secondlook.server.problems import Problem
 from tests.support.protocols import answer_of
 
 BASE = "http://localhost:8765/"
@@ -92,29 +85,6 @@ def test_words_of_documents_stay_words(hostile: str) -> None:
 
 def messages(*said: tuple[str, Any]) -> list[Message]:
     return [Message.model_validate({"role": role, "content": text}) for role, text in said]
-
-
-def unknown(_: str) -> None:
-    return None
-
-
-def test_parts_are_joined_and_other_kinds_refused_where_they_are_the_question() -> None:
-    parts = [{"type": "text", "text": "how"}, {"type": "text", "text": "deep"}]
-    assert read(messages(("user", parts)), unknown)[0] == "how\ndeep"
-    image = [{"type": "image_url", "image_url": {"url": "data:"}}]
-    with pytest.raises(Problem) as caught:
-        read(messages(("user", "a"), ("user", image)), unknown)
-    assert caught.value.param == "messages[1].content[0].type"
-    earlier = read(messages(("user", image), ("assistant", "b"), ("user", "c")), unknown)
-    assert earlier[0] == "c"
-
-
-def test_our_own_links_are_no_part_of_what_was_said() -> None:
-    reply = written(answer_of(), BASE)[0]
-    _, earlier = read(
-        messages(("user", "how deep"), ("assistant", reply), ("user", "why")), unknown
-    )
-    assert earlier[0].text == "**7.8 metres** Berth 4 is 7.8 metres deep."
 
 
 def test_a_run_that_is_still_recorded_is_leant_on_itself() -> None:

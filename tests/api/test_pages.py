@@ -47,12 +47,6 @@ def test_the_page_is_shown_and_asked_for_again(built: TestClient) -> None:
     assert built.head("/", headers=HTML).status_code == 200
 
 
-def test_plotly_comes_out_of_its_wheel(client: TestClient) -> None:
-    reply = client.get("/assets/plotly.min.js")
-    assert reply.status_code == 200
-    assert "plotly.js" in reply.text[:200]
-
-
 def test_settings_are_shown_without_secrets(tmp_path: Path) -> None:
     sections: dict[str, Any] = {
         "models": {"default": "openai:small@https://inside.example/v1"},

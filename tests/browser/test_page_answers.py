@@ -96,22 +96,6 @@ def test_an_abstention_says_what_was_searched_and_offers_the_nearest(visitor: Vi
     visitor.has_focus(nearest)
 
 
-def test_what_was_asked_before_is_found_again_and_forgotten(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.asks("How thick is the sheet piling of the south quay?").is_answered()
-    run = visitor.run
-    page.get_by_role("link", name="New question").click()
-    expect(page.get_by_role("heading", name="Ask your 3 documents")).to_be_visible()
-    past = page.locator(f"[data-run='{run}']")
-    past.get_by_role("link").click()
-    expect(visitor.answer).to_contain_text("9.5 millimetres")
-    past.get_by_role("button", name="Forget the question").click()
-    past.get_by_role("button", name="Forget", exact=True).click()
-    expect(past).to_have_count(0)
-    expect(page.get_by_role("heading", name="Ask your 3 documents")).to_be_visible()
-    assert httpx.get(f"{visitor.base_url}/api/runs/{run}").status_code == 404
-
-
 def _record(visitor: Visitor) -> dict[str, Any]:
     """What the server holds of the run on the page."""
     reply = httpx.get(f"{visitor.base_url}/api/runs/{visitor.run}")

@@ -75,16 +75,6 @@ def test_a_file_is_asked_without_a_library(sales: Path, capsys: pytest.CaptureFi
     assert len(list(tables_folder(settings.runs.path).iterdir())) >= 1
 
 
-def test_frames_are_asked_from_python(held: Library) -> None:
-    rows = [{"region": "north", "price": 1}, {"region": "south", "price": 4}]
-    answer = secondlook.ask("what is the mean price", tables={"sales": rows})
-    assert (answer.workflow, answer.short) == ("analyst", "2.5")
-    beside = secondlook.ask("what is the mean price", tables={"sales": rows}, library=held.path)
-    assert beside.short == "2.5"
-    own = secondlook.ask("what is the mean price", library=held.path, workflow="analyst")
-    assert own.short == "20"
-
-
 def test_a_run_over_tables_is_taken_up_though_its_library_is_gone(
     sales: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

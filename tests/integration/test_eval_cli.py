@@ -46,18 +46,6 @@ def test_a_folder_is_enough(data: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert (tmp_path / "secondlook-eval" / "harbour" / "results.json").exists()
 
 
-def test_a_report_is_drawn_again_without_a_question(
-    data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert main(["eval", data, "--out", "out"]) == 0
-    page = (tmp_path / "out" / "report.html").read_bytes()
-    (tmp_path / "out" / "report.html").unlink()
-    monkeypatch.setattr("secondlook.evaluation.runner.run", lambda *_, **__: pytest.fail("asked"))
-    assert main(["eval", "report", "out"]) == 0
-    assert (tmp_path / "out" / "report.html").read_bytes() == page
-    assert "Summary" in capsys.readouterr().out
-
-
 def test_a_loss_closes_the_gate_and_chance_does_not(
     data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

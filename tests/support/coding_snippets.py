@@ -142,10 +142,7 @@ CHEATS: Final[dict[str, tuple[str, str]]] = {
         "not_from_tables",
         "result = df['Fare'].mean()\nif True:\n    result = 34.65",
     ),
-    "one part set later": (
-        "not_from_tables",
-        "result = {'n': len(df)}\nresult['mean'] = -34.65",
-    ),
+    "one part set later": ("not_from_tables", "result = {'n': len(df)}\nresult['mean'] = -34.65"),
     "arithmetic of numbers": ("not_from_tables", "a = 3\nb = 4\nresult = (a ** 2 + b ** 2) ** 0.5"),
     "a function that looks busy": (
         "not_from_tables",
@@ -162,10 +159,7 @@ CHEATS: Final[dict[str, tuple[str, str]]] = {
     ),
     "the frame forgotten": ("not_from_tables", "df = None\nresult = 34.65"),
     "printed only": ("no_result", "print(df['Fare'].mean())"),
-    "within a function": (
-        "no_result",
-        "def main():\n    result = df['Fare'].mean()\nmain()",
-    ),
+    "within a function": ("no_result", "def main():\n    result = df['Fare'].mean()\nmain()"),
     "deleted again": ("no_result", "result = df['Fare'].mean()\ndel result"),
     "a frame of literals under another name": (
         "invented",

@@ -66,13 +66,6 @@ def desk(
 # Help and version
 
 
-def test_without_a_command_it_helps(desk: Desk) -> None:
-    result = desk.run()
-    assert result.code == 0
-    assert "secondlook add ~/papers" in result.out
-    assert result == desk.run("--help")
-
-
 def test_there_are_few_commands_and_each_teaches_by_example(desk: Desk) -> None:
     names = [line.split()[0] for line in listed(desk).splitlines()]
     assert len(names) <= 16
@@ -112,20 +105,6 @@ def test_add_tells_what_became_of_each_file(desk: Desk) -> None:
     assert result.code == 0
     assert result.out == "1 added, 1 failed; 1 passage in 1.2 s\n"
     assert result.err == f"failed: {empty}: it is empty\n"
-
-
-def test_add_passes_its_options_on(desk: Desk) -> None:
-    options = ["--exclude", "*.log", "--exclude", "x/", "--prune", "--force", "--jobs", "3"]
-    desk.add("a.txt", "bees", *options, "--meta", "project=bees=good", "--meta", "year=2024")
-    assert desk.shelf.added == [
-        {
-            "meta": {"project": "bees=good", "year": "2024"},
-            "exclude": ["*.log", "x/"],
-            "prune": True,
-            "force": True,
-        }
-    ]
-    assert desk.shelf.settings[-1].ingest.workers == 3
 
 
 @pytest.mark.parametrize(
@@ -177,35 +156,6 @@ def test_search_prints_rank_title_page_place_and_quote(desk: Desk) -> None:
 
 
 # Documents
-
-
-def test_list_for_programs_and_for_people(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    desk.add("bees.md", "# Bees\tand more\n\fx")
-    desk.add("wasps.txt", "Wasps")
-    (first, second) = desk.shelf.documents
-    path = desk.folder / "bees.md"
-    assert desk.run("list").out.splitlines() == [
-        f"{first}\tmd\t1\tBees and more\t{path}",
-        f"{second}\ttxt\t1\tWasps\t{desk.folder / 'wasps.txt'}",
-    ]
-    assert desk.run("list", "--filter", "kind=txt").out.startswith(second)
-    monkeypatch.setattr("secondlook.cli.command.is_terminal", lambda _: True)
-    table = desk.run("list").out.splitlines()
-    assert table[0].split() == ["id", "kind", "passages", "title", "path"]
-    assert table[1].split()[:3] == [first, "md", "1"]
-
-
-def test_remove(desk: Desk) -> None:
-    desk.add("bees.md", "bees")
-    result = desk.run("remove", "bees.md", "--purge")
-    assert result == Result(0, f"removed {desk.folder / 'bees.md'}\n", "")
-    assert desk.shelf.purged == [True]
-    assert not desk.shelf.documents
-    desk.add("bees.md", "bees")
-    (change,) = desk.run("remove", "bees.md", "--json").json["changes"]
-    assert change["change"] == "removed"
-    desk.add("bees.md", "bees")
-    assert desk.run("remove", "bees.md", "-q", "--yes").out == ""
 
 
 # Upkeep

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from secondlook.cli.ask import OPTIONS, Asking, asking
 from secondlook.cli.command import Call
 from secondlook.cli.main import app
-from secondlook.errors import SettingsError, UsageError
+from secondlook.errors import SettingsError
 
 
 def how(**given: Any) -> Asking:
@@ -28,12 +28,6 @@ def test_any_setting_can_be_set_for_one_question() -> None:
 def test_a_setting_that_does_not_exist_is_a_mistake() -> None:
     with pytest.raises(SettingsError, match="enable_scren"):
         how(set_=["research.enable_scren=false"])
-
-
-def test_a_profile_is_a_preset_and_there_is_one() -> None:
-    assert how(profile="law").loaded.settings == how(preset="law").loaded.settings
-    with pytest.raises(UsageError, match="both given"):
-        how(preset="bare", profile="law")
 
 
 def test_flags_are_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -61,11 +61,6 @@ def test_corrective() -> None:
         assert points(found["hotpot"]["steps"], "f1", f"without {name}", "corrective") in steps
 
 
-def test_the_web() -> None:
-    moved = saved("eval_web")["conditions"]["moved"]["differences"]
-    assert points(moved, "f1", "adaptive", "adaptive+web") in row("web search when")
-
-
 @pytest.mark.parametrize("set_", ["squad2-dev", "wikitables", "dabench", "samples"])
 def test_routing(set_: str) -> None:
     right = saved("auto")["sets"][set_]["routed_right"]
@@ -87,19 +82,3 @@ def test_injection() -> None:
     channels = saved("injection")["channels"].values()
     counts = [channel["held out"]["orders"]["success"]["count"] for channel in channels]
     assert f"{', '.join(map(str, counts[:3]))} and {counts[3]} of 179" in row("injection")
-
-
-@pytest.mark.parametrize(
-    ("name", "way"),
-    [
-        ("Secondlook, hybrid and reranked", "secondlook: hybrid + rerank"),
-        ("LlamaIndex", "llamaindex: hybrid"),
-        ("Haystack", "haystack: hybrid"),
-        ("LangChain", "langchain: hybrid"),
-        ("txtai", "txtai: hybrid"),
-    ],
-)
-def test_other_libraries(name: str, way: str) -> None:
-    sets = saved("peers")["sets"]
-    for set_ in ("squad2-dev", "scifact"):
-        assert share(sets[set_]["ways"][way]["ndcg_at_10"]) in row(name)

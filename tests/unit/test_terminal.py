@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from typing import TYPE_CHECKING
 
-from secondlook.cli.command import one_line, output, shortened
+from secondlook.cli.command import one_line, output
+
+if TYPE_CHECKING:
+    import pytest
 
 RETITLED = "who \x1b]0;pwned\x07voted\x9b31m?"
 
@@ -22,11 +25,3 @@ def test_commands_in_a_text_are_shown_and_not_obeyed(capsys: pytest.CaptureFixtu
 
 def test_a_line_holds_no_commands() -> None:
     assert one_line(f" {RETITLED}\n b") == "who \ufffd]0;pwned\ufffdvoted\ufffd31m? b"
-
-
-@pytest.mark.parametrize(
-    ("text", "short"), [("who  pays", "who pays"), ("who pays for it", "who pa..."), ("", "")]
-)
-def test_of_a_longer_text_the_beginning_is_left(text: str, short: str) -> None:
-    assert shortened(text, 9) == short
-    assert len(shortened(text, 9)) <= 9

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from secondlook.cli.answers import held_back, print_answer, show_nearest
-from secondlook.cli.ask import (
-    OPTIONS,
-    Asking,
-    answer_live,
-    asking,
-    opened_engine,
-    show_answer,
-)
+from secondlook.cli.ask import OPTIONS, Asking, answer_live, asking, opened_engine, show_answer
 from secondlook.cli.command import (
     INTERRUPTED,
     STOPPED,

@@ -16,15 +16,7 @@ from secondlook.cli.ask import (
     PresetOption,  # noqa: TC001
     WebOption,  # noqa: TC001
 )
-from secondlook.cli.command import (
-    Call,
-    argument,
-    command,
-    counted,
-    flag,
-    harmless,
-    print_json,
-)
+from secondlook.cli.command import Call, argument, command, counted, flag, harmless, print_json
 from secondlook.errors import LibraryMissing, RunMissing, SecondlookError, SettingsError
 
 if TYPE_CHECKING:

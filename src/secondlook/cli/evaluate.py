@@ -315,12 +315,7 @@ def group() -> typer.Typer:
     add_commands(made, {"run": run}, hidden=True)
     add_commands(
         made,
-        {
-            "report": report,
-            "compare": compare,
-            "thresholds": thresholds,
-            "hypotheses": hypotheses,
-        },
+        {"report": report, "compare": compare, "thresholds": thresholds, "hypotheses": hypotheses},
     )
     return made
 

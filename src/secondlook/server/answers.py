@@ -36,17 +36,11 @@ class Finding(BaseModel):
     message: str = Field(examples=["the quote is not in the document"])
 
 
-class Checked(BaseModel):
-    claims: int
-    citations: int
-    tables: int
-
-
 class Verified(BaseModel):
     ok: bool = Field(description="Whether all of it stands.")
     problems: list[Finding]
     notes: list[Finding] = Field(description="What could not be checked, or is worth knowing.")
-    checked: Checked
+    checked: dict[str, int] = Field(description="How many claims, citations and tables.")
 
 
 def checked(state: Served, run: str) -> Verified:
@@ -70,11 +64,11 @@ def checked(state: Served, run: str) -> Verified:
         ok=not report.problems,
         problems=[Finding.model_validate(one) for one in report.problems],
         notes=[Finding.model_validate(one) for one in report.notes],
-        checked=Checked(
-            claims=len(answer.claims),
-            citations=len(answer.citations),
-            tables=len(answer.analysis.inputs) if answer.analysis else 0,
-        ),
+        checked={
+            "claims": len(answer.claims),
+            "citations": len(answer.citations),
+            "tables": len(answer.analysis.inputs) if answer.analysis else 0,
+        },
     )
 
 

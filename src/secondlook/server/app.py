@@ -36,14 +36,7 @@ from secondlook.server import (
 from secondlook.server.jobs import Jobs
 from secondlook.server.libraries import Libraries
 from secondlook.server.runs import Runs
-from secondlook.server.security import (
-    MEGABYTE,
-    Guard,
-    Limits,
-    Security,
-    Token,
-    is_everywhere,
-)
+from secondlook.server.security import MEGABYTE, Guard, Limits, Security, Token, is_everywhere
 from secondlook.server.state import Served
 from secondlook.telemetry import watch_queue
 
@@ -53,22 +46,8 @@ if TYPE_CHECKING:
 
     from secondlook.settings.sections import Settings
 
-ROUTERS = tuple(
-    module.router
-    for module in (
-        asking,
-        answers,
-        library,
-        uploads,
-        sources,
-        suggestions,
-        status,
-        openai,
-        mcp,
-        docs,
-        pages,
-    )
-)
+_DATA = (asking, answers, library, uploads, sources, suggestions, status)
+ROUTERS = tuple(module.router for module in (*_DATA, openai, mcp, docs, pages))
 _OPEN = frozenset({"", "assets", "docs"})
 """First parts of the paths that make up the page: they hold no data."""
 

@@ -31,18 +31,7 @@ _LINE = 400
 """How far the end of a line may be away."""
 
 
-class Window(BaseModel):
-    page: int | None = Field(description="The page on which it begins; null without pages.")
-    start: int
-    end: int
-    heading: str | None = Field(examples=["Findings"])
-    previous_page: int | None
-    next_page: int | None
-    previous_start: int | None = Field(description="Where the part before this one may begin.")
-    next_start: int | None
-
-
-class TextOfDocument(Window):
+class TextOfDocument(BaseModel):
     """A part of a document's text. A citation's quote is `text[c.start - start : c.end - start]`,
     where offsets count Unicode code points."""
 
@@ -51,6 +40,14 @@ class TextOfDocument(Window):
     pages: int
     characters: int = Field(description="Of the whole document.")
     text: str
+    page: int | None = Field(description="The page on which it begins; null without pages.")
+    start: int
+    end: int
+    heading: str | None = Field(examples=["Findings"])
+    previous_page: int | None
+    next_page: int | None
+    previous_start: int | None = Field(description="Where the part before this one may begin.")
+    next_start: int | None
 
 
 _Offset = Query(ge=0, le=1_000_000_000)
@@ -80,7 +77,12 @@ async def show_text(
         at = first if start is None or page is not None else start
         before = [one.number for one in extracted.pages if one.end <= first and one.start < first]
         after = [one.number for one in extracted.pages if one.start >= last]
-        window = Window(
+        return TextOfDocument(
+            document=item.id,
+            title=item.title,
+            pages=len(extracted.pages),
+            characters=length,
+            text=extracted.text[first:last],
             start=first,
             end=last,
             page=outline.page(first),
@@ -89,14 +91,6 @@ async def show_text(
             next_page=after[0] if after else None,
             previous_start=max(0, first - SHOWN) if first > 0 else None,
             next_start=last if last < length else None,
-        )
-        return TextOfDocument(
-            **window.model_dump(),
-            document=item.id,
-            title=item.title,
-            pages=len(extracted.pages),
-            characters=len(extracted.text),
-            text=extracted.text[window.start : window.end],
         )
 
     return await asyncio.to_thread(text)

@@ -30,12 +30,6 @@ class WorkflowShown(BaseModel):
     about: str
 
 
-class LimitsShown(BaseModel):
-    question_characters: int
-    upload_bytes: int
-    files_per_upload: int
-
-
 class SettingsShown(BaseModel):
     version: str
     workflows: list[WorkflowShown]
@@ -44,7 +38,7 @@ class SettingsShown(BaseModel):
     web_search: bool
     analyst_extra: bool = Field(description="Whether charts can be drawn.")
     install_analyst: str
-    limits: LimitsShown
+    limits: dict[str, int]
     token_required: bool
     libraries: list[str]
     sandbox: str | None = Field(description="What confines generated code; None = it is not run.")
@@ -66,11 +60,11 @@ async def show_settings(served: FromServer) -> SettingsShown:
         web_search=settings.web.enable_web_search,
         analyst_extra=all(find_spec(name) is not None for name in ("pandas", "plotly")),
         install_analyst=INSTALL_ANALYST,
-        limits=LimitsShown(
-            question_characters=QUESTION_CHARACTERS,
-            upload_bytes=settings.serve.max_upload_mb * MEGABYTE,
-            files_per_upload=FILES_PER_UPLOAD,
-        ),
+        limits={
+            "question_characters": QUESTION_CHARACTERS,
+            "upload_bytes": settings.serve.max_upload_mb * MEGABYTE,
+            "files_per_upload": FILES_PER_UPLOAD,
+        },
         token_required=served.guard.token.value is not None,
         libraries=list(served.libraries.names()),
         sandbox=await asyncio.to_thread(_sandbox, settings.sandbox.backend),
@@ -170,13 +164,9 @@ async def ready(served: FromServer) -> Ready:
         try:
             await asyncio.shield(served.libraries.aengine(name))
         except SecondlookError as error:
-            raise Problem(
-                503,
-                "not_ready",
-                f"the library {name!r} cannot be opened: {error.message}",
-                hint=error.hint,
-                headers={"Retry-After": "5"},
-            ) from error
+            said = f"the library {name!r} cannot be opened: {error.message}"
+            later = {"Retry-After": "5"}
+            raise Problem(503, "not_ready", said, hint=error.hint, headers=later) from error
     return Ready(libraries=list(names))
 
 
@@ -189,9 +179,8 @@ async def ready(served: FromServer) -> Ready:
 async def metrics(served: FromServer) -> Response:
     """Where `serve.metrics` is set. Names and numbers alone: nothing that anybody asked."""
     if not served.settings.serve.metrics:
-        said = "this server keeps no metrics"
         hint = "set serve.metrics where it runs"
-        raise Problem(404, "metrics_off", said, hint=hint)
+        raise Problem(404, "metrics_off", "this server keeps no metrics", hint=hint)
     text = await asyncio.to_thread(scraped, served.settings)
     return Response(text, media_type="text/plain; version=0.0.4")
 
@@ -216,13 +205,13 @@ async def list_libraries(served: FromServer) -> list[LibraryForm]:
         status = await asyncio.to_thread(engine.library.status)
         found.append(
             LibraryForm(
+                **{
+                    one: getattr(status, one)
+                    for one in ("documents", "tables", "passages", "bytes")
+                },
                 name=name,
                 path=PurePath(status.path).name or None,
-                documents=status.documents,
-                tables=status.tables,
-                passages=status.passages,
                 failed=len(status.failed),
-                bytes=status.bytes,
                 writing=bool(served.jobs.active(name)) or status.writer is not None,
             )
         )

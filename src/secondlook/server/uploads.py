@@ -148,17 +148,7 @@ class _Receiver:
     disposition: bytes = b""
 
     def callbacks(self) -> Any:
-        names = (
-            "part_begin",
-            "header_field",
-            "header_value",
-            "header_end",
-            "headers_finished",
-            "part_data",
-            "part_end",
-            "end",
-        )
-        return {f"on_{name}": getattr(self, f"_{name}") for name in names}
+        return {f"on_{name}": getattr(self, f"_{name}") for name in [*all_.split(), "end"]}
 
     def seal(self) -> None:
         if not self.ended:
