@@ -85,5 +85,16 @@ def test_a_file_that_cannot_be_read_says_why(newcomer: Visitor) -> None:
     expect(row).to_have_count(0)
 
 
+def test_markup_in_names_and_texts_stays_text(newcomer: Visitor) -> None:
+    markup = "<img src=x onerror=alert(1)>"
+    text = f"# {markup}\n\nThe {markup} lamp was made by Ida Voss in Vardal.\n"
+    newcomer.adds(_file("lamp.md", text.encode()))
+    expect(newcomer.row(markup)).to_have_attribute("data-state", "ready")
+    newcomer.asks("Who made the lamp?", workflow="linear").is_answered()
+    newcomer.page.locator("article .card").first.click()
+    expect(newcomer.page.locator(".page-text")).to_contain_text(markup)
+    expect(newcomer.page.locator("img[src=x]")).to_have_count(0)
+
+
 def _file(name: str, data: bytes) -> dict[str, Any]:
     return {"name": name, "mimeType": "application/octet-stream", "buffer": data}

@@ -148,7 +148,9 @@ class _Receiver:
     disposition: bytes = b""
 
     def callbacks(self) -> Any:
-        return {f"on_{name}": getattr(self, f"_{name}") for name in [*all_.split(), "end"]}
+        names = "part_begin header_field header_value header_end headers_finished part_data"
+        called = [*names.split(), "part_end", "end"]
+        return {f"on_{name}": getattr(self, f"_{name}") for name in called}
 
     def seal(self) -> None:
         if not self.ended:
