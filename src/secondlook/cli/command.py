@@ -97,6 +97,13 @@ class Call(Common):
         if not self.quiet:
             sys.stderr.write(line + "\n")
 
+    def tell(self, data: Mapping[str, object], line: str) -> None:
+        """What was done: as JSON where that is wanted, else as a remark."""
+        if self.as_json:
+            print_json(data)
+        else:
+            self.say(line)
+
     def confirm(self, question: str, *, yes: bool) -> None:
         """Ask a person at a terminal; a program is not asked."""
         if not yes and not self.as_json and is_terminal(sys.stdin):

@@ -414,10 +414,10 @@ def _in_use(call: Call, *, remove: bool) -> int:
     with call.open() as library:
         if remove:
             removed = calibration.remove(library.path)
-            if call.as_json:
-                print_json({"removed": removed})
-            else:
-                call.say("The shipped calibration is in use." if removed else "There is none.")
+            call.tell(
+                {"removed": removed},
+                "The shipped calibration is in use." if removed else "There is none.",
+            )
             return 0
         found = calibration.in_use(library)
     if call.as_json:

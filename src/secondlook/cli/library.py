@@ -338,10 +338,10 @@ def backup(call: Call, *, file: Path = argument(..., "File to write.", "FILE")) 
     """Write the whole library to one file, also while it is in use."""
     with call.open() as library:
         written = library.backup(file.expanduser())
-    if call.as_json:
-        print_json({"backup": str(written), "bytes": written.stat().st_size})
-    else:
-        call.say(f"Backed up to {written} ({size(written.stat().st_size)}).")
+    call.tell(
+        {"backup": str(written), "bytes": written.stat().st_size},
+        f"Backed up to {written} ({size(written.stat().st_size)}).",
+    )
 
 
 @command(
@@ -382,10 +382,10 @@ def rebuild(call: Call) -> None:
 
 
 def _tell_whole(call: Call, done: str, found: Status) -> None:
-    if call.as_json:
-        print_json({"path": found.path, "documents": found.documents, "passages": found.passages})
-    else:
-        call.say(f"{done} {found.path}: {counted(found.documents, 'document')}.")
+    call.tell(
+        {"path": found.path, "documents": found.documents, "passages": found.passages},
+        f"{done} {found.path}: {counted(found.documents, 'document')}.",
+    )
 
 
 @command(

@@ -185,10 +185,7 @@ def remove_runs(
         call.confirm(f"Remove {listed}?", yes=yes)
         for item in found:
             store.remove(item.run)
-    if call.as_json:
-        print_json({"removed": [item.run for item in found]})
-    else:
-        call.say(f"Removed {counted(len(found), 'run')}.")
+    call.tell({"removed": [item.run for item in found]}, f"Removed {counted(len(found), 'run')}.")
 
 
 @command(
@@ -380,10 +377,7 @@ def forget(
         shown = ", ".join(f"{one} ({one_line(held[one].question)})" for one in dict.fromkeys(ids))
         call.confirm(f"Forget {shown}?", yes=yes)
         gone = list(memory.forget(list(dict.fromkeys(ids))))
-    if call.as_json:
-        print_json({"forgotten": gone})
-    else:
-        call.say(f"Forgot {counted(len(gone), 'question')}.")
+    call.tell({"forgotten": gone}, f"Forgot {counted(len(gone), 'question')}.")
 
 
 @command()
@@ -398,10 +392,7 @@ def clear(
         whose = "every library" if everything else f"{memory.library!r}"
         call.confirm(f"Forget all research in {whose}?", yes=yes)
         gone = memory.clear(every_library=everything)
-    if call.as_json:
-        print_json({"forgotten": gone})
-    else:
-        call.say(f"Forgot {counted(gone, 'question')}.")
+    call.tell({"forgotten": gone}, f"Forgot {counted(gone, 'question')}.")
 
 
 def memory_group() -> typer.Typer:
