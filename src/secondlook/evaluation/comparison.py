@@ -306,7 +306,14 @@ def _pairs(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[st
 
 
 def _changed(what: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    before, after = dict(_flat(one)), dict(_flat(other))
+    def flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+        for key, value in values.items():
+            if isinstance(value, dict):
+                yield from flat(value, f"{prefix}{key}.")
+            else:
+                yield f"{prefix}{key}", value
+
+    before, after = dict(flat(one)), dict(flat(other))
     told = [
         f"{what} {key}: {first!r} -> {second!r}"
         for key in dict.fromkeys((*before, *after))
@@ -314,11 +321,3 @@ def _changed(what: str, one: Mapping[str, Any], other: Mapping[str, Any]) -> lis
     ]
     more = len(told) - _MOST_TOLD
     return told[:_MOST_TOLD] + ([f"{more} more {what}s differ"] if more > 0 else [])
-
-
-def _flat(values: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
-    for key, value in values.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        else:
-            yield f"{prefix}{key}", value

@@ -53,12 +53,7 @@ def write(results: Results, folder: Path) -> list[Path]:
         for name, content in files.items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)
-            partial = file.with_name(f".{file.name}.partial")
-            try:  # whole or not at all
-                partial.write_bytes(content)
-                partial.replace(file)
-            finally:
-                partial.unlink(missing_ok=True)
+            file.write_bytes(content)
     except OSError as error:
         raise UsageError(
             f"the report cannot be written to {str(folder)!r}: {error.strerror or error}",

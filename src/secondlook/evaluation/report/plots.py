@@ -22,6 +22,7 @@ from secondlook.evaluation.questions import (
     lowest_of_best,
     question_values,
 )
+from secondlook.evaluation.records import Estimate
 from secondlook.evaluation.report import numbers
 from secondlook.evaluation.report.tables import changes
 from secondlook.evaluation.statistics import wilson
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from secondlook.evaluation.records import Estimate, Results, Row
+    from secondlook.evaluation.records import Results, Row
 
 INSTALL = "pip install matplotlib"
 # Okabe and Ito, "Color Universal Design" (2008), ordered so that neighbours differ in lightness.
@@ -219,10 +220,12 @@ def metrics_plot(results: Results) -> tuple[Figure, str]:
             )
     lower = {name: "\n(lower is better)" if numbers.arrow(name) == "↓" else "" for name in names}
     axes.set_yticks(range(len(names)), [f"{name}{lower[name]}" for name in names])
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_xlim(-0.02, 1.02)
-    axes.set_xlabel("mean over the questions that the metric is about")
-    axes.set_title("Quality by configuration, with 95 % intervals")
+    axes.set(
+        ylim=(len(names) - 0.5, -0.5),
+        xlim=(-0.02, 1.02),
+        xlabel="mean over the questions that the metric is about",
+        title="Quality by configuration, with 95 % intervals",
+    )
     _legend(figure, axes)
     asked = {len({row.case for row in results.rows if row.configuration == name}) for name in shown}
     n = " to ".join(f"{size:,}" for size in sorted({min(asked), max(asked)}))
@@ -297,33 +300,28 @@ def reliability_plot(results: Results) -> tuple[Figure, str]:
     upper.plot([0, 1], [0, 1], ":", color="#767676", linewidth=1.2, label="as it should be")
     for place, (name, points) in enumerate(curves.items()):
         bounds = [wilson(point.y, point.n) if point.n else (point.y, point.y) for point in points]
+        both = [
+            Estimate(value=point.y, low=low, high=high)
+            for point, (low, high) in zip(points, bounds, strict=True)
+        ]
+        looks: dict[str, Any] = {"linestyle": LINES[place], "marker": MARKERS[place]}
         upper.errorbar(
             [point.x for point in points],
             [point.y for point in points],
-            yerr=[
-                [max(0.0, point.y - low) for point, (low, _) in zip(points, bounds, strict=True)],
-                [max(0.0, high - point.y) for point, (_, high) in zip(points, bounds, strict=True)],
-            ],
-            linestyle=LINES[place],
+            yerr=_errors(both),
             color=COLOURS[place],
-            marker=MARKERS[place],
-            markersize=5,
-            elinewidth=0.8,
             capsize=2,
             label=_label(name),
+            **looks,
         )
         at, counts = [point.x for point in points], [point.n for point in points]
         lower.vlines(at, 0, counts, color=COLOURS[place], linestyle=LINES[place])
         lower.plot(at, counts, MARKERS[place], color=COLOURS[place], markersize=5)
     for axes in (upper, lower):
         axes.grid(visible=True, axis="both")
-        axes.set_xlim(0, 1)
-    lower.set_ylim(bottom=0)
-    upper.set_ylim(0, 1.02)
-    upper.set_ylabel("share that is right")
-    lower.set_ylabel("answers in bin")
-    lower.set_xlabel("confidence, mean of the bin")
-    upper.set_title("Reliability: does confidence mean what it says?")
+    title = "Reliability: does confidence mean what it says?"
+    upper.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="share that is right", title=title)
+    lower.set(ylim=(0, None), ylabel="answers in bin", xlabel="confidence, mean of the bin")
     _legend(figure, upper)
     sizes = ", ".join(
         f"{name} n = {sum(one.n for one in curve):,}" for name, curve in curves.items()
@@ -379,9 +377,8 @@ def rerank_scores_plot(results: Results) -> tuple[Figure, str]:
         said = f"searches again below {numbers.scalar(threshold)}"
         axes.axvline(threshold, color="black", linestyle="--", linewidth=1.5, label=said)
     axes.grid(visible=True, axis="y")
-    axes.set_xlabel("lowest reranker's score among the best five")
-    axes.set_ylabel("questions")
-    axes.set_title("Reranker's scores, by whether the fallback fired")
+    title = "Reranker's scores, by whether the fallback fired"
+    axes.set(xlabel="lowest reranker's score among the best five", ylabel="questions", title=title)
     _legend(figure, axes)
     fired = sum(row.fallback for row in those)
     return figure, f"{name}: n = {len(those):,} answers, fallback in {fired:,} of them."
