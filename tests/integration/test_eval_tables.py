@@ -61,10 +61,3 @@ def test_each_step_that_needs_no_model_is_tried_without_it(
     tried = [name for name in found["summaries"] if name.startswith("analyst without ")]
     assert "analyst without arithmetic" in tried
     assert "analyst.enable_code_check" in found["ablation"]["left_out"]
-
-
-def test_texts_are_not_asked_over_tables(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["eval", str(dabench_set(tmp_path / "da")), "--workflow", "linear"]) == 2
-    assert "--workflow analyst" in capsys.readouterr().err

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import codecs
-import json
 from typing import TYPE_CHECKING
 
 import pytest
 
 from secondlook.errors import UsageError
 from secondlook.evaluation.datasets import load
-from secondlook.evaluation.datasets.evalset import describe, sample
+from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.records import Case
-from tests.support.eval_sets import CORPUS, QUERIES, lines_set, own_set, told
+from tests.support.eval_sets import QUERIES, lines_set, own_set, told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -72,20 +71,6 @@ def test_a_truncated_archive_gives_what_it_holds(tmp_path: Path, name: str) -> N
     (problem,) = data.problems
     assert (problem.file, problem.line) == (file.name, kept + 1)
     assert problem.reason.startswith("the compressed file is damaged from here on")
-
-
-def test_fingerprint_follows_what_is_indexed(tmp_path: Path) -> None:
-    plain = load(lines_set(tmp_path / "plain"))
-    packed = load(lines_set(tmp_path / "packed", end=".gz", queries=QUERIES[:1]))
-    assert plain.fingerprint == packed.fingerprint
-    asked = [describe(data)["questions_fingerprint"] for data in (plain, packed)]
-    assert asked[0] != asked[1]
-    respelt = [json.dumps(dict(reversed(row.items()))) for row in CORPUS]
-    assert load(lines_set(tmp_path / "b", corpus=respelt)).fingerprint == plain.fingerprint
-    # The same characters, divided otherwise between the fields.
-    moved = [{**CORPUS[0], "title": "North quayT", "text": "he north quay was built in 1931."}]
-    changed = load(lines_set(tmp_path / "c", corpus=[*moved, *CORPUS[1:]]))
-    assert changed.fingerprint != plain.fingerprint
 
 
 def test_what_is_no_set_lists_the_forms(tmp_path: Path) -> None:

@@ -15,8 +15,8 @@ import pytest
 from rich.console import Console
 
 from secondlook.evaluation import report
-from secondlook.evaluation.records import Estimate, Results
-from secondlook.evaluation.report import console, numbers, page, plots
+from secondlook.evaluation.records import Results
+from secondlook.evaluation.report import console, page, plots
 from tests.support.eval_results import make_results
 
 if TYPE_CHECKING:
@@ -169,27 +169,6 @@ def test_no_text_is_taken_for_a_formula(results: Results, text: str) -> None:
 # The terminal.
 
 
-@pytest.mark.parametrize(
-    ("written", "expected"),
-    [
-        (numbers.number(0.81249), "0.812"),
-        (numbers.number(-0.00001), "0.000"),
-        (numbers.number(845.4), "845"),
-        (numbers.number(12_345), "12.3k"),
-        (numbers.number(float("nan")), DASH),
-        (numbers.seconds(0.0032), "3.2 ms"),
-        (numbers.seconds(75), "75 s"),
-        (numbers.dollars(0.0004), "$0.00040"),
-        (numbers.p_value(0.0001), "<.001"),
-        (numbers.estimate(None, "f1"), DASH),
-        (numbers.estimate(Estimate(value=1.0, low=1.0, high=1.0), "f1"), "1.000"),
-        (numbers.estimate(Estimate(value=0.5, low=0.4, high=0.6), "f1"), f"0.500 0.400{DASH}0.600"),
-    ],
-)
-def test_a_figure(written: str, expected: str) -> None:
-    assert written == expected
-
-
 def _shown(results: Results) -> str:
     stream = io.StringIO()
     screen = Console(file=stream, width=80, no_color=True, markup=True)
@@ -221,9 +200,3 @@ def test_every_plot_says_how_many_and_has_words_on_its_axes(name: str, results: 
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert figure.get_suptitle() or any(titles)
     assert any(axes.get_xlabel() for axes in figure.axes)
-
-
-def test_without_data_there_is_a_reason_and_no_picture() -> None:
-    drawn = plots.draw(Results())
-    assert {plot.name for plot in drawn} == PLOTS
-    assert all(plot.missing and not plot.svg and not plot.png for plot in drawn)

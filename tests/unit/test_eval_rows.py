@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from secondlook.answer import (
     CallUsage,
-    Choice,
     Recalled,
     Research,
     ResearchStep,
@@ -21,7 +20,7 @@ from secondlook.evaluation.ablation import ablation_plan
 from secondlook.evaluation.cache import Saved
 from secondlook.evaluation.datasets import load
 from secondlook.evaluation.datasets.evalset import describe
-from secondlook.evaluation.metrics import answer_metrics, is_right, value_right
+from secondlook.evaluation.metrics import value_right
 from secondlook.evaluation.records import Configuration
 from secondlook.evaluation.rows import RowMaker, Seen
 from secondlook.evaluation.summary import summarise
@@ -33,17 +32,7 @@ from tests.support.table_sets import dabench_set
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.answer import Answer, Status
-
-CHOICES = {"1": "oak", "2": "stone"}
-"""Letters of the set's own: whoever chooses says A and B."""
-
-
-def chose(letter: str | None, *, grounded: bool = True, status: Status = "answered") -> Answer:
-    choice = Choice(letter=letter, grounded=grounded)
-    return answer(letter, "Weirs are built of stone.", status=status).model_copy(
-        update={"choice": choice}
-    )
+    from secondlook.answer import Answer
 
 
 def seen_passage(name: str, *, kept: bool) -> SeenPassage:
@@ -77,14 +66,6 @@ RESEARCH = Research(
 
 
 # Choices
-
-
-@pytest.mark.parametrize(("letter", "right"), [("B", True), ("A", False), (None, False)])
-def test_the_letter_is_the_one_that_was_chosen(letter: str | None, right: bool) -> None:
-    """The words of the research name an option too, and do not count."""
-    one = case(right=["stone"], choices=CHOICES, choice="2")
-    assert answer_metrics(one, chose(letter))["accuracy"] == float(right)
-    assert is_right(one, chose(letter)) is right
 
 
 # Rows
@@ -151,9 +132,6 @@ def test_a_row_tells_how_it_was_researched() -> None:
 # Sets of questions over tables: how they are read, and when an answer to one is right.
 
 
-HARBOURS = {"id": 2, "question": "How many?", "file_name": "ports.csv", "answers": [["n", "2"]]}
-
-
 def test_questions_of_dabench_carry_constraints_and_the_wanted_form(tmp_path: Path) -> None:
     data = load(dabench_set(tmp_path / "da"))
     assert (data.form, data.tables, data.has_corpus) == ("tables", 1, False)
@@ -165,24 +143,6 @@ def test_questions_of_dabench_carry_constraints_and_the_wanted_form(tmp_path: Pa
     assert first.answers == ("@mean_depth[10.5]",)
     assert data.read_table("ports.csv").content.startswith(b"port,depth")
     assert describe(data)["tables"] == 1
-
-
-@pytest.mark.parametrize(
-    ("row", "reason"),
-    [
-        ({**HARBOURS, "file_name": "gone.csv"}, "its table 'gone.csv' is not in the folder"),
-        ({**HARBOURS, "answers": []}, "answers is missing"),
-        ({**HARBOURS, "answers": ["2"]}, "answers.0 must be a list"),
-        ({**HARBOURS, "question": " "}, "question is empty"),
-    ],
-)
-def test_a_row_that_cannot_be_used_is_told(
-    tmp_path: Path, row: dict[str, Any], reason: str
-) -> None:
-    folder = dabench_set(tmp_path / "da", row)
-    data = load(folder)
-    assert len(data.cases) == 2
-    assert reason in data.problems[0].reason
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,6 @@ from secondlook.answer import (
     AnalysisFigure,
     AnalysisRemedy,
     Answer,
-    AnswerPart,
     Citation,
     Claim,
     Computation,
@@ -120,16 +119,6 @@ def test_says_everything_that_matters() -> None:
 
 def outline(text: str) -> Answer:
     return made(method="outline", model=None, text=text)
-
-
-def test_an_outline_is_a_list_that_nests() -> None:
-    text = "Outline:\n\n- Dues: *All* pay. [1]\n  - Yachts: 3 crowns. [2]\n- 1. Storms\nand more"
-    shown = to_markdown(outline(text))
-    assert "\n- Dues: \\*All\\* pay. \\[1\\]\n  - Yachts: 3 crowns." in shown
-    kinds = [token.type for token in parsed(shown)]
-    assert kinds.count("bullet_list_open") == 2
-    assert kinds.count("list_item_open") == 3
-    assert "ordered_list_open" not in kinds
 
 
 HOSTILE = [
@@ -344,31 +333,12 @@ def test_what_was_assumed_computed_and_asked_back_is_in_it() -> None:
     assert standing.endswith("Needs review: every try was used up; look at the evidence.*")
 
 
-def test_parts_are_a_numbered_list() -> None:
-    parts = exported(
-        parts=(
-            AnswerPart(question="When was [Ada] born?", short="1981", citations=(1, 2)),
-            AnswerPart(question="When did she win?"),
-        )
-    )
-    listed = parts[parts.index("## Parts") + 1]
-    assert listed.splitlines() == [
-        r"1. When was \[Ada\] born? **1981** \[1\]\[2\]",
-        "2. When did she win? no answer of its own",
-    ]
-
-
 # A research as Markdown: scoped marks, the choice, every step, and nobody else's headings.
 
 
 def headings(markdown: str) -> list[str]:
     tokens = MarkdownIt("commonmark").parse(markdown)
     return [tokens[at + 1].content for at, one in enumerate(tokens) if one.type == "heading_open"]
-
-
-def test_each_step_has_a_heading_with_its_phase() -> None:
-    found = headings(to_markdown(researched()))
-    assert found[1:] == ["Step 1: Rule", "Step 3: Duty", "Choice", "Steps", "References"]
 
 
 def test_marks_name_the_step_and_its_own_source_and_lead_to_the_references() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from secondlook.answer import Answer, Citation, Claim, SeenPassage
+from secondlook.answer import Answer, Claim
 from secondlook.verify import examine, verify
 from secondlook.verify.citations import needs_library
 from tests.support.answers import from_the_web
@@ -126,25 +126,6 @@ def test_short_forms_stand_in_the_text_or_a_quote() -> None:
 def test_short_forms_have_their_numbers_whole(short: str) -> None:
     told = f"answer: the short form '{short}' is in no text or quote"
     assert lines(two_claims(short=short)) == [told]
-
-
-def test_quotes_of_a_library_need_one() -> None:
-    citation = Citation(
-        number=1,
-        passage="d.0",
-        document="d" * 16,
-        sha256="d" * 64,
-        title="Tides",
-        start=0,
-        end=len(FIRST),
-        quote=FIRST,
-    )
-    passage = SeenPassage(
-        id="d.0", document="d" * 16, title="Tides", start=0, end=90, score=1, kept=True, why=""
-    )
-    answer = from_the_web().model_copy(update={"citations": (citation,), "passages": (passage,)})
-    assert needs_library(answer)
-    assert lines(answer) == ["answer: there is no library to check its quotes against"]
 
 
 @pytest.mark.parametrize(
