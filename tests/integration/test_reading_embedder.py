@@ -60,21 +60,9 @@ def test_a_vector_does_not_depend_on_what_it_is_embedded_with(embedder: Embedder
     assert np.array_equal(together[0], embedder.embed_query(TEXTS[0]))
 
 
-def test_more_texts_than_one_group_keep_their_order(embedder: Embedder) -> None:
-    texts = [f"number {n}" for n in range(300)]
-    vectors = embedder.embed_passages(texts)
-    for at in (0, 255, 256, 299):
-        assert np.array_equal(vectors[at], embedder.embed_query(texts[at]))
-
-
 def test_tokens_are_counted_by_the_model_s_own_tokenizer(embedder: Embedder) -> None:
     assert embedder.token_starts("Mitochondria, 1857") == [0, 3, 6, 9, 12, 14]
     assert embedder.max_tokens == 512
-
-
-def test_a_passage_is_cut_at_the_limit(embedder: Embedder) -> None:
-    words = "river " * 5_000
-    assert np.array_equal(embedder.embed_query(words), embedder.embed_query(words + "bank"))
 
 
 def test_its_name_holds_the_hash_of_the_file(embedder: Embedder) -> None:
@@ -87,11 +75,6 @@ def test_an_unknown_spec_lists_the_known_ones(spec: str) -> None:
     with pytest.raises(UsageError) as raised:
         load_embedder(spec)
     assert "ollama:MODEL" in (raised.value.hint or "")
-
-
-def test_impossible_thread_counts_are_refused() -> None:
-    with pytest.raises(UsageError, match="at least 1, not 0"):
-        OnnxEmbedder(threads=0)
 
 
 def test_a_damaged_model_file_is_unavailable(tmp_path: Path) -> None:

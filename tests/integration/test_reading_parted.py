@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import ModelUnavailable
-from secondlook.reading import reader as reader_module
 from secondlook.reading.reader import OnnxReader, window_starts
 from tests.support.parted_reader import built
 
@@ -126,30 +124,12 @@ def test_what_was_read_is_not_read_again(
     assert OnnxReader(weights["parted"], remembered=0).read(QUESTION, PASSAGES) == looks
 
 
-def test_more_glances_than_states_are_kept(
-    weights: dict[str, Weights], looks: list[Reading], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(reader_module, "_STATES", 3)
-    reader = OnnxReader(weights["parted"])
-    assert reader.read(QUESTION, PASSAGES, choose=lambda _: range(5)) == looks
-
-
 def test_a_whole_reader_looks_at_everything(weights: dict[str, Weights]) -> None:
     reader = OnnxReader(weights["whole"])
     assert not reader.glances
     readings = reader.read(QUESTION, PASSAGES, choose=lambda _: [])
     assert readings == reader.read(QUESTION, PASSAGES)
     assert all(one.looked and one.glance is None for one in readings)
-
-
-def test_int8_stays_near_the_floats_it_was_made_from(
-    weights: dict[str, Weights], looks: list[Reading]
-) -> None:
-    exact = OnnxReader(weights["float"]).read(QUESTION, PASSAGES)
-    for one, other in zip(looks, exact, strict=True):
-        assert one.relevance == pytest.approx(other.relevance, abs=0.5)
-        assert one.glance == pytest.approx(other.glance, abs=0.5)
-    assert [one.relevance for one in looks] != [one.relevance for one in exact]
 
 
 CLAIMS = [
@@ -179,11 +159,3 @@ def test_the_window_that_speaks_most_for_a_claim_counts(weights: dict[str, Weigh
     each = reader.judge([(claim, part) for part in parts])
     assert len(set(each)) == len(parts) == 3
     assert reader.judge([(claim, " ".join(words))]) == [max(each)]
-
-
-def test_weights_without_the_head_say_so(weights: dict[str, Weights]) -> None:
-    reader = OnnxReader(weights["silent"])
-    assert not reader.judges
-    with pytest.raises(ModelUnavailable, match="no head that judges support") as raised:
-        reader.judge(CLAIMS)
-    assert raised.value.hint

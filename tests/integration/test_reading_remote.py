@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from secondlook.errors import ModelError, ModelUnavailable, UsageError
+from secondlook.errors import ModelError, ModelUnavailable
 from secondlook.reading import load_embedder
 from secondlook.reading.embedders import RemoteEmbedder, open_remote
 
@@ -110,15 +110,6 @@ def test_many_texts_come_back_in_order_as_unit_vectors(
     assert np.allclose(embedder.embed_query("query"), unit("query"), atol=1e-6)
 
 
-def test_dimensions_are_asked_for_once(server: Server, address: str) -> None:
-    embedder = open_remote("ollama", "tiny", base_url=address)
-    assert embedder.embed_passages([]).shape == (0, 26)
-    assert embedder.dimensions == 26
-    assert len(server.requests) == 1
-    assert embedder.max_tokens == 512
-    assert embedder.token_starts("ab cd") == [0, 3]
-
-
 def test_prefixes_reach_the_service(server: Server, address: str) -> None:
     embedder = open_remote("ollama", "nomic-embed-text", base_url=address)
     embedder.embed_passages(["", "half \ud800 pair"])
@@ -138,14 +129,6 @@ def test_the_key_is_sent(server: Server, address: str, monkeypatch: pytest.Monke
     open_remote("openai", "tiny", api_key="given").embed_query("x")
     keys = [headers["Authorization"] for _, headers, _ in server.requests]
     assert keys == ["Bearer from the environment", "Bearer given"]
-
-
-@pytest.mark.parametrize("host", ["http://{}", "{}"])
-def test_ollama_is_found_through_its_own_variable(
-    server: Server, address: str, monkeypatch: pytest.MonkeyPatch, host: str
-) -> None:
-    monkeypatch.setenv("OLLAMA_HOST", host.format(address.removeprefix("http://")))
-    assert open_remote("ollama", "tiny").dimensions == 26
 
 
 def test_a_proxy_is_not_asked_about_this_machine(
@@ -175,15 +158,6 @@ def test_patience_ends(server: Server, address: str) -> None:
     assert "ollama serve" in (raised.value.hint or "")
     assert pauses == [20.0] * 3
     assert len(server.requests) == 4
-
-
-def test_nobody_there(address: str, server: Server) -> None:
-    server.server_close()
-    embedder, pauses = embedder_with_pauses(address)
-    with pytest.raises(ModelUnavailable, match="no answer from") as raised:
-        embedder.embed_query("x")
-    assert raised.value.retryable
-    assert pauses == [0.5, 1.0, 2.0]
 
 
 @pytest.mark.parametrize(
@@ -222,9 +196,3 @@ def test_nonsense_from_the_service_is_an_error(
     embedder, _ = embedder_with_pauses(address)
     with pytest.raises(ModelError, match=says):
         embedder.embed_query("x")
-
-
-@pytest.mark.parametrize("url", ["localhost:11434", "ftp://host/v1", "http://"])
-def test_addresses_that_are_none(url: str) -> None:
-    with pytest.raises(UsageError, match="no address"):
-        open_remote("openai", "tiny", base_url=url)

@@ -7,17 +7,14 @@ import json
 import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
-from secondlook.reading.embedders import OnnxEmbedder
 from secondlook.reading.reader import OnnxReader
-from secondlook.reading.weights import read_weights, verify_weights
+from secondlook.reading.weights import read_weights
 from tests.support.training_sets import passage, write_sets
 from training import make
 from training.card import facts
 from training.plan import RECIPES
-from training.weights_in import load_checkpoint
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,25 +85,6 @@ def test_the_loss_goes_down(work: Path, run: str) -> None:
 
 
 @needs_torch
-def test_the_same_seed_gives_the_same_weights_and_another_one_others(work: Path) -> None:
-    one, same, other = (load_checkpoint(work / name) for name in ("a", "b", "student"))
-    assert one.keys() == same.keys() <= other.keys()
-    assert all(np.array_equal(one[name], same[name]) for name in one)
-    assert not np.array_equal(one["span.weight"], other["span.weight"])
-
-
-@needs_torch
-def test_training_moves_every_layer_and_head(work: Path) -> None:
-    before = np.load(work / "base.npz")
-    after = load_checkpoint(work / "student")
-    biases = [name for name in after if name.endswith(".bias")]
-    assert {name.split(".")[0] for name in biases} >= {"span", "rel", "ans", "sup", "glance1"}
-    started = {name.removeprefix("vector|"): before[name] for name in before.files}
-    moved = [name for name in biases if not np.array_equal(after[name], started.get(name, 0))]
-    assert len(moved) == len(biases)
-
-
-@needs_torch
 def test_the_product_reads_with_what_was_exported(work: Path) -> None:
     weights = read_weights(work / "reader")
     assert weights.name == "reader-tiny"
@@ -141,18 +119,6 @@ def test_the_card_says_what_the_reader_was_made_of_and_names_no_place(work: Path
 
 
 @needs_torch
-def test_an_embedder_is_exported_with_its_card(work: Path, tmp_path: Path) -> None:
-    given = ["embedder", "--base", str(work / "a"), "--name", "small", "--work", str(tmp_path)]
-    assert make.main(given) == 0
-    weights = read_weights(tmp_path / "embedder")
-    verify_weights(weights)
-    vector = OnnxEmbedder(weights, threads=1).embed_query("Who built the mill?")
-    assert vector @ vector == pytest.approx(1, abs=1e-4)
-    card = (tmp_path / "embedder" / "card.md").read_text("utf-8")
-    assert facts(tmp_path / "embedder") in card
-
-
-@needs_torch
 def test_what_is_done_is_not_done_again(
     work: Path, given: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -160,35 +126,6 @@ def test_what_is_done_is_not_done_again(
     assert make.main(given) == 0
     assert capsys.readouterr().out.splitlines() == [f"{name}: done before" for name in STAGES]
     assert before == {file: file.stat().st_mtime_ns for file in before}
-
-
-@needs_torch
-def test_other_options_run_a_stage_and_all_after_it(
-    work: Path, given: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    recipe = json.loads((folder / "recipe.json").read_text("utf-8"))
-    recipe["runs"]["student"]["options"]["seed"] = 9
-    (folder / "other").mkdir()
-    other = [*given[:-1], str(changed(folder / "other", recipe)), "--dry-run"]
-    assert make.main(other) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in said if "done before" in line] == STAGES[:6]
-    assert "--seed 9" in said[6]
-    assert make.main([*given, "--from", "score", "--to", "export", "--dry-run"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert [line.split(":")[0] for line in said if "python -m" in line] == ["score", "export"]
-
-
-def test_the_tiny_recipe_is_one_flag(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    places = ["--data", str(tmp_path), "--work", str(tmp_path)]
-    assert make.main(["reader", "--tiny", *places, "--dry-run"]) == 0
-    said = capsys.readouterr().out
-    assert "--layers 2" in said
-    assert make.main(["reader", *places, "--dry-run"]) == 0
-    said = capsys.readouterr().out
-    assert "--layers 12" in said
-    assert "--glances" in said
-    assert not list(tmp_path.iterdir())
 
 
 def test_a_stage_that_fails_says_where_its_output_is(

@@ -75,12 +75,6 @@ def test_a_good_search_is_trusted_and_a_poor_one_repeated() -> None:
     assert quality(POOR, POOR, POOR) < found.min_web_quality
 
 
-@pytest.mark.parametrize(("span", "null"), [(0.0, POOR.null_score), (POOR.span_score, 3.0)])
-def test_an_answer_gains_with_its_distance_from_no_answer(span: float, null: float) -> None:
-    better = replace(POOR, span_score=span, null_score=null)
-    assert probability(better) > probability(POOR)
-
-
 def test_a_search_gains_with_relevance_lead_and_agreement() -> None:
     rest = (POOR, POOR, POOR)
     base = quality(replace(GOOD, relevance=0.0), *rest)
@@ -116,12 +110,6 @@ def test_a_passage_whose_scores_are_no_numbers_is_passed_over(wrong: float) -> N
     assert found.retrieval_quality([broken]) == 0.0
     assert found.retrieval_quality([broken, GOOD]) == found.retrieval_quality([GOOD])
     assert found.reasons([broken, POOR], 1)
-
-
-def test_enormous_scores_stay_probabilities() -> None:
-    extreme = replace(GOOD, relevance=1e30, answerable=1e30, span_score=1e30)
-    assert probability(GOOD) <= probability(extreme) < 1
-    assert 0 < quality(replace(POOR, relevance=-1e30)) < quality(POOR, POOR)
 
 
 def test_the_choice_follows_its_weights_and_ties_go_to_the_better_ranked() -> None:

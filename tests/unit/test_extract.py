@@ -11,7 +11,6 @@ import pytest
 from secondlook.nodes.extract import extract
 from secondlook.nodes.state import unread
 from secondlook.reading.port import Reading
-from secondlook.roles.sentences import LONGEST_SHOWN as LONGEST_SENTENCE
 from secondlook.roles.sentences import sentence_around, sentence_bounds, whole_numbers
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of
 
@@ -24,10 +23,6 @@ STAFF = (
     "name: Marko Horvat; role: Engineer; city: Zagreb; salary: 52000\n"
     "name: Ana Kova\u010d; role: Analyst; city: Split; salary: 59000\n"
     "name: Ivan Babi\u0107; role: Designer; city: Rijeka; salary: 47000"
-)
-CARGO = "Cargo | 2022 (tonnes) | 2023 (tonnes)\nTimber | 66,200 | 71,000\nSalt | 41,000 | 38,500"
-RECIPE = (
-    "## Ingredients\n- 500 g flour\n- 250 g butter,\n  soft and not salted\n- 4 eggs\n\nBeat it."
 )
 
 
@@ -96,19 +91,6 @@ def test_each_row_of_a_table_is_a_sentence() -> None:
     assert STAFF[start:end] == STAFF.split("\n")[2]
 
 
-def test_each_item_of_a_list_is_a_sentence_with_the_lines_it_goes_on_in() -> None:
-    items = ["- 500 g flour", "- 250 g butter,\n  soft and not salted", "- 4 eggs"]
-    assert sentences(RECIPE) == ["## Ingredients", *items, "Beat it."]
-    assert sentences("1. Boil\n2. Peel\n10) Eat") == ["1. Boil", "2. Peel", "10) Eat"]
-
-
-@pytest.mark.parametrize(
-    "text", ["From: Ana\nTo: Ivan", "a; b; c\nd; e; f", "Timber | 66\nSalt | 41 | 38"]
-)
-def test_fields_and_cells_below_each_other_are_sentences(text: str) -> None:
-    assert sentences(text) == text.split("\n")
-
-
 @pytest.mark.parametrize(
     "text",
     [
@@ -121,19 +103,6 @@ def test_fields_and_cells_below_each_other_are_sentences(text: str) -> None:
 )
 def test_wrapped_prose_stays_together(text: str) -> None:
     assert sentences(text) == [text]
-
-
-def test_nothing_has_no_sentences() -> None:
-    assert sentences("") == sentences(" \n\n ") == []
-
-
-def test_a_row_that_is_too_long_is_shown_around_the_span() -> None:
-    row = "; ".join(f"column {at}: some words" for at in range(60))
-    text = f"{row}\n{row}"
-    at = text.index("column 30")
-    start, end = sentence_around(text, at, at + 9)
-    assert len(text) / 2 > LONGEST_SENTENCE >= end - start > LONGEST_SENTENCE - 100
-    assert "column 30" in text[start:end]
 
 
 # Rows
@@ -155,21 +124,6 @@ def test_the_row_may_lie_in_another_passage_of_the_document() -> None:
     assert answer("salary of Eva Lind", *read, alone="39000")["short"] == "39000"
 
 
-def test_a_row_without_names_is_read_below_the_first_line() -> None:
-    question = "How much timber was handled in 2023?"
-    drafted = answer(question, (CARGO, "tonnes"), alone="71,000")
-    assert drafted["short"] == "71,000"
-    assert answer(question, (CARGO, "tonnes"), alone="66,200 | 71,000")["stop"] == "low_confidence"
-    assert answer(question, (CARGO, "tonnes"), alone="Cargo")["stop"] == "low_confidence"
-
-
-@pytest.mark.parametrize(("alone", "margin"), [("Ana", 9.0), ("59000", -1.0), ("absent", 9.0)])
-def test_a_row_that_does_not_tell_is_no_reason_to_take_another(alone: str, margin: float) -> None:
-    drafted = answer("salary of Ana Kova\u010d", (STAFF, "52000"), alone=alone, margin=margin)
-    assert (drafted["stop"], drafted["confidence"]) == ("low_confidence", 0.0)
-    assert "does not seem to tell" in drafted["reasons"][-1]
-
-
 def test_rows_that_fit_equally_well_are_not_chosen_between() -> None:
     drafted = answer("What is the salary?", (STAFF, "52000"))
     assert drafted["stop"] == "low_confidence"
@@ -178,18 +132,6 @@ def test_rows_that_fit_equally_well_are_not_chosen_between() -> None:
     assert answer("salary of Ana Kova\u010d", (two, "52000"))["confidence"] == 0.0
     assert answer("salary of Ana Kova\u010d", (two, "61000"))["confidence"] == 0.5
     assert answer("role of Ana Kova\u010d", (two, "Analyst"))["confidence"] > 0.5  # type: ignore[operator]
-
-
-def test_an_item_is_left_only_for_one_that_has_all_its_words_and_more() -> None:
-    ferry = "- The ferry leaves at 7:00.\n- The ferry to Lessing costs 12 crowns."
-    asked = "When does the ferry to Lessing leave?"
-    assert answer(asked, (ferry, "7:00"), alone="12 crowns")["short"] == "7:00"
-    asked = "What does the ferry that leaves on Sunday, from Lessing to Graz, cost?"
-    sunday = ferry + "\n- From Lessing to Graz on Sunday a bus leaves."
-    assert answer(asked, (sunday, "12 crowns"), alone="a bus")["short"] == "12 crowns"
-    assert answer("How many eggs?", (RECIPE, "500 g"), alone="4")["short"] == "4"
-    assert answer("How many eggs?", (RECIPE, "500 g"), alone="absent")["short"] == "500 g"
-    assert answer("How heavy is it?", (RECIPE, "500 g"))["short"] == "500 g"
 
 
 # Names
@@ -226,11 +168,6 @@ def test_another_person_is_not_who_somebody_is(text: str, span: str) -> None:
         drafted = answer("Who is Runa Vestergaard?", (text, span), reader_name=reader)
         assert drafted["stop"] == "low_confidence"
         assert drafted["reasons"][-1] == "it does not say who Runa Vestergaard is"
-
-
-def test_the_passage_that_tells_of_the_name_goes_first() -> None:
-    read = ("Piet Aldous is the master.", "the master"), (DEPUTY, "his deputy")
-    assert answer("Who was Runa Vestergaard?", *read)["short"] == "his deputy"
 
 
 @pytest.mark.parametrize(
@@ -270,19 +207,6 @@ def test_a_span_never_cuts_a_number(text: str, cut: str, whole: str) -> None:
     assert text[first:last] == whole
 
 
-def test_without_reranking_the_kept_passages_are_read_for_the_answer() -> None:
-    """Switching the second look off changes the order, not whether an answer can be taken."""
-    shelf = WordShelf()
-    kept = [{**unread(one, fusion_score=1.0), "kept": True} for one in shelf.held[:2]]
-    settings = settings_of(search={"rerank": False})
-    context = context_of(shelf=shelf, settings=settings)
-    draft = asyncio.run(extract(context, "how deep is the deepest berth 4", kept))  # type: ignore[arg-type]
-    assert draft["method"] == "extractive"
-    assert shelf.reads == [2]
-    reranking = asyncio.run(extract(context_of(shelf=shelf), "how deep is berth 4", kept))  # type: ignore[arg-type]
-    assert reranking["stop"] == "cannot_proceed"
-
-
 def test_a_reader_that_fails_then_is_told_as_passages_nobody_could_read() -> None:
     class Broken(WordShelf):
         def read(self, *_: object, **__: object) -> list[Reading]:
@@ -315,33 +239,6 @@ def test_in_a_language_the_reader_does_not_know_its_scores_decide_nothing(margin
     assert drafted["reasons"] == [READ_AS_GERMAN]
 
 
-def test_a_question_the_reader_does_not_know_is_answered_from_what_the_search_found_first() -> None:
-    passages = passages_of([("bridge", BRIDGE), ("mill", "The mill was built by Otto Brandt.")])
-    context = context_of(shelf=WordShelf(held=passages), question="Wer hat die Brücke gebaut?")
-    items = [found(passages[0], "Anna Lehmann", 1.0), found(passages[1], "Otto Brandt", 9.0)]
-    assert asyncio.run(extract(context, context.question, items))["short"] == "Anna Lehmann"
-    in_english = asyncio.run(extract(context, "Who built it?", items))
-    assert in_english["short"] == "Otto Brandt"
-
-
-def test_a_question_in_another_language_is_told_too() -> None:
-    text = "The bridge was built in 1890 by Anna Lehmann and links the old town to the harbour."
-    drafted = answer("Wer hat die Brücke gebaut?", (text, "Anna Lehmann"))
-    assert (drafted["short"], drafted["confidence"]) == ("Anna Lehmann", None)
-    assert drafted["reasons"][0].startswith("the question is in German;")
-
-
-def test_a_row_in_another_language_is_still_the_row_that_is_asked_about() -> None:
-    table = (
-        "Name: Ana Kralj; Aufgabe: Leitung der Werft; Gehalt: 61000\n"
-        "Name: Ivan Horvat; Aufgabe: Zeichner und Planer; Gehalt: 59000"
-    )
-    drafted = answer(
-        "Wie hoch ist das Gehalt von Ivan Horvat?", (table, "61000"), alone="59000", margin=0.1
-    )
-    assert (drafted["short"], drafted["confidence"]) == ("59000", None)
-
-
 def test_a_named_risk_withholds_what_nobody_can_judge() -> None:
     drafted = answer(
         "Wer hat die Brücke gebaut?", (BRIDGE, "Anna Lehmann"), answer={"max_risk": 0.2}
@@ -353,11 +250,3 @@ def test_a_named_risk_withholds_what_nobody_can_judge() -> None:
     )
     assert drafted["reasons"][-1] == READ_AS_GERMAN
     assert "risk" in drafted["reasons"][0]
-
-
-def test_a_reader_trained_for_the_language_is_believed() -> None:
-    passages = passages_of([("papers", BRIDGE)])
-    shelf = WordShelf(held=passages, reader_languages=("english", "german"))
-    context = context_of(shelf=shelf, question="Wer hat die Brücke gebaut?")
-    items = [found(passages[0], "Anna Lehmann")]
-    assert asyncio.run(extract(context, context.question, items))["confidence"] is not None

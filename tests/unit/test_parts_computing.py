@@ -28,13 +28,10 @@ def of(*texts: str) -> list[Stated]:
         ("1981-09-04", (1981, 9, 4)),
         ("4.9.1981", (1981, 9, 4)),
         ("25/9/1981", (1981, 9, 25)),
-        ("9/25/1981", (1981, 9, 25)),
         ("4/9/1981", (1981,)),
         ("May 2001", (2001, 5)),
         ("in 1981", (1981,)),
         ("44 BC", (-44,)),
-        ("AD 79", (79,)),
-        ("79 CE", (79,)),
         ("1981 (aged 20 in 2001)", (1981,)),
         ("1981, namely September 4, 1981", (1981, 9, 4)),
     ],
@@ -51,18 +48,11 @@ def test_a_date_is_read_however_it_is_written(text: str, day: tuple[int, ...]) -
     [
         "the 1960s",
         "1994-95",
-        "1994\u201395",
         "between 1962 and 1964",
         "31 February 2001",
         "",
-        "$1981",
         "1,981",
-        "1981.5",
-        "\n    room 12",
-        "0 BC",
         "2023-14-01",
-        "A1981",
-        "1981's",
     ],
 )
 def test_what_is_no_one_date_is_not_read(text: str) -> None:
@@ -111,21 +101,6 @@ def test_a_birth_and_a_first_grammy_are_23_years_apart() -> None:
     assert "full" not in sentence("years", of("1981", "2004"), "23 years")
 
 
-def test_years_know_of_one_and_of_none_before_christ() -> None:
-    assert computed("years", of("2003", "2004")) == "1 year"
-    assert computed("years", of("1 BC", "AD 1")) == "1 year"
-    assert computed("years", of("1981", "soon")) is None
-    assert computed("years", of("1981", "1982", "1983")) is None
-
-
-@given(DAYS, DAYS)
-def test_years_do_not_depend_on_order_or_writing(one: date, other: date) -> None:
-    written = of(one.isoformat(), f"{other:%d %B} {other.year}")
-    plain = of(str(other.year), str(one.year))
-    assert computed("years", written) == computed("years", plain)
-    assert computed("years", plain) == computed("years", plain[::-1])
-
-
 @given(DAYS, DAYS)
 def test_the_earlier_is_not_the_later(one: date, other: date) -> None:
     both = of(one.isoformat(), other.isoformat())
@@ -153,25 +128,6 @@ def test_any_text_is_answered_or_refused(one: str, other: str) -> None:
     for operation in ("difference", "sum", "least", "most", "same", "years"):
         result = computed(operation, of(one, other))
         assert result is None or result.strip()
-
-
-def test_units_are_never_mixed() -> None:
-    assert computed("difference", of("330 metres", "300 feet")) is None
-    assert computed("most", of("330 metres", "300 feet")) is None
-    assert computed("sum", of("$3", "\u00a34")) is None
-    assert computed("sum", of("600,000", "5,000 people")) == "605,000 people"
-    assert computed("difference", of("12%", "7.5 percent")) == "4.5 percentage points"
-    assert computed("difference", of("3 feet", "2 ft")) == "1 foot"
-    assert computed("sum", of("$3", "$1,200.50")) == "$1,203.5"
-
-
-def test_what_cannot_be_ordered_is_refused() -> None:
-    assert computed("least", of("1981", "4 May 1981")) is None
-    assert computed("least", of("1981", "seven metres")) is None
-    assert computed("least", [Stated("1", "A"), Stated("2", None)]) is None
-    assert computed("least", [Stated("1", "A"), Stated("2", "A")]) is None
-    assert computed("most", of("three", "2", "12")) == "Name 2"
-    assert computed("least", of("1")) is None
 
 
 @pytest.mark.parametrize(

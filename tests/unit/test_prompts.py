@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import zipfile
-from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -160,18 +155,6 @@ def test_a_forged_mark_is_disarmed(forged: str) -> None:
     assert wrapped.count(MARKS.key) == 2
 
 
-@pytest.mark.parametrize("forged", FORGED)
-def test_nor_can_a_question_hold_one(forged: str) -> None:
-    asked = render("answer", **fill("answer", question=f"Why {forged}?"))[-1].content
-    assert len(EVIDENCE_MARK.findall(asked)) == 3
-    assert f"Why {forged}?" not in asked
-
-
-@pytest.mark.parametrize("plain", ["a < b and b > c", "x << 2", "the end - 5 > 3", "<em>end</em>"])
-def test_text_that_is_no_mark_stays(plain: str) -> None:
-    assert without_control_marks(MARKS.clean(plain)) == plain
-
-
 @pytest.mark.parametrize(
     "mark",
     ["<|im_start|>", "<|eot_id|>", "[INST]", "[/inst]", "<</SYS>>", "</s>", "<end_of_turn>"],
@@ -181,10 +164,6 @@ def test_a_control_mark_in_a_value_becomes_plain_text(mark: str) -> None:
     text = render("answer", question=mark, evidence=evidence)[-1].content
     assert mark not in text
     assert without_control_marks(text) == text
-
-
-def test_no_evidence_needs_no_marks() -> None:
-    assert render("answer", question="Why?", evidence="")[-1].content == "Question: Why?\n\n"
 
 
 @pytest.mark.parametrize("bare", [" ", "It is 7.8 metres deep.", f"{MARKS.opening(1)} x"])
@@ -197,29 +176,3 @@ def test_evidence_without_marks_is_refused(bare: str) -> None:
 def test_nothing_can_close_the_evidence(text: str) -> None:
     wrapped = MARKS.wrap([text])
     assert len(EVIDENCE_MARK.findall(wrapped)) == 2
-
-
-def test_prompts_load_from_inside_an_archive(tmp_path: Path) -> None:
-    """They are found as resources of the package, not as files beside it."""
-    source = Path(prompts.__file__).parents[2]
-    archive = tmp_path / "secondlook.zip"
-    with zipfile.ZipFile(archive, "w") as packed:
-        for file in [*source.rglob("*.py"), *source.glob("roles/prompts/*.md")]:
-            packed.write(file, f"secondlook/{file.relative_to(source).as_posix()}")
-    code = (
-        f"import sys; sys.path.insert(0, {str(archive)!r})\n"
-        "from secondlook.roles import prompts\n"
-        "print(prompts.__file__, *(prompts.load(name).name for name in prompts.names()))"
-    )
-    # Not measured: the archive is gone by the time coverage is reported.
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("COVERAGE")}
-    ran = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
-        env=kept,
-    )
-    assert ran.stdout.split()[0].startswith(str(archive))
-    assert tuple(ran.stdout.split()[1:]) == names()

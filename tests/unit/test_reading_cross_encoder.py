@@ -5,13 +5,13 @@ what the real one does with activations, batches and too long texts."""
 from __future__ import annotations
 
 import sys
-from types import ModuleType, SimpleNamespace
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
-from secondlook.errors import ModelError, ModelUnavailable, UsageError
+from secondlook.errors import ModelError, ModelUnavailable
 from secondlook.reading import load_reader
 from secondlook.reading.calibration import load_calibration
 from secondlook.reading.cross_encoder import CrossEncoderReader
@@ -141,12 +141,6 @@ def test_of_a_long_passage_the_best_part_counts(
     assert covered >= len(passage)
 
 
-def test_text_no_encoder_takes_is_made_printable(library: ModuleType) -> None:
-    reader, model = made()
-    reader.read("\ud800", ["a \udfff b"])
-    assert model.seen == [("\ufffd", "a \ufffd b")]
-
-
 def test_its_name_is_that_of_both_and_nothing_is_calibrated_for_it(library: ModuleType) -> None:
     reader, _ = made()
     embedded = load_reader().name
@@ -163,20 +157,6 @@ def test_a_folder_is_named_by_what_is_in_it(library: ModuleType, tmp_path: Path)
     assert made(str(tmp_path))[0].name != first
 
 
-def test_a_download_is_named_by_its_commit(
-    library: ModuleType, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    config = SimpleNamespace(_commit_hash="0123456789abcdef")
-    monkeypatch.setattr(SharesWords, "config", config, raising=False)
-    assert made()[0].name.startswith("sentence-transformers:some/reranker@0123456789ab+")
-
-
-def test_it_is_loaded_by_name_and_once(library: ModuleType) -> None:
-    reader = load_reader("sentence-transformers:some/reranker")
-    assert isinstance(reader, CrossEncoderReader)
-    assert load_reader("sentence-transformers:some/reranker") is reader
-
-
 def test_a_classifier_is_no_reader(library: ModuleType) -> None:
     vars(library)["CrossEncoder"] = SortsIntoThree
     with pytest.raises(ModelUnavailable, match="3 classes") as raised:
@@ -188,22 +168,3 @@ def test_scores_that_are_no_numbers_are_refused(library: ModuleType) -> None:
     vars(library)["CrossEncoder"] = Broken
     with pytest.raises(ModelError, match="one number for each"):
         made()[0].read(QUESTION, [TOWER])
-
-
-def test_a_model_that_does_not_load_is_named(library: ModuleType) -> None:
-    with pytest.raises(ModelUnavailable, match="cannot load 'nowhere'"):
-        made("nowhere")
-
-
-def test_a_missing_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(ModelUnavailable) as raised:
-        load_reader("sentence-transformers:another/reranker")
-    assert raised.value.hint == "pip install sentence-transformers"
-
-
-@pytest.mark.parametrize("spec", ["other", "sentence-transformers:", "ollama:bge"])
-def test_an_unknown_reader_is_told_what_there_is(spec: str) -> None:
-    with pytest.raises(UsageError, match="unknown reader") as raised:
-        load_reader(spec)
-    assert "sentence-transformers:NAME_OR_PATH" in (raised.value.hint or "")

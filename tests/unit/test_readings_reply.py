@@ -57,11 +57,6 @@ def test_anything_else_is_a_question_of_its_own(reply: str) -> None:
     assert reading(reply, SHE) is None
 
 
-def test_only_what_was_asked_back_is_replied_to() -> None:
-    assert reading("Beyoncé", Turn(SHE.asked)) is None
-    assert reading("Beyoncé", Turn("Who is the mayor?", asks_back=SHE.asks_back)) is None
-
-
 def test_what_was_asked_back_is_remembered_for_one_turn() -> None:
     back = full_answer("r").model_copy(update={"asks_back": SHE.asks_back, "asked": SHE.asked})
     turns = (turn_of(back), turn_of(full_answer("s")))

@@ -54,11 +54,6 @@ def test_a_capital_alone_makes_no_name(text: str, name: str) -> None:
     assert name not in mentioned(text, "Notes")
 
 
-def test_a_word_before_a_name_at_the_beginning_is_none_of_it() -> None:
-    text = "Today Warsaw is large. Many like old Warsaw well."
-    assert set(mentioned(text, "Notes")) == {"warsaw"}
-
-
 def test_a_title_counts_where_the_text_only_goes_on() -> None:
     known = name_words("Long ago Ada Lovelace wrote notes.")
     found = mentioned("She left the group in 2005.", "Ada Lovelace (writer)", known)
@@ -104,11 +99,6 @@ def test_a_thing_is_no_person_and_keeps_its_article() -> None:
     assert "Ada Lovelace" not in [rival.name for rival in found]
 
 
-def test_a_place_is_where_things_are() -> None:
-    found = meant("How many people live there?", "Many live in Bonn. Ada met Eve. She was glad.")
-    assert found[0].name == "Bonn"
-
-
 def test_a_noun_is_what_is_called_so() -> None:
     text = (
         "Blue Train is the second album by John Coltrane. It came out in 1958. "
@@ -118,26 +108,3 @@ def test_a_noun_is_what_is_called_so() -> None:
     assert {rival.name for rival in found} == {"Blue Train", "Giant Steps"}
     war = meant("Who won the war?", "The Crimean War began in 1853. Russia lost.")
     assert [rival.name for rival in war] == ["Crimean War"]
-
-
-def test_what_seems_to_be_the_answer_is_not_what_is_asked_about() -> None:
-    text = "Ada Lovelace worked with Charles Babbage. He was kind."
-    question = "Who was he?"
-    unclear = unresolved(question)
-    assert unclear is not None
-    start = text.index("Charles")
-    witness = Witness(passage(text), 1.0, (start, start + len("Charles Babbage")))
-    assert "Charles Babbage" not in [one.name for one in rivals(unclear, question, [witness])]
-
-
-def test_a_group_is_who_are_they() -> None:
-    text = "The Byrds were founded in Los Angeles. They toured in 1965. Ada Lovelace slept."
-    found = meant("When did they tour?", text)
-    assert found[0].name == "Byrds"
-
-
-def test_nothing_found_means_nothing() -> None:
-    assert meant("When did she leave?") == []
-    assert meant("When did she leave?", "the mains failed at night.") == []
-    assert leader([]) is None
-    assert competing([Rival("A", 0.05, ())]) == []

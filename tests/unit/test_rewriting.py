@@ -7,9 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from secondlook.roles.rewrite import (
-    Stems,
     accepted,
-    brings_facts,
     expanded,
     most_words,
     normalised,
@@ -101,13 +99,6 @@ def test_the_limit_is_fifteen_words_or_the_question_and_five() -> None:
     assert reason(long + " in a new and old way", long) == "too long"
 
 
-def test_scripts_without_spaces_have_words_too() -> None:
-    assert word_count("深い水") == 1
-    assert word_count("この港で一番深い場所はどこですか") == 8
-    verdict = accepted("港" * 60, "港はどこ", [], language="japanese")
-    assert verdict.reason == "too long"
-
-
 @pytest.mark.parametrize(
     ("question", "reply"),
     [
@@ -122,15 +113,6 @@ def test_a_query_about_something_else_has_drifted(question: str, reply: str) -> 
     verdict = accepted(reply, question, [])
     assert verdict.reason == "drift"
     assert verdict.query is None
-
-
-def test_small_steps_away_do_not_add_up() -> None:
-    """Each is held against the question, not against the query before."""
-    first = "decade Ada Castellan entered the public spotlight"
-    second = "Ada Castellan in the public spotlight"
-    assert reason(first, DECADE) is None
-    assert reason(second, first) is None
-    assert reason(second, DECADE, first) == "drift"
 
 
 @pytest.mark.parametrize(
@@ -158,12 +140,6 @@ def test_what_answers_is_no_query(question: str, reply: str) -> None:
     assert reason(reply, question) == "answers"
 
 
-def test_a_headline_hides_no_names() -> None:
-    assert reason("Depth Of Berth 4 At Low Tide Water") is None
-    assert not brings_facts("Water Depth Berth Tide", BERTH, "", "english")
-    assert brings_facts("water depth Amsterdam", BERTH, "", "english")
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -175,11 +151,6 @@ def test_a_headline_hides_no_names() -> None:
 )
 def test_an_instruction_is_no_query(reply: str) -> None:
     assert reason(reply) == "instruction"
-
-
-def test_words_of_the_question_itself_are_no_instruction() -> None:
-    asked = "Why do crews ignore the previous rules at berth 4?"
-    assert reason("reasons crews ignore the previous rules berth 4", asked) is None
 
 
 @pytest.mark.parametrize(
@@ -229,13 +200,6 @@ def test_whatever_is_said_gets_a_verdict(reply: str, question: str) -> None:
 # Words
 
 
-def test_kindred_forms_are_alike_and_others_are_not() -> None:
-    assert "marriag" in Stems({"marri"})
-    assert "compani" not in Stems({"comput"})
-    assert "1990" not in Stems({"19901"})
-    assert "deep" not in Stems({"depth"})
-
-
 def test_a_name_is_kept_by_half_of_it_and_two_names_are_two() -> None:
     about = subject("Did Ada Castellan and Piet Aldous vote in 2024?", "english")
     assert len(about.names) == 3
@@ -255,15 +219,6 @@ def test_terms_of_the_best_passages_join_the_question() -> None:
     assert len(query.split()) <= 8
 
 
-def test_weights_decide_whose_terms_are_taken() -> None:
-    one = expanded("the harbour", TEXTS[2:4], [1.0, 0.0], most=3)
-    other = expanded("the harbour", TEXTS[2:4], [0.0, 1.0], most=3)
-    assert one is not None
-    assert other is not None
-    assert set(one.lower().split()) & {"council", "voted", "dredging", "orr", "money"}
-    assert set(other.lower().split()) & {"mains", "failed", "diesel", "light"}
-
-
 def test_no_query_comes_twice_and_then_there_is_none() -> None:
     tried: list[str] = []
     while (query := expanded(BERTH, TEXTS[:2], [1.0, 0.5], earlier=tried)) is not None:
@@ -271,12 +226,6 @@ def test_no_query_comes_twice_and_then_there_is_none() -> None:
         tried.append(query)
     assert 2 <= len(tried) <= 10
     assert len({normalised(one) for one in tried}) == len(tried)
-
-
-def test_nothing_found_gives_no_terms() -> None:
-    assert expanded(BERTH, [], []) is None
-    assert expanded(BERTH, ["", "4 4 4", BERTH], [1, 1, 1]) is None
-    assert expanded("", ["The harbour."], [0.0]) == "harbour"
 
 
 @settings(max_examples=150, deadline=None)

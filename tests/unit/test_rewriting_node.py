@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import gc
 import re
-import threading
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,8 +17,8 @@ from secondlook.models.prices import Caps
 from secondlook.nodes.rewrite import rewrite
 from secondlook.nodes.state import unread
 from secondlook.roles import rewrite as cache
-from secondlook.roles.rewrite import Rewrites, Said, accepted, most_words, rewrites_of, word_count
-from tests.support.engine import WordShelf, context_of, settings_of, state_of
+from secondlook.roles.rewrite import Said, accepted, most_words, rewrites_of, word_count
+from tests.support.engine import WordShelf, context_of, state_of
 from tests.support.function_model import FunctionModel, models_of
 
 if TYPE_CHECKING:
@@ -82,30 +81,6 @@ def test_a_model_is_told_the_question_the_counts_and_what_was_tried() -> None:
     assert step.numbers["cached"] is False
 
 
-def test_the_next_attempt_is_told_of_the_one_before() -> None:
-    model = FunctionModel(other_words)
-    given = state(queries=[ASKED, "depth water berth 4"])
-    update = done(context_of(model=model), given)
-    assert update["queries"] == ["depth metres water berth 4"]
-    assert told(update).numbers["attempt"] == 2
-
-
-def test_grades_count_where_no_search_was_recorded() -> None:
-    model = FunctionModel(other_words)
-    found = found_of(WordShelf(), **{"survey.0": "answers", "log.0": "about"})
-    done(context_of(model=model), state(found=found))
-    assert "Found: 5 passages, 2 about it" in model.requests[0].messages[-1].content
-
-
-def test_titles_of_irrelevant_passages_come_last() -> None:
-    found = found_of(WordShelf(), **{"survey.0": "irrelevant", "survey.1": "irrelevant"})
-    model = FunctionModel(other_words)
-    done(context_of(model=model), state(found=found))
-    assert "In: Minutes; Log; Handbook; Survey" in model.requests[0].messages[-1].content
-    done(context_of(model=model), state(found=[]))
-    assert "In: nothing" in model.requests[1].messages[-1].content
-
-
 def test_a_name_may_come_from_a_title_and_not_from_nowhere() -> None:
     def naming(name: str) -> FunctionModel:
         return FunctionModel(lambda _: f"water in berth 4, {name}")
@@ -140,22 +115,10 @@ def test_what_may_not_be_searched_for_gives_way_to_code(reply: str, reason: str)
     assert reason in step.route.why
 
 
-def test_a_model_that_says_nothing_gives_way_to_code() -> None:
-    update = done(context_of(model=FunctionModel(lambda _: "")))
-    assert update["warnings"][0]["error"] == "UnusableReply"
-    assert told(update).numbers["by"] == "code"
-
-
 def test_a_reply_that_was_cut_is_too_long() -> None:
     cut = ChatResult("depth of the water in berth 4", "length", tokens_in=1, tokens_out=64)
     update = done(context_of(model=FunctionModel(lambda _: cut)))
     assert told(update).numbers["rejected"] == "too long"
-
-
-def test_a_long_question_leaves_room_for_a_long_query() -> None:
-    model = FunctionModel(lambda _: "no")
-    done(context_of(model=model), state("How deep is " + "really " * 60 + "berth 4?"))
-    assert model.requests[0].max_tokens >= 4 * 68
 
 
 def failing(error: Exception) -> FunctionModel:
@@ -209,32 +172,6 @@ def test_other_models_remember_for_themselves_and_forget_when_they_go() -> None:
     assert len(cache._all) < before
 
 
-def test_the_oldest_is_forgotten_first() -> None:
-    held = Rewrites(2)
-    for key in ("a", "b"):
-        held.put(key, Said(key, "stop"))
-    assert held.get("a") is not None
-    held.put("c", Said("c", "stop"))
-    assert held.get("b") is None
-    assert [held.get(key) is not None for key in ("a", "c")] == [True, True]
-
-
-def test_threads_share_one_memory() -> None:
-    held = Rewrites(50)
-
-    def work(name: str) -> None:
-        for number in range(200):
-            held.put(f"{name}{number % 40}", Said(name, "stop"))
-            held.get(f"{name}{number % 7}")
-
-    threads = [threading.Thread(target=work, args=(name,)) for name in "abcd"]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(held) == 50
-
-
 # By code
 
 
@@ -259,34 +196,12 @@ def test_each_attempt_by_code_is_another_until_there_is_none() -> None:
     assert told(update).numbers["kept"] is None
 
 
-def test_relevant_passages_lend_more_than_irrelevant_ones() -> None:
-    shelf = WordShelf()
-    only = dict.fromkeys((item.id for item in shelf.held), "irrelevant") | {"minutes.0": "about"}
-    update = done(context_of(shelf=shelf), state(found=found_of(shelf, **only)))
-    assert {"council", "dredging", "voted", "Orr"} & set(update["queries"][0].split())
-
-
 def test_passages_on_something_else_lend_nothing() -> None:
     shelf = WordShelf()
     read = [{**item, "relevance": -9.0, "grade": "irrelevant"} for item in found_of(shelf)]
     assert done(context_of(shelf=shelf), state(found=read))["queries"] == []
     near = [{**read[0], "relevance": -1.0}, *read[1:]]
     assert done(context_of(shelf=shelf), state(found=near))["queries"] != []
-
-
-def test_nothing_found_gives_no_query() -> None:
-    update = done(context_of(), state(found=[]))
-    assert (update["queries"], update["route"]) == ([], "none")
-    step = told(update)
-    assert step.route is not None
-    assert step.route.to == "none"
-
-
-def test_a_passage_that_is_gone_is_left_out() -> None:
-    shelf = WordShelf()
-    found = found_of(shelf)
-    shelf.held = shelf.held[:1]
-    assert done(context_of(shelf=shelf), state(found=found))["queries"]
 
 
 def test_a_library_that_fails_costs_the_query_and_no_more() -> None:
@@ -297,10 +212,3 @@ def test_a_library_that_fails_costs_the_query_and_no_more() -> None:
     update = done(context_of(shelf=Broken()))
     assert update["queries"] == []
     assert update["warnings"][0]["error"] == "OSError"
-
-
-def test_the_language_of_the_library_is_the_language_of_the_query() -> None:
-    settings = settings_of(library={"language": "german"})
-    model = FunctionModel(lambda _: "Liegeplatz 4 Wassertiefe Meter")
-    update = done(context_of(model=model, settings=settings), state("Wie tief ist Liegeplatz 4?"))
-    assert update["queries"] == ["Liegeplatz 4 Wassertiefe Meter"]

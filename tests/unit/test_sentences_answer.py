@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -11,7 +9,6 @@ from hypothesis import strategies as st
 from secondlook.roles.prompts import NOT_FOUND, load
 from secondlook.roles.sentences import (
     LONGEST_SENTENCE,
-    MOST_SENTENCES,
     REPEATS_OF_A_LOOP,
     Sentence,
     Sentences,
@@ -40,26 +37,15 @@ def streamed(text: str, step: int, numbers: int = 3) -> list[Sentence]:
         ("It is 7.8 metres deep [2][3].", [("It is 7.8 metres deep.", (2, 3))]),
         ("It is 7.8 metres deep [2, 3].", [("It is 7.8 metres deep.", (2, 3))]),
         ("It is 7.8 metres deep [1-3].", [("It is 7.8 metres deep.", (1, 2, 3))]),
-        ("It is deep [evidence 2].", [("It is deep.", (2,))]),
-        ("It is deep [1 and 3] .", [("It is deep.", (1, 3))]),
         ("It is deep 【2】.", [("It is deep.", (2,))]),
         ("It is deep <<evidence-0a0b0c0d 2>>.", [("It is deep.", (2,))]),
-        ("It is deep [2] [2].", [("It is deep.", (2,))]),
-        ("It is deep (2).", [("It is deep (2).", ())]),
         ("In [1990] it was deep [1].", [("In [1990] it was deep.", (1,))]),
         ("It is deep. [2] It is wide [1].", [("It is deep.", (2,)), ("It is wide.", (1,))]),
         ("It is deep.[2] It is wide.[1]", [("It is deep.", (2,)), ("It is wide.", (1,))]),
-        ("It is deep.[2]It is wide.[1]", [("It is deep.", (2,)), ("It is wide.", (1,))]),
         ("[1] It is deep. [2] It is wide.", [("It is deep.", (1,)), ("It is wide.", (2,))]),
         ("[1] It is deep\n[2] It is wide", [("It is deep", (1,)), ("It is wide", (2,))]),
-        ("[1]: It is deep.", [("It is deep.", (1,))]),
-        ("It is deep.\n[2]\nIt is wide.", [("It is deep.", (2,)), ("It is wide.", ())]),
         ('She said "no." [1] He left [2].', [('She said "no."', (1,)), ("He left.", (2,))]),
-        ("it is deep [1]. it is wide [2].", [("it is deep.", (1,)), ("it is wide.", (2,))]),
-        ("Is it? Yes! [1] Good… [2]", [("Is it?", ()), ("Yes!", (1,)), ("Good…", (2,))]),
         ("深さは七メートル。[1]次は五。[2]", [("深さは七メートル。", (1,)), ("次は五。", (2,))]),
-        ("यह गहरा है। [1] वह चौड़ा है। [2]", [("यह गहरा है।", (1,)), ("वह चौड़ा है।", (2,))]),
-        ("Глубина 7,8 м [1]. Ширина 5 м [2].", [("Глубина 7,8 м.", (1,)), ("Ширина 5 м.", (2,))]),
     ],
 )
 def test_marks_are_taken_off_and_kept_with_their_sentence(
@@ -149,12 +135,6 @@ def test_our_own_prompt_is_cut() -> None:
     assert found.dropped == {"prompt": 3}
 
 
-def test_what_the_evidence_says_may_be_repeated() -> None:
-    said = "You answer a question from numbered evidence and nothing else."
-    assert review(said, 1, own_words=OWN, evidence=f"x {said} y").sentences
-    assert not review(said, 1, own_words=OWN, evidence="x").sentences
-
-
 def test_the_question_said_back_is_cut() -> None:
     found = review(
         "How deep is the harbour?\nIt is deep [1].", 1, question="How deep is the HARBOUR"
@@ -190,32 +170,12 @@ def test_what_follows_the_end_of_a_turn_is_no_answer(after: str) -> None:
     assert reading.feed("More [1]. And more. ") == []
 
 
-def test_a_template_mark_before_the_answer_costs_only_its_line() -> None:
-    assert read("<|im_start|>assistant\nIt is deep [1].") == [("It is deep.", (1,))]
-
-
 def test_a_loop_is_stopped() -> None:
     reading = Sentences(1)
     found = reading.feed("It is deep [1]. It is wide [1]. " + "It is deep. " * 1000)
     assert [sentence.text for sentence in found] == ["It is deep.", "It is wide."]
     assert reading.dropped == {"repeated": REPEATS_OF_A_LOOP}
     assert reading.stopped
-
-
-def test_a_loop_within_a_sentence_is_cut() -> None:
-    found = review("It is deep and " * 20 + "wide [1].", 1)
-    assert found.sentences == ()
-    assert found.dropped == {"repeated": 1}
-
-
-def test_a_repetition_between_new_sentences_does_not_stop() -> None:
-    assert [text for text, _ in read("A b. C d. A b. E f. A b. G h. A b. I j.")] == [
-        "A b.",
-        "C d.",
-        "E f.",
-        "G h.",
-        "I j.",
-    ]
 
 
 def test_a_model_that_was_stopped_leaves_no_half_sentence() -> None:
@@ -225,65 +185,11 @@ def test_a_model_that_was_stopped_leaves_no_half_sentence() -> None:
     assert reading.dropped == {"unfinished": 1}
 
 
-@pytest.mark.parametrize(
-    ("text", "left"), [("It is deep [1]. It is wide [2]", 2), ("It is dee", 1), ("A b. ", 1)]
-)
-def test_a_stopped_model_may_have_been_done(text: str, left: int) -> None:
-    reading = Sentences(2)
-    assert len(reading.feed(text) + reading.finish(cut_short=True)) == left
-    assert not reading.dropped
-
-
 def test_a_sentence_comes_as_soon_as_it_is_over() -> None:
     reading = Sentences(3)
     assert reading.feed("It is deep [1]. [") == []
     assert reading.feed("2] It") == []
     assert reading.feed(" is") == [Sentence("It is deep.", (1, 2))]
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "[1][2]",
-        "[1]" * 16_000,
-        " \n" * 25_000,
-        "." * 50_000,
-        "x" * 50_000,
-        "[" * 50_000,
-        "<" * 50_000,
-        "x " * 25_000,
-        "é\n" * 25_000,
-        "\u200b" * 50_000,
-        "。" * 50_000,
-    ],
-)
-def test_text_without_a_sentence_yields_none(text: str) -> None:
-    start = time.process_time()
-    found = review(text, 3)
-    assert not [sentence for sentence in found.sentences if len(sentence.text) > LONGEST_SENTENCE]
-    assert len(found.sentences) <= 1
-    assert time.process_time() - start < 5
-
-
-def test_after_an_endless_sentence_the_next_is_read() -> None:
-    found = review("word " * 3000 + "end. It is deep [1].", 1)
-    assert [sentence.text for sentence in found.sentences] == ["It is deep."]
-    assert found.dropped == {"endless": 1}
-
-
-def test_an_endless_last_sentence_leaves_no_tail() -> None:
-    reading = Sentences(1)
-    assert reading.feed("word " * 3000) + reading.finish() == []
-    assert reading.dropped == {"endless": 1}
-
-
-def test_no_more_sentences_than_an_answer_can_have() -> None:
-    text = "".join(f"Number {number} is right [1]. " for number in range(2500))
-    reading = Sentences(1)
-    assert len(reading.feed(text)) == MOST_SENTENCES
-    assert reading.stopped
-    assert reading.finish() == []
 
 
 def test_memory_is_bounded() -> None:
@@ -293,45 +199,11 @@ def test_memory_is_bounded() -> None:
         assert len(reading._pending) <= LONGEST_SENTENCE + 64
 
 
-PIECES = st.sampled_from(
-    [
-        "It is deep",
-        " it ",
-        "Dr. ",
-        "e.g. ",
-        "3.5",
-        ". ",
-        ".",
-        "!",
-        "…",
-        "。",
-        '"',
-        ")",
-        "\n",
-        "\n\n",
-        " ",
-        "  ",
-        "[1]",
-        " [2]",
-        "[1, 3]",
-        "[9]",
-        "[",
-        "]",
-        "<",
-        "<|im_end|>",
-        "[INST]",
-        "<<evidence-0a0b0c0d 1>>",
-        "- ",
-        "1. ",
-        "A",
-        "b",
-        "ß",
-        "漢",
-        "user",
-        ":",
-        NOT_FOUND,
-    ]
-)
+PIECES = st.sampled_from([
+    "It is deep", " it ", "Dr. ", "e.g. ", "3.5", ". ", ".", "!", "…", "。", '"', ")", "\n",
+    "\n\n", " ", "  ", "[1]", " [2]", "[1, 3]", "[9]", "[", "]", "<", "<|im_end|>", "[INST]",
+    "<<evidence-0a0b0c0d 1>>", "- ", "1. ", "A", "b", "ß", "漢", "user", ":", NOT_FOUND,
+])  # fmt: skip
 
 
 @settings(max_examples=300, deadline=None)

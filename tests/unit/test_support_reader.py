@@ -132,14 +132,6 @@ def test_a_number_must_be_there_whatever_the_model_believes() -> None:
     assert judged("Berth 4 has 9.9 metres at low water", head=free)[0] > 0.9
 
 
-def test_nothing_supports_and_nothing_claims() -> None:
-    support, clerk = judged("Berth 4 is deep", " ")
-    assert (support, clerk.asked) == (0.0, [])
-    support, clerk = judged(" [1] ... ")
-    assert (support, clerk.asked) == (0.0, [])
-    assert ReaderSupport(Clerk, HEAD).support([]) == []
-
-
 @pytest.mark.parametrize(
     ("change", "message"),
     [
