@@ -26,9 +26,7 @@ if TYPE_CHECKING:
 RISK_CONFIDENCE: Final = 0.99
 """How sure it must be that `max_risk` is kept."""
 BEST: Final = 5
-"""Only so many of the best passages count, however many are given."""
 CALIBRATION_FILE: Final = "calibration.json"
-"""Its name in a library."""
 FORMAT: Final = 1
 _AGAIN = "secondlook calibrate makes a new one"
 _LOGIT = 20.0
@@ -73,7 +71,6 @@ class Candidate:
 
     @property
     def ranked_high(self) -> tuple[bool, bool]:
-        """By the dense search, by the lexical one."""
         dense, lexical = self.dense_rank, self.lexical_rank
         return (dense is not None and dense <= BEST, lexical is not None and lexical <= BEST)
 
@@ -89,7 +86,6 @@ class Candidate:
 
 
 def sound(candidates: Sequence[Candidate]) -> list[int]:
-    """Places of those among the best whose scores are numbers."""
     return [
         at
         for at, one in enumerate(candidates[:BEST])

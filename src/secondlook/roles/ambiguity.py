@@ -31,7 +31,6 @@ Kind = Literal["person", "group", "thing", "place", "noun"]
 @dataclass(frozen=True, slots=True)
 class Unclear:
     word: str
-    """As it is written: `she`, `The album`."""
     start: int
     end: int
     kind: Kind
@@ -139,7 +138,6 @@ _MOST_WORDS = 5
 
 
 def unresolved(question: str) -> Unclear | None:
-    """The first word that nothing in the question says the meaning of; None where all is clear."""
     text = question.strip()
     if not text or len(text) > LONGEST:
         return None
@@ -199,7 +197,6 @@ LEADING_SHARE = 0.45
 Both were chosen by looking at questions whose name code had put away, 300 of SQuAD's training part
 and 112 of `squad2-dev`: no figure on the latter is from unseen questions."""
 LEADING_RATIO = 1.8
-"""How much heavier it must be than the second."""
 RIVAL_SHARE = 0.12
 """A reading with less is none that anybody would mean."""
 MOST_READINGS = 4
@@ -238,11 +235,8 @@ class Witness:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """One thing that the word may stand for."""
-
     name: str
     share: float
-    """Of the weight of all."""
     passages: tuple[str, ...]
     """Those that mention it, the one that speaks most for it first."""
     takes_the: bool = False
@@ -278,7 +272,6 @@ def rivals(unclear: Unclear, question: str, witnesses: Sequence[Witness]) -> lis
 
 
 def leader(found: Sequence[Rival]) -> Rival | None:
-    """The reading that can be assumed; None where another is nearly as likely."""
     if not found or found[0].share < LEADING_SHARE:
         return None
     second = found[1].share if len(found) > 1 else 0.0
@@ -286,7 +279,6 @@ def leader(found: Sequence[Rival]) -> Rival | None:
 
 
 def competing(found: Sequence[Rival]) -> list[Rival]:
-    """The readings that somebody may mean."""
     return [one for one in found if one.share >= RIVAL_SHARE][:MOST_READINGS]
 
 
@@ -318,7 +310,6 @@ def _worths(
 
 
 def _fit(unclear: Unclear, one: Mentioned, text: str) -> float:
-    """How well a name is of the kind that is looked for, 0 to 1."""
     if unclear.kind == "noun":
         return is_a(unclear.noun, one, text)
     if unclear.kind == "place":
@@ -404,8 +395,6 @@ _MOST_NAMES = 400
 
 @dataclass(slots=True, eq=False)
 class Mentioned:
-    """One name in one passage."""
-
     name: str
     places: list[tuple[int, int]] = field(default_factory=list)
     goes_on: Counter[str] = field(default_factory=Counter)
@@ -566,7 +555,6 @@ def assumption(unclear: Unclear, meant: Rival) -> str:
 
 
 def question_back(unclear: Unclear, names: Sequence[str]) -> str:
-    """What to ask whoever asked."""
     if unclear.kind == "noun":
         return f"Which {unclear.noun} do you mean: {choices(names)}?"
     asking = {"person": "Whom", "place": "Which place"}.get(unclear.kind, "What")
@@ -574,14 +562,12 @@ def question_back(unclear: Unclear, names: Sequence[str]) -> str:
 
 
 def choices(names: Sequence[str]) -> str:
-    """ "A, B or C"."""
     return " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else "".join(names)
 
 
 # A short reply to a question back: the unclear question as it reads with what was named.
 
 _LONGEST = 60
-"""Characters. What is longer is no name."""
 _OPENING = re.compile(
     r"(?:(?:sorry|ok|okay|yes|no|well)\b[, ]*)*"
     r"(?:i\s+(?:mean|meant)|it['\u2019]?s|that['\u2019]?s|that\s+is|it\s+is)?\s*",

@@ -49,14 +49,11 @@ _COUNTRY = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in _P
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A value as a text has it, and what it is the value of."""
-
     text: str
     name: str | None = None
 
 
 def computed(operation: Operation, stated: Sequence[Stated]) -> str | None:  # noqa: PLR0911
-    """The result in words; None where it cannot be told."""
     texts = [one.text for one in stated]
     if len(stated) < _PAIR:
         return None
@@ -92,7 +89,6 @@ def _extreme(stated: Sequence[Stated], *, greatest: bool) -> str | None:
 
 
 def sentence(operation: Operation, stated: Sequence[Stated], result: str) -> str:
-    """The computation in words, for people."""
     texts = [one.text for one in stated]
     if operation == "years":
         return f"From {texts[0]} to {texts[1]} it is {result}{_by_the_day(texts)}."
@@ -191,7 +187,6 @@ Day: TypeAlias = tuple[int, ...]
 @dataclass(frozen=True, slots=True)
 class Dated:
     written: str
-    """As the text has it."""
     day: Day
 
 
@@ -204,7 +199,6 @@ class Counted:
 
 
 _LONGEST: Final = 400
-"""Characters. A value is stated in fewer."""
 _ASIDE = re.compile(r"\([^()]*\)|\[[^\[\]]*\]")
 _SPACE = r"[ \t\r\n\u00a0\u202f\u2009]"
 _MONTH = "(?P<month>" + "|".join(f"{name[:3]}(?:{name[3:]})?|{name[:4]}" for name in MONTHS) + ")"
@@ -322,7 +316,6 @@ def read_number(text: str) -> Counted | None:
 
 
 def dates(text: str) -> Iterator[Dated]:
-    """Every date of a text."""
     taken: list[tuple[int, int]] = []
     for form in _DATES:
         for found in form.finditer(text):
@@ -369,7 +362,6 @@ def _valid(year: int, month: int, day: int) -> Day | None:
 
 
 def numbers(text: str) -> Iterator[Counted]:
-    """Every number of a text."""
     for found in _NUMBER.finditer(text):
         if len(found["figures"] or "") > _MOST_FIGURES:
             continue

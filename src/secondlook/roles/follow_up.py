@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from secondlook.events import Event
 
 LONGEST = 400
-"""Characters. What is longer than this is no question that leans on another."""
 _LONGEST_NAME = 8
-"""Words. A longer run of capitals is a headline."""
 _LONGEST_SHORT = 8
 
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")  # noqa: RUF001
@@ -192,7 +190,6 @@ def _is_adverbial(new: str) -> bool:
 
 
 def _alike(new: str, stem: str) -> tuple[int, int] | None:
-    """Where the question before says what the new piece says otherwise."""
     year = _YEAR.search(stem)
     if _YEAR.search(new):
         if year is None:
@@ -250,7 +247,6 @@ def _placed(question: str, last: Turn) -> str:
 
 
 def _without_first(text: str) -> str:
-    """A capital at the beginning makes no name of a word."""
     return text[:1].lower() + text[1:]
 
 
@@ -263,7 +259,6 @@ def _inflected(pronoun: re.Match[str], question: str, meant: str) -> str:
 
 
 def antecedents(pronoun: str, turns: Sequence[Turn]) -> Iterator[str]:
-    """What the pronoun may stand for, the likeliest first."""
     last = turns[-1]
     if pronoun in _PERSON:
         yield from filter(_may_be_person, _answered(last, _WHO))
@@ -340,18 +335,14 @@ def _phrases(text: str, *, plural: bool) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One question of a conversation and what came of it."""
-
     asked: str
     """Stand-alone, as it was worked on."""
     short: str | None = None
     text: str = ""
     titles: tuple[str, ...] = ()
-    """Of the documents that were cited, in order."""
     asks_back: str | None = None
     """What was asked in return, where the question had several readings."""
     table: ResultTable | None = None
-    """The result of an analysis."""
 
 
 @dataclass(frozen=True, slots=True)

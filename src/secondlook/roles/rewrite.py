@@ -75,8 +75,6 @@ _INVERTED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of a rewrite: either a query to search with, or why there is none."""
-
     query: str | None
     reason: Reason | None = None
     words: int = 0
@@ -125,7 +123,6 @@ def accepted(
 
 
 def bare(reply: str) -> str:
-    """The reply without the label and the quotation marks around the query."""
     return _LABEL.sub("", reply.strip(), count=1).strip(_QUOTES)
 
 
@@ -184,10 +181,7 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What a question is about."""
-
     names: tuple[Name, ...]
-    """Numbers are names too."""
     words: frozenset[str]
 
     def kept_by(self, query: str, language: str) -> float:
@@ -242,7 +236,6 @@ def brings_facts(query: str, question: str, known: str, language: str) -> bool:
 
 
 def _given(query: str, told: str, language: str) -> Stems:
-    """The stems of what was told, acronyms and what they stand for included."""
     short = _acronyms(told)
     spelled_out = " ".join(name for name in names(query) if not short.isdisjoint(_acronyms(name)))
     return Stems({*short, *terms(f"{told} {spelled_out}", language)})
@@ -260,7 +253,6 @@ def _names(question: str, language: str) -> Iterator[Name]:
 
 
 def _acronyms(text: str) -> frozenset[str]:
-    """The acronyms in a text, and those that its names would have."""
     initials = (
         "".join(word[0] for word in name.split() if word[0].isupper()) for name in names(text)
     )
@@ -280,7 +272,6 @@ def _has_names(language: str) -> bool:
 MOST_TERMS = 4
 _NAME_BONUS = 1.5
 _SHORTEST = 3
-"""Letters of a term."""
 _EXPANSION_WORD = re.compile(r"[^\W\d_](?:[\w'’-]*\w)?")  # noqa: RUF001
 
 
@@ -288,9 +279,7 @@ _EXPANSION_WORD = re.compile(r"[^\W\d_](?:[\w'’-]*\w)?")  # noqa: RUF001
 class _Term:
     weight: float = 0.0
     forms: Counter[str] = field(default_factory=Counter)
-    """As it is written, how often."""
     capitals: int = 0
-    """Times that it has one inside a sentence."""
 
     @property
     def is_name(self) -> bool:
@@ -298,7 +287,6 @@ class _Term:
 
     @property
     def form(self) -> str:
-        """The commonest, in small letters where it is no name."""
         best = min(self.forms, key=lambda form: (-self.forms[form], form))
         return best if self.is_name else best.lower()
 
@@ -451,7 +439,6 @@ def word_count(text: str) -> int:
 
 
 def most_words(question: str) -> int:
-    """What a query for this question may have."""
     return max(MOST_WORDS, word_count(question) + MORE_WORDS)
 
 
@@ -493,7 +480,6 @@ class Stems:
 
 
 def _alike(one: str, other: str) -> bool:
-    """Two thirds of the longer one are the same."""
     least = max(_SHORTEST_ALIKE, -(-2 * max(len(one), len(other)) // 3))
     return min(len(one), len(other)) >= least and one[:least] == other[:least]
 

@@ -151,7 +151,6 @@ LONG_FACTS: Final = 18
 LONG_QUESTION: Final = 18
 """Words of an open question from which on one may doubt that it asks for one fact."""
 NAMED_QUESTION: Final = 14
-"""The same where it names two or more."""
 
 
 # The kind of a question by a model, in one word.
@@ -295,7 +294,6 @@ def summary_request(question: str) -> str | None:
 
 MOST_PARTS: Final = 4
 LONGEST_TAKEN_APART: Final = 1000
-"""Characters. What is longer tells a story, and is asked as a whole."""
 _APART_DO: Final = "is|are|was|were|do|does|did|has|have|had|can|could|will|would|should"
 _ORDER: Final = "show|plot|draw|chart|list|give|compute|calculate|count|tell|name|find|sum"
 _BEFORE: Final = "in|at|on|by|for|to|of|from|with|under"
@@ -342,7 +340,6 @@ def shared_head(question: str) -> tuple[str, ...]:
 
 
 def _whole(piece: str) -> str:
-    """A piece as one writes a question."""
     bare = piece.strip(" ,;.?!")
     return f"{bare[:1].upper()}{bare[1:]}?"
 
@@ -361,7 +358,6 @@ _ACCOUNT = re.compile(
 
 
 def from_documents(question: str, settings: AutoSettings) -> tuple[str, str]:
-    """The workflow, and why."""
     if _ACCOUNT.search(question):
         return settings.routes.account, "It asks for an account of several things"
     verdict = classified(question, choices=0)

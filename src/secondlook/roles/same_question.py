@@ -40,7 +40,6 @@ def same_question(one: str, other: str, similarity: float, settings: Settings) -
 
 
 def compared(one: str, other: str) -> Verdict:
-    """Two English questions, by their words alone."""
     texts = [_rewritten(one), _rewritten(other)]
     names = _names(texts[0]) | _names(texts[1])
     stems = [frozenset(map(_stem, _TOKEN.findall(text.casefold()))) for text in texts]
@@ -57,7 +56,6 @@ def compared(one: str, other: str) -> Verdict:
 
 
 def _words(parts: Counter[Part]) -> Counter[str]:
-    """All that is said, wherever it stands."""
     counted: Counter[str] = Counter()
     for part, times in parts.items():
         for word in filter(None, (part.marker, *part.words, *part.aside)):
@@ -111,7 +109,6 @@ class Part(NamedTuple):
 
 
 def _rewritten(question: str) -> str:
-    """With one wording for those that are known to mean the same."""
     text = " ".join(unicodedata.normalize("NFKC", question).split())
     for pattern, new in _REWRITES:
         text = pattern.sub(new, text)
@@ -152,8 +149,6 @@ def _form(
 
 @dataclass(slots=True)
 class _Open:
-    """A part while its words are gathered."""
-
     marker: str
     words: list[str] = field(default_factory=list)
     aside: list[str] = field(default_factory=list)
@@ -273,7 +268,6 @@ def _participle_follows(words: Sequence[str]) -> bool:
 
 
 def _is_participle(word: str) -> bool:
-    """By its look: sold, taken, sued."""
     return word in _PARTICIPLES or (word.endswith("ed") and word not in _NO_PARTICIPLES)
 
 
@@ -299,7 +293,6 @@ def _stem(word: str) -> str:
 
 @lru_cache(maxsize=1)
 def _synonyms() -> dict[str, str]:
-    """The first word of its group, for every word of one."""
     groups = [[terms(word)[0] for word in group.split()] for group in _SYNONYMS]
     return {stem: group[0] for group in groups for stem in group}
 
@@ -389,7 +382,6 @@ _LEFT_OUT: Final = frozenset(
     """a an the is are was were am be been being do does did has have had having that there it its
     one one's so then also just really actually exactly""".split()  # noqa: SIM905
 )
-"""They carry the grammar, or nothing."""
 _BEGINNING = (
     "to from for with without by before after until since under over between through into "
     "inside outside against about above below beyond than if unless because while except as "

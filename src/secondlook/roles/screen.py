@@ -50,14 +50,12 @@ class Signals:
 
 
 def look(text: str, *, channel: Channel) -> Signals:
-    """What the signs say of a text that came this way."""
     if channel == "table":  # names are written with underscores: an order may be, too
         text = text[:_LONGEST_CELL].replace("_", " ")
     return screened(text, kind="question" if channel == "question" else "passage")
 
 
 def is_stopped(signals: Signals, *, channel: Channel) -> bool:
-    """Whether no model is shown it."""
     return signals.verdict == "refused" or (channel == "table" and signals.verdict == "unclear")
 
 
@@ -91,7 +89,6 @@ def screened(text: str, *, kind: Kind) -> Signals:
 
 
 def _said(text: str, *, kind: Kind) -> Iterator[tuple[str, float]]:
-    """The signs in a plain text, each with what of its worth holds where it stands."""
     for sign in SIGNS:
         worth: float = getattr(sign, kind)
         if not worth or not any(cue in text for cue in sign.cues):
@@ -148,13 +145,10 @@ class Plain:
     text: str
     """In small letters, with one kind of quotation marks; lines stay lines."""
     hidden: str
-    """What was written in characters that nobody sees."""
     invisible: int
     """Invisible characters between letters of a script that has no use for them."""
     set_apart: tuple[str, ...]
-    """Words whose letters were set apart, joined again."""
     breaks: int
-    """Line breaks in a row, at most."""
 
 
 def plain(text: str) -> Plain:
@@ -351,7 +345,6 @@ HARMFUL = re.compile(
     r"|\.connect\(\("
     r"|range\(1, ?25[456]\)"
 )
-"""Meets plain text: small letters."""
 
 
 def is_code(text: str) -> bool:

@@ -120,7 +120,6 @@ SAFEGUARDS = (
     r"|polic(?:y|ies)|protocols?|guardrails?|constraints?|alignments?|restrictions?|limits?"
     r"|checks?|training|settings|boundaries|parameters)"
 )
-"""What a model is held by."""
 YOUR_CODE = (
     r"\byour (?:own )?(?:code|codebase|implementation|solution|algorithm|program|response|answer"
     r"|elucidation|reply)\b"

@@ -95,7 +95,6 @@ _LOOP_VARIETY = 0.2
 @dataclass(frozen=True, slots=True)
 class Sentence:
     text: str
-    """Without citation marks."""
     citations: tuple[int, ...] = ()
     """Numbers of evidence that exists, each once, in the order written."""
 
@@ -114,7 +113,6 @@ class Sentences:
         self.begun = False
         """It was given some of the text: nobody need give it all of it again."""
         self.stopped = False
-        """Nothing that follows can be part of the answer."""
         self._numbers = numbers
         self._own = _grams(own_words) - _grams(evidence)
         lines = map(_words, own_words.splitlines())
@@ -158,7 +156,6 @@ class Sentences:
         return kept + self._kept(iter([last]))
 
     def _complete(self, *, final: bool) -> Iterator[str]:
-        """Takes whole sentences off what is pending, with their marks."""
         while not self.stopped:
             window = self._pending[: LONGEST_SENTENCE + 1]
             lead = bool(_CITATION.match(window)) if self._marks_lead is None else self._marks_lead
@@ -247,8 +244,6 @@ class Sentences:
 
 @dataclass(frozen=True, slots=True)
 class Reviewed:
-    """A whole text, read at once."""
-
     sentences: tuple[Sentence, ...]
     dropped: Counter[str]
     not_found: bool
@@ -337,7 +332,6 @@ def _grams(text: str, size: int = GRAM) -> set[tuple[str, ...]]:
 
 
 def _openings(text: str) -> set[tuple[str, ...]]:
-    """The first words of each sentence."""
     lines = (line for line in text.splitlines() if line.strip())
     starts = ((line, [0, *sentence_starts(line)]) for line in lines)
     opening = {_words(line[at:])[:OPENING] for line, found in starts for at in found}
@@ -358,7 +352,6 @@ def _says_not_found(text: str, words: tuple[str, ...], citations: tuple[int, ...
 Kind = Literal["text", "heading", "item", "record", "cells", "field"]
 PARAGRAPH = re.compile(r"\n\s*\n\s*")
 LONGEST_SHOWN = 600
-"""Characters. What has no sentences, such as a table, is shown around the span."""
 _NUMBER = re.compile(r"\d+(?:[.,:\u2009]\d+)*")
 _REACH = 30
 _LINE = re.compile(r"[^\n]+")
@@ -379,7 +372,6 @@ class Line:
 
 
 def lines_of(text: str) -> list[Line]:
-    """The lines of a text, and which of them stand by themselves."""
     found = [
         Line(*line.span(), next((kind for kind, form in _KINDS if form.match(line[0])), "text"))
         for line in _LINE.finditer(text)

@@ -86,7 +86,6 @@ _NO_DESCRIPTION: Final = tuple(
 
 
 def bridge(text: str) -> Split | None:
-    """First what is described, then what is asked about it."""
     found = next((match for form in _FORMS if (match := form.fullmatch(text))), None)
     if found is None:
         return None
@@ -154,9 +153,7 @@ def needs_more(question: str) -> bool:
 # The words of a question that forms are made of: names, owners, pronouns, two to choose from.
 
 LONGEST: Final = 300
-"""Characters. What is longer has no form."""
 _LONGEST_NAME: Final = 14
-"""Words. What is longer is a sentence of its own."""
 _END = re.compile(r"[\s?.!]+\Z")
 _OR = re.compile(r",? or (?!\w+ly\b)")
 _BETWEEN = re.compile(
@@ -195,7 +192,6 @@ def clean(question: str) -> str:
 
 
 def named(text: str) -> bool:
-    """Whether it names somebody or something, and is not a whole sentence."""
     return len(text.split()) <= _LONGEST_NAME and next(names(text), None) is not None
 
 
@@ -213,7 +209,6 @@ def options(text: str) -> tuple[str, str] | None:
 
 
 def possessive(text: str) -> tuple[str, str] | None:
-    """ "Beyoncé's birth" as who and what."""
     found = _OWNED.fullmatch(text)
     return (found["who"], found["what"]) if found and named(found["who"]) else None
 
@@ -427,7 +422,6 @@ def _counted_of(combining: Combining) -> Callable[[re.Match[str]], Split | None]
 
 
 def _of_both(asks: str, one: str, other: str, combining: Combining) -> Split | None:
-    """The same asked of either; None where they are not two names."""
     if not (named(one) and named(other)) or one.casefold() == other.casefold():
         return None
     return Split((asks.format(one), asks.format(other)), combining)
@@ -547,7 +541,6 @@ _ENDS = " .,;:"
 
 
 def filled(part: str, shorts: Sequence[str]) -> str:
-    """The part with what the parts before it came to."""
     return HOLE.sub(lambda hole: shorts[int(hole[1]) - 1].strip(_ENDS), part)
 
 

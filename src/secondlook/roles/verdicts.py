@@ -83,7 +83,6 @@ def _complete(name: str, count: int) -> ConfigDict:
 
 @cache
 def verdicts_of(count: int) -> type[Verdicts]:
-    """The form for so many sentences."""
 
     class Complete(Verdicts):
         model_config = _complete("Verdicts", count)
@@ -112,12 +111,9 @@ def grades_of(count: int) -> type[Grades]:
 
 @dataclass(frozen=True, slots=True)
 class PassageCase:
-    """A question, and passages that are about it or not."""
-
     question: str
     passages: tuple[Passage, ...]
     relevant: frozenset[str]
-    """Ids of those that are about it, or answer it."""
 
 
 @dataclass(frozen=True, slots=True)
