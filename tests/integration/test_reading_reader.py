@@ -57,14 +57,6 @@ def test_an_answer_anywhere_in_a_long_passage_is_found(reader: Reader, before: i
     assert passage[reading.start : reading.end] == ANSWER
 
 
-def test_empty_strings(reader: Reader) -> None:
-    (reading,) = reader.read("", [""])
-    assert (reading.start, reading.end) == (0, 0)
-    assert reading.span_score == reading.null_score
-    (blank,) = reader.read(QUESTION, ["  \n\t "])
-    assert blank.start == blank.end == 0
-
-
 @pytest.mark.parametrize(
     "passage", ["\ud83d half a pair", "x" * 5_000, "\x00\x01", "👩‍👩‍👧‍👦" * 50]
 )

@@ -45,26 +45,6 @@ def test_what_is_saved_is_read_again(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_a_file_says_what_it_was_made_from(tmp_path: Path) -> None:
-    file = tmp_path / "calibration.json"
-    save_calibration(
-        file,
-        own(risk=None),
-        made="2026-11-15",
-        by="secondlook calibrate",
-        data={"answers": 4},
-        reliability={"before": [], "after": []},
-    )
-    content = json.loads(file.read_text("utf-8"))
-    assert content["format"] == 1
-    assert content["reader"] == READER
-    assert content["by"] == "secondlook calibrate"
-    assert content["data"] == {"answers": 4}
-    assert content["reliability"] == {"before": [], "after": []}
-    assert "risk" not in content
-    assert read_calibration(file).risk is None
-
-
 def test_a_file_that_is_there_is_replaced_whole_or_left_alone(tmp_path: Path) -> None:
     file = saved(tmp_path / "calibration.json", own())
     broken = own(answer=Logistic(float("nan"), {}))

@@ -13,7 +13,7 @@ from secondlook.models.budget import Ledger
 from secondlook.models.chat import ChatResult
 from secondlook.models.prices import Caps
 from secondlook.nodes.rewrite import condense, usable
-from secondlook.roles.follow_up import StandAlone, Turn, leans, names, stand_alone
+from secondlook.roles.follow_up import StandAlone, Turn, leans, stand_alone
 from tests.support.function_model import FunctionModel, asker_of
 
 if TYPE_CHECKING:
@@ -94,13 +94,6 @@ def test_a_document_about_somebody_lends_its_name_once_the_answers_use_it() -> N
     assert stand_alone("when did he die?", [told]) == "when did Frank Zappa die?"
     other = Turn("where was the composer born?", None, "In Baltimore.", ("Annual Report 2023",))
     assert stand_alone("when did he die?", [other]) == "when did he die?"
-
-
-def test_names_are_runs_of_capitals_with_small_words_between() -> None:
-    text = "when did Zappa and the Mothers of Invention play in New York, and Berth 4?"
-    assert list(names(text)) == ["Zappa and the Mothers of Invention", "New York", "Berth 4"]
-    assert list(names("THE " * 3 + "Aa Bb Cc Dd Ee Ff Gg Hh Ii")) == []
-    assert list(names("what did Ada's cat do")) == ["Ada"]
 
 
 @pytest.mark.parametrize(

@@ -91,20 +91,6 @@ def test_each_row_of_a_table_is_a_sentence() -> None:
     assert STAFF[start:end] == STAFF.split("\n")[2]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "We offer to dredge the basin\nfor 1.386 million crowns until 31 August",
-        "The boat came on the\n12. May and left the harbour",
-        "It was late\n- very late, in fact",
-        "Two conditions: the rock is marked; the pipe is laid; and\nthe Trust names a person",
-        "Note: the price\nholds until August",
-    ],
-)
-def test_wrapped_prose_stays_together(text: str) -> None:
-    assert sentences(text) == [text]
-
-
 # Rows
 
 

@@ -2,13 +2,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from secondlook.errors import ModelError
-from secondlook.reading.embedders import approximate_starts, prefixes, unit_vectors
+from secondlook.reading.embedders import approximate_starts, unit_vectors
 from secondlook.reading.session import Wordpieces
 from secondlook.reading.weights import find_weights
 
@@ -32,19 +31,6 @@ def test_every_visible_character_belongs_to_a_token(text: str) -> None:
 def test_the_estimate_is_on_the_safe_side_of_a_real_tokenizer(text: str) -> None:
     real = Wordpieces(find_weights("embedder").tokenizer).starts(text)
     assert len(real) <= len(approximate_starts(text)) <= 3 * len(real)
-
-
-def test_prefixes_by_model_family() -> None:
-    assert prefixes("nomic-embed-text:v1.5") == ("search_document: ", "search_query: ")
-    assert prefixes("intfloat/E5-small-v2")[1] == "query: "
-    assert prefixes("BAAI/bge-small-en-v1.5")[0] == ""
-    assert prefixes("text-embedding-3-small") == ("", "")
-
-
-def test_vectors_are_scaled_to_unit_length() -> None:
-    vectors = unit_vectors([[3, 4], [0, 2]], model="m", texts=2)
-    assert vectors.dtype == np.float32
-    assert np.allclose(vectors, np.array([[0.6, 0.8], [0.0, 1.0]]))
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,6 @@ from secondlook.reading.cross_encoder import CrossEncoderReader
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 QUESTION = "Who built the tower?"
 TOWER = "The tower was built in 1889 by Gustave Eiffel."
@@ -147,14 +146,6 @@ def test_its_name_is_that_of_both_and_nothing_is_calibrated_for_it(library: Modu
     assert reader.name == f"sentence-transformers:some/reranker+{embedded}"
     assert load_calibration(reader.name).label == "uncalibrated"
     assert reader.languages == ("english",)
-
-
-def test_a_folder_is_named_by_what_is_in_it(library: ModuleType, tmp_path: Path) -> None:
-    (tmp_path / "model.safetensors").write_bytes(b"one")
-    first = made(str(tmp_path))[0].name
-    assert made(str(tmp_path))[0].name == first
-    (tmp_path / "model.safetensors").write_bytes(b"two")
-    assert made(str(tmp_path))[0].name != first
 
 
 def test_a_classifier_is_no_reader(library: ModuleType) -> None:

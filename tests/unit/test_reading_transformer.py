@@ -82,13 +82,6 @@ def test_a_model_that_carries_prompts_is_left_to_use_them(library: ModuleType) -
     assert embedder.max_tokens == 512
 
 
-def test_a_missing_library_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(ModelUnavailable) as raised:
-        TransformerEmbedder("any")
-    assert raised.value.hint == "pip install sentence-transformers"
-
-
 def test_a_model_that_does_not_load_is_named(library: ModuleType) -> None:
     with pytest.raises(ModelUnavailable, match="cannot load 'nowhere'"):
         TransformerEmbedder("nowhere")

@@ -80,18 +80,6 @@ def test_two_that_are_alike_have_no_leader() -> None:
     assert sum(rival.share for rival in found) == pytest.approx(1)
 
 
-def test_the_better_passage_weighs_more() -> None:
-    question = "When did she leave her club?"
-    unclear = unresolved(question)
-    assert unclear is not None
-    one = passage("Ada Lovelace left the club in 1843. She was tired.", name="a")
-    two = passage("Eve Curie left the club in 1938. She was tired.", name="b")
-    found = rivals(unclear, question, [Witness(one, 0.05), Witness(two, 0.9)])
-    assert leader(found) is not None
-    assert found[0].name == "Eve Curie"
-    assert found[0].passages == ("b",)
-
-
 def test_a_thing_is_no_person_and_keeps_its_article() -> None:
     found = meant("How long is it?", f"{RHINE} Ada Lovelace saw it. She was glad.")
     assert found[0].name == "Rhine"

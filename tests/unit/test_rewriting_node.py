@@ -12,7 +12,6 @@ from langgraph.runtime import Runtime
 
 from secondlook.answer import Step
 from secondlook.errors import ModelError, ModelUnavailable
-from secondlook.models.chat import ChatRequest, ChatResult
 from secondlook.models.prices import Caps
 from secondlook.nodes.rewrite import rewrite
 from secondlook.nodes.state import unread
@@ -22,6 +21,7 @@ from tests.support.engine import WordShelf, context_of, state_of
 from tests.support.function_model import FunctionModel, models_of
 
 if TYPE_CHECKING:
+    from secondlook.models.chat import ChatRequest
     from secondlook.nodes.context import Context
 
 ASKED = "How much water is there in berth 4?"
@@ -115,12 +115,6 @@ def test_what_may_not_be_searched_for_gives_way_to_code(reply: str, reason: str)
     assert reason in step.route.why
 
 
-def test_a_reply_that_was_cut_is_too_long() -> None:
-    cut = ChatResult("depth of the water in berth 4", "length", tokens_in=1, tokens_out=64)
-    update = done(context_of(model=FunctionModel(lambda _: cut)))
-    assert told(update).numbers["rejected"] == "too long"
-
-
 def failing(error: Exception) -> FunctionModel:
     def fail(_: ChatRequest) -> str:
         raise error
@@ -194,14 +188,6 @@ def test_each_attempt_by_code_is_another_until_there_is_none() -> None:
     assert update["route"] == "none"
     assert told(update).numbers["accepted"] is False
     assert told(update).numbers["kept"] is None
-
-
-def test_passages_on_something_else_lend_nothing() -> None:
-    shelf = WordShelf()
-    read = [{**item, "relevance": -9.0, "grade": "irrelevant"} for item in found_of(shelf)]
-    assert done(context_of(shelf=shelf), state(found=read))["queries"] == []
-    near = [{**read[0], "relevance": -1.0}, *read[1:]]
-    assert done(context_of(shelf=shelf), state(found=near))["queries"] != []
 
 
 def test_a_library_that_fails_costs_the_query_and_no_more() -> None:

@@ -118,13 +118,6 @@ def test_a_claim_is_worth_what_its_weakest_sentence_is_worth() -> None:
     assert support == pytest.approx(HEAD.probability(-4.0), abs=1e-4)
 
 
-def test_what_no_document_says_is_not_asked() -> None:
-    _, clerk = judged("Yes, according to the provided text, berth 4 is the deepest berth")
-    assert clerk.asked[0][0] == "berth 4 is the deepest berth"
-    _, clerk = judged("Yes, indeed.")
-    assert clerk.asked[0][0] == "Yes, indeed."
-
-
 def test_a_number_must_be_there_whatever_the_model_believes() -> None:
     support, _ = judged("Berth 4 has 9.9 metres at low water")
     assert support == MISSING_NUMBER

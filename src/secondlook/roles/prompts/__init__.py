@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from string import Template
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 from secondlook.errors import UsageError
 from secondlook.models.chat import Message, Role
@@ -128,54 +128,39 @@ def parse(name: str, text: str) -> Prompt:
     found = _FRONT.match(text.replace("\r\n", "\n"))
     if found is None:
         raise _fault(name, "it does not begin with front matter between two lines of +++")
-    front = _front_matter(name, found["front"])
-    parts = _parts(name, found["body"])
-    # Holes are where they are declared to be, and stand where prompt caches want them.
-    declared = front["holes"]
-    if not all(Template(part.template).is_valid() for part in parts):
-        raise _fault(name, "a $ neither begins a hole nor is written $$")
-    used = [set(Template(part.template).get_identifiers()) for part in parts]
-    if set().union(*used) != set(declared) or len(set(declared)) != len(declared):
-        raise _fault(
-            name, f"it declares {_listed(declared)} and uses {_listed(set().union(*used))}"
-        )
-    if early := set().union(*used[:-1]):
-        raise _fault(name, f"all but its last message must stay the same: {_listed(early)}")
-    if EVIDENCE in declared and not parts[-1].template.endswith(f"${EVIDENCE}"):
-        raise _fault(name, f"${EVIDENCE} does not come last")
-    if TABLES in declared and not parts[-1].template.startswith(f"${TABLES}"):
-        raise _fault(name, f"${TABLES} does not come first")
-    return Prompt(
-        name=name,
-        role=front["role"],
-        schema=front["schema"],
-        max_tokens=front["max_tokens"],
-        holes=tuple(front["holes"]),
-        parts=parts,
-    )
-
-
-def _front_matter(name: str, text: str) -> dict[str, Any]:
     try:
-        front = tomllib.loads(text)
+        front = tomllib.loads(found["front"])
     except tomllib.TOMLDecodeError as malformed:
         raise _fault(name, f"its front matter is not TOML: {malformed}") from malformed
     kinds = {key: type(value) for key, value in front.items()}
     if kinds != _KEYS or front["role"] not in get_args(Role) or front["max_tokens"] < 1:
         wanted = ", ".join(f"{key} ({kind.__name__})" for key, kind in _KEYS.items())
         raise _fault(name, f"its front matter must hold {wanted} with a known role, not {front!r}")
-    return front
-
-
-def _parts(name: str, body: str) -> tuple[Part, ...]:
-    before, *pairs = _SPEAKER.split(body)
-    speakers = pairs[::2]
-    if before.strip() or speakers[:1] != ["system"] or speakers[-1] != "user":
+    before, *pairs = _SPEAKER.split(found["body"])
+    if before.strip() or pairs[:1] != ["system"] or pairs[-2] != "user":
         raise _fault(name, "it must begin with `## system` and end with `## user`")
-    return tuple(
+    parts = tuple(
         Part(cast("Speaker", speaker), content.strip())
-        for speaker, content in zip(speakers, pairs[1::2], strict=True)
+        for speaker, content in zip(pairs[::2], pairs[1::2], strict=True)
     )
+    _check_holes(name, front["holes"], [part.template for part in parts])
+    return Prompt(name, holes=tuple(front.pop("holes")), parts=parts, **front)
+
+
+def _check_holes(name: str, declared: list[str], templates: list[str]) -> None:
+    """Holes are where they are declared to be, and stand where prompt caches want them."""
+    if not all(Template(one).is_valid() for one in templates):
+        raise _fault(name, "a $ neither begins a hole nor is written $$")
+    *early, last = (set(Template(one).get_identifiers()) for one in templates)
+    if sorted(last.union(*early)) != sorted(declared):
+        used = _listed(last.union(*early))
+        raise _fault(name, f"it declares {_listed(declared)} and uses {used}")
+    if any(early):
+        raise _fault(name, "all but its last message must stay the same: no holes")
+    if EVIDENCE in declared and not templates[-1].endswith(f"${EVIDENCE}"):
+        raise _fault(name, f"${EVIDENCE} does not come last")
+    if TABLES in declared and not templates[-1].startswith(f"${TABLES}"):
+        raise _fault(name, f"${TABLES} does not come first")
 
 
 def _fault(name: str, what: str) -> UsageError:
