@@ -79,7 +79,7 @@ def test_asked_verified_remembered_and_asked_anew(
     listed = json.loads(secondlook("memory", "list", "--json")[1])["memory"]
     assert [entry["question"] for entry in listed] == [PILING]
 
-    _, second = asked("How thick is the south quay's sheet piling?")
+    _, second = asked("Tell me how thick the sheet piling of the south quay is")
     assert second.research is not None
     recalled = second.research.recalled
     assert recalled is not None

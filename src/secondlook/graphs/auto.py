@@ -62,7 +62,6 @@ _OF_ITS_OWN: Final = 2
 
 
 def called(settings: Settings) -> tuple[str, ...]:
-    """The workflows that it may call, each once."""
     chosen = settings.auto.routes
     from_documents = (chosen.one_fact, chosen.several_facts, chosen.account)
     return tuple(dict.fromkeys((*from_documents, PLAIN, CHOOSING, ANALYST, SUMMARY)))

@@ -90,7 +90,11 @@ async def choose(state: ToChoose, runtime: Runtime[Context]) -> ChosenUpdate:
         research=claims_standing(draft["sentences"]) if done or not plan else (),
         confidence=mean if done else draft["confidence"],
     )
-    made = await _chosen(context, task)
+    serves = context.models.serves("choose")
+    if not task.research:
+        made = await _guessed(context, task, asks=serves and context.settings.research.guess)
+    else:
+        made = await (_by_model if serves else _by_reader)(context, task)
     choice = made.choice
     letter, why = choice["letter"], choice["why"]
     told = step(
@@ -99,7 +103,6 @@ async def choose(state: ToChoose, runtime: Runtime[Context]) -> ChosenUpdate:
         made.numbers,
         options=len(options),
         letter=letter,
-        agreed=choice["agreed"],
         grounded=choice["grounded"],
         confidence=choice["confidence"],
     )
@@ -109,15 +112,6 @@ async def choose(state: ToChoose, runtime: Runtime[Context]) -> ChosenUpdate:
         "steps": [told],
         "warnings": made.warnings,
     }
-
-
-async def _chosen(context: Context, task: Task) -> Choosing:
-    serves = context.models.serves("choose")
-    if task.research and serves:
-        return await _by_model(context, task)
-    if task.research:
-        return await _by_reader(context, task)
-    return await _guessed(context, task, asks=serves and context.settings.research.guess)
 
 
 # The choice by a model's verdicts. What cannot be read, or contradicts itself, is asked again once.
@@ -160,8 +154,7 @@ async def _by_model(context: Context, task: Task) -> Choosing:
         unread = UnusableReply(f"{name} judged none of the options in a form that can be read")
         lost = warnings or [trouble(NODE, unread, "the reader chose instead")]
         return await _by_reader(context, task, lost)
-    numbers |= {"calls": calls, "unusable": unusable, "elements": len(weighing.elements)}
-    numbers |= {"facts_dropped": weighing.facts_dropped}
+    numbers |= {"calls": calls, "unusable": unusable, "facts_dropped": weighing.facts_dropped}
     numbers |= {"sources_dropped": weighing.sources_dropped}
     return Choosing(await _decided(context, task, weighing, warnings), numbers, warnings)
 

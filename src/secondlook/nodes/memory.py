@@ -205,7 +205,7 @@ _CUT_SHORT = frozenset({BudgetExceeded.__name__, "ModelTimeout", "ModelUnavailab
 
 
 class ToRemember(Researched, Draft, Recall, Chosen, Screened, Trace):
-    """A finished research, and what is known against it."""
+    pass
 
 
 class Remembered(TypedDict):

@@ -76,7 +76,11 @@ async def choose(state: Query, runtime: Runtime[Context]) -> Choice:
     if there is not None and len(there) <= MOST_NAMED:
         named = await _firsts(context, there)
         if target:
-            named = await _called(context, target, named)
+            ids = {passage.document for passage in named}
+            paths = await asyncio.to_thread(context.shelf.paths, ids)
+            named = [one for one in named if fits(target, one.title, paths.get(one.document, ()))]
+            exact = [one for one in named if set(terms(one.title)) <= set(terms(target))]
+            named = exact or named
         if len(named) <= MOST_WHOLE and (named or not target):
             titles = ", ".join(f'"{passage.title}"' for passage in named)
             said = f"Chose {titles}." if named else "There is nothing to summarise."
@@ -123,13 +127,6 @@ def fits(target: str, title: str, paths: Collection[str]) -> bool:
     files = " ".join(PurePath(path).name.replace("_", " ") for path in paths)
     held = {*terms(title), *terms(files), *terms(files.replace(".", " "))}
     return bool(wanted) and wanted <= held
-
-
-async def _called(context: Context, target: str, firsts: Sequence[Passage]) -> list[Passage]:
-    paths = await asyncio.to_thread(context.shelf.paths, {passage.document for passage in firsts})
-    fitting = [one for one in firsts if fits(target, one.title, paths.get(one.document, ()))]
-    exact = [one for one in fitting if set(terms(one.title)) <= set(terms(target))]
-    return exact or fitting
 
 
 async def _firsts(context: Context, documents: Sequence[str]) -> list[Passage]:
@@ -182,7 +179,7 @@ class Outlined(Draft, Evidence, Layout, Trace):
 
 
 class Overview(Question, Evidence, Chosen):
-    """What an outline is made from."""
+    pass
 
 
 class Laid(Finishing, Layout):

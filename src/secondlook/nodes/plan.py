@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -32,7 +33,7 @@ from secondlook.nodes.state import (
 )
 from secondlook.roles.ambiguity import unresolved
 from secondlook.roles.rewrite import word_count
-from secondlook.roles.route import Verdict, classified
+from secondlook.roles.route import Verdict, apart, classified
 from secondlook.roles.split import split_by_form
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ _SAID: dict[QueryType, str] = {
 
 
 class Offered(Question, Choices):
-    """What is asked. Of the choices only their number is used."""
+    pass
 
 
 class Classified(Kind, Trace):
@@ -88,7 +89,7 @@ _PLAIN: Final = 25
 
 
 class ToPlan(Question, Kind):
-    """A question, and how it was classified."""
+    pass
 
 
 class Planning(Plan, Cycles, Trace):
@@ -121,7 +122,12 @@ async def plan(state: ToPlan, runtime: Runtime[Context]) -> Planning:
     parts = () if simple else joined_parts(question)
     asks = context.models.serves("plan") and not (parts if is_merged(context) else plain)
     made = Decision(parts[0], PART) if parts else Decision(question, FIRST)
-    if context.models.serves("plan") and await asyncio.to_thread(_is_empty, context):
+    empty = False
+    with suppress(Exception):  # the search will say what is wrong with the library
+        empty = context.models.serves("plan") and not any(
+            await asyncio.to_thread(context.shelf.size)
+        )
+    if empty:
         made = replace(made, queries=(made.question,))  # no call is spent on how to search nothing
     elif asks:
         made = await _by_model(context, state, made, plain=plain)
@@ -134,13 +140,6 @@ async def plan(state: ToPlan, runtime: Runtime[Context]) -> Planning:
         "steps": [told],
         "warnings": list(made.warnings),
     }
-
-
-def _is_empty(context: Context) -> bool:
-    try:
-        return not any(context.shelf.size())
-    except Exception:  # noqa: BLE001 - the search will say what is wrong with the library
-        return False
 
 
 async def _by_model(context: Context, state: ToPlan, by_code: Decision, *, plain: bool) -> Decision:
@@ -300,14 +299,10 @@ FIRST: Final = "The question"
 FOLLOWED: Final = "What it leads to"
 _BEST = 2
 """Passages whose names are followed."""
-_SHORTEST: Final = 3
-"""Words of a question that can stand by itself."""
 _LONG: Final = 60
 """Words of a question that also tells a story."""
 _ENOUGH: Final = 12
 _SENTENCE: Final = re.compile(r"(?<=[.?!])\s+")
-_ASKS = r"(?:who|whom|whose|what|when|where|why|which|how)\b"
-_JOINT: Final = re.compile(rf"[,;?]?\s+and\s+(?={_ASKS})|\?\s+(?={_ASKS})", re.IGNORECASE)
 _LEANS: Final = re.compile(
     r"\b(?:it|its|he|she|him|her|his|they|them|their|this|that|these|those|there|then|so|such)\b",
     re.IGNORECASE,
@@ -377,11 +372,9 @@ def joined_parts(question: str) -> tuple[str, ...]:
     made = split_by_form(question)
     if made is not None:
         return tuple(made.parts) if made.combining == "both" else ()
-    parts = [part.strip(" ,;?") for part in _JOINT.split(question.strip())]
-    whole = len(parts) > 1 and all(len(part.split()) >= _SHORTEST for part in parts)
-    if not whole or any(unresolved(part) or _LEANS.search(part) for part in parts[1:]):
-        return ()
-    return tuple(f"{part[:1].upper()}{part[1:]}?" for part in parts)
+    parts = apart(question)
+    leaning = any(unresolved(part) or _LEANS.search(part) for part in parts[1:])
+    return () if leaning or len(parts) == 1 else parts
 
 
 # What a planner is told of the steps so far.

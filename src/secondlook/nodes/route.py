@@ -300,7 +300,9 @@ async def signs_of(context: Context, question: str, *, thorough: bool = False) -
         return Signs(1.0, certain=True, why="It asks what a term of statistics means")
     named, measured = named_column(question, tables), asks_for_data(question)
     said = {word for word in _words(question) if len(word) >= _SHORTEST}
-    if not (thorough or named or measured or any(said & _words(_heads(one)) for one in tables)):
+    heads = [[one.name, one.title, *(column.name for column in one.columns)] for one in tables]
+    shares = any(said & _words(" ".join(head)) for head in heads)
+    if not (thorough or named or measured or shares):
         return Signs()
     reading, values = None, False
     with suppress(TableError):  # the workflow that computes tells what is wrong with it
@@ -347,10 +349,6 @@ def _understood(
     if context.settings.models.servers.query == "model":
         return None, values
     return understand(question, tables).best, values
-
-
-def _heads(table: Table) -> str:
-    return " ".join([table.name, table.title, *(column.name for column in table.columns)])
 
 
 def _words(text: str) -> frozenset[str]:

@@ -29,6 +29,7 @@ from secondlook.roles.sentences import Sentence, Sentences
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from secondlook.answer import StopReason
     from secondlook.nodes.state import Cited
     from secondlook.passage import Passage
 
@@ -86,9 +87,7 @@ async def summarise(state: Overview, runtime: Runtime[Context]) -> Summarised:
         reason = "too little of what the model wrote stands"
         if refused:
             reason = "the model found nothing on it in the passages"
-        stop: Literal["no_evidence", "cannot_proceed"] = (
-            "no_evidence" if refused else "cannot_proceed"
-        )
+        stop: StopReason = "no_evidence" if refused else "cannot_proceed"
         draft, said = withheld(stop, reasons=[reason], model=model), f"No summary: {reason}."
     else:
         sentences, joined = await _joined(work, [note for note in notes if note])
@@ -239,14 +238,12 @@ def _standing(work: _Work, said: Sequence[Sentence], passages: Sequence[Passage]
     for claim in [_checked(checker, sentence) for sentence in said]:
         if claim["supported"] is False or not claim["cited"]:
             work.cut += 1
-        elif not any(_alike(claim["text"], other["text"]) for other in kept):
+            continue
+        said_now = set(terms(claim["text"]))
+        before = [set(terms(other["text"])) for other in kept]
+        if not any(len(said_now & one) >= _MUCH_ALIKE * len(said_now | one) for one in before):
             kept.append(claim)
     return kept
-
-
-def _alike(one: str, other: str) -> bool:
-    mine, theirs = set(terms(one)), set(terms(other))
-    return len(mine & theirs) >= _MUCH_ALIKE * len(mine | theirs)
 
 
 async def _joined(work: _Work, notes: list[list[Claimed]]) -> tuple[list[Claimed], bool]:
