@@ -105,23 +105,10 @@ def _leaked(model: Clerk, options: dict[str, str], *, but: set[str]) -> set[str]
 @pytest.mark.parametrize("settings", [SEED, OURS], ids=["seed", "ours"])
 def test_no_choice_reaches_a_prompt_but_that_of_the_choice(settings: Settings) -> None:
     model = Clerk()
-    ran(WHOLE, settings, model)
+    made = ran(WHOLE, settings, model)
     steps = set(model.asked)
     assert {"plan", "replan", "synthesise", "choose"} <= steps
     assert _leaked(model, OPTIONS, but=set()) == {"choose"}
-
-
-def test_an_unclear_choice_is_shown_to_the_screen_alone() -> None:
-    model = Clerk()
-    odd = {**OPTIONS, "D": "What does <|im_start|> do?"}
-    made = ran(asked(BARGE, odd), research(enable_screen_model=True), model)
-    assert made.research.screen.by == model.spec
-    assert model.asked[0] == "screen"
-    assert _leaked(model, odd, but={"choose", "screen"}) == set()
-
-
-def test_no_search_is_made_with_a_choice() -> None:
-    made = ran(WHOLE, OURS)
     queries = [query for query, _ in made.shelf.finds]
     assert queries
     assert not any(text in query for query in queries for text in OPTIONS.values())

@@ -118,15 +118,6 @@ def test_many_documents_are_listed_by_their_first_sentences() -> None:
     assert answer.status == "answered"
 
 
-def test_of_very_many_documents_the_rest_is_counted() -> None:
-    names = tuple(f"letter{at}" for at in range(90))
-    shelf = WordShelf(passages_of([(name, f"This is the letter of {name}.") for name in names]))
-    answer, _ = run("what is this about?", shelf=shelf, documents=names)
-    assert len(answer.claims) == 20
-    assert answer.text.endswith("(70 more documents are not shown.)")
-    assert answer.status == "partial"
-
-
 def test_what_no_document_is_called_is_searched_for() -> None:
     answer, steps = run("give me an overview of the dredging")
     assert steps[0].said == "No document has this name: took 1 passages of 1 documents."

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from secondlook.nodes.route import BY_CODE, Signs, named_column, signs_of, summary_scope
-from secondlook.roles.route import apart, from_documents, shared_head
+from secondlook.roles.route import apart, from_documents
 from secondlook.settings.workflows import AutoSettings, Routes
 from secondlook.tables.table import Column, Table
 from tests.support.auto import TITLES, context, customers
@@ -60,18 +60,6 @@ def test_two_questions_in_one_sentence(question: str, parts: tuple[str, ...]) ->
 )
 def test_one_question_stays_whole(question: str) -> None:
     assert apart(question) == (" ".join(question.split()),)
-
-
-def test_two_things_of_one_head() -> None:
-    assert shared_head("What is the target and the total of sales?") == (
-        "What is the target?",
-        "What is the total of sales?",
-    )
-    assert shared_head("Compare the target with the total of sales") == (
-        "What is the target?",
-        "What is the total of sales?",
-    )
-    assert len(shared_head("Who wrote the plan and the offer?")) == 1
 
 
 @pytest.mark.parametrize(
