@@ -380,11 +380,11 @@ class Library:
 
     def text(self, document_id: str) -> Extracted:
         self.refresh()
-        row = self._stores.catalog.document(document_id)
-        if row is None:
+        rows = self._stores.catalog.documents_by_id([document_id])
+        if not rows:
             said = f"the library holds no document {document_id!r}"
             raise UsageError(said, hint="secondlook list shows what it holds")
-        return self._stores.texts.read(row)
+        return self._stores.texts.read(rows[0])
 
     def failed_files(self) -> list[FailedFile]:
         failed = self._stores.catalog.failed_files()
