@@ -6,7 +6,7 @@ import asyncio
 import threading
 
 from secondlook.events import NodeStarted, RunStarted, Token
-from secondlook.server.events import EACH, TAKEN_UP, Entry, EventLog, Queued, Stopped
+from secondlook.server.events import EACH, TAKEN_UP, Entry, EventLog, Stopped
 
 
 def token(text: str) -> Token:
@@ -42,21 +42,6 @@ def test_readers_of_other_threads_and_loops_see_all_of_it_in_order() -> None:
         numbers = [entry.number for entry in entries]
         assert numbers == [*range(EACH, 1001 * EACH, EACH), 1000 * EACH + 1]
         assert entries[-1].event == END
-
-
-def test_a_number_means_the_same_where_text_came_in_other_pieces() -> None:
-    words = ["Berth ", "4 ", "", "is ", "7.8 metres deep."]
-    queued = Queued(run="r", position=1)
-    live = EventLog([queued, node("a"), *map(token, words), node("b"), token("Again."), END])
-    recorded = EventLog([node("a"), token("Berth 4 "), token("is 7.8 metres deep."), node("b"),
-                         token("Again.")])  # fmt: skip
-    live.close()
-    recorded.close()
-    for entry in asyncio.run(read(live)):
-        for log in (live, recorded):
-            assert told(log, entry.number) == told(live, entry.number), entry
-    assert told(recorded, EACH + 3) == ["th 4 is 7.8 metres deep.", "b", "Again."]
-    assert told(recorded, EACH + 9) == ["s 7.8 metres deep.", "b", "Again."]
 
 
 def told(log: EventLog, after: int) -> list[str]:

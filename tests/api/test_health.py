@@ -2,16 +2,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook import __version__
 from tests.support.serving import client_of
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-
-def test_health_says_that_it_lives(tmp_path: Path) -> None:
-    with client_of(tmp_path) as client:
-        assert client.get("/api/health").json() == {"status": "ok", "version": __version__}
 
 
 def test_ready_makes_the_library(tmp_path: Path) -> None:

@@ -100,14 +100,6 @@ def _clear(client: TestClient) -> None:
             client.delete(f"{LIBRARY}/documents/{item['id']}")
 
 
-def _problem(response: Any) -> tuple[int, str]:
-    assert response.headers["content-type"] == "application/problem+json", response.text
-    told = response.json()
-    assert told["detail"]
-    assert told["hint"]
-    return response.status_code, told["code"]
-
-
 # What is in the files
 
 
@@ -205,17 +197,3 @@ def test_no_name_leads_out_of_the_folder(client: TestClient, place: Path) -> Non
 
 
 # How they are sent
-
-
-@pytest.mark.parametrize(
-    ("body", "boundary", "status", "code"),
-    [
-        (b"", "cut", 422, "malformed_upload"),
-        (part("a.txt", b"x"), "cut", 422, "malformed_upload"),
-        (part("a.txt", b"x") + END, '""', 415, "not_multipart"),
-        (part("a.txt", b"x", field=b"other") + END, "cut", 422, "no_files"),
-        (b"--cut\r\nno colon\r\n\r\nx\r\n" + END, "cut", 422, "malformed_upload"),
-    ],
-)
-def test_odd_forms(client: TestClient, body: bytes, boundary: str, status: int, code: str) -> None:
-    assert _problem(sent(client, body, boundary=boundary)) == (status, code)

@@ -99,12 +99,3 @@ def test_what_is_no_answer_is_told_in_one_line(
     assert err.startswith("error: ")
     assert len(err.splitlines()) == 2
     assert "Traceback" not in err
-
-
-def test_a_huge_file_is_refused_unread(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("secondlook.verify.report.LARGEST", 1 << 20)
-    (tmp_path / "big.json").write_bytes(b"[" + b"1," * (1 << 20))
-    assert run(tmp_path / "big.json") == 2
-    assert "larger than 1 MB" in capsys.readouterr().err

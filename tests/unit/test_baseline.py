@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from benchmarks.baseline import report, verdict
+from benchmarks.baseline import verdict
 
 
 def row(at: int, *, score: float = 1.0, right: bool | None = True, **more: Any) -> dict[str, Any]:
@@ -56,11 +56,3 @@ def test_wrong_answers_in_place_of_none_are_worse() -> None:
     assert found["f1"] == 0.0
     assert found["wrong"] > 0.1
     assert not found["not_worse"]
-
-
-def test_a_changed_answer_is_shown_beside_the_old_one() -> None:
-    after = [row(0, score=0.5, short="x", said="Lyon"), *BEFORE[1:3]]
-    told = report(list(zip(BEFORE[:3], after, strict=True)))
-    assert "squad2-dev: 1 changed, 1 score higher, 0 lower" in told
-    assert "abstained/low_confidence > answered/answered  Question 0?" in told
-    assert "before  Paris\n    after   Lyon" in told

@@ -15,7 +15,6 @@ from secondlook.answer import (
     Claim,
     Computation,
     Operand,
-    Scalar,
     Screening,
     Trouble,
     Usage,
@@ -23,7 +22,7 @@ from secondlook.answer import (
 from secondlook.cli.answers import footer, print_answer
 from secondlook.cli.command import Call
 from secondlook.cli.progress import run_watched as watched
-from secondlook.events import NodeFinished, NodeStarted, PassagesFound, Redrafted
+from secondlook.events import NodeFinished, PassagesFound, Redrafted
 from tests.support.memory_runs import full_answer
 from tests.support.researched import RECALLED, guess, refused, research, researched
 
@@ -111,15 +110,6 @@ def test_another_ones_answer_is_told_however_quiet(printed: Callable[..., Printe
     out, err = printed(method="extractive", warnings=(FAILED,))
     assert TOLD in out
     assert not err
-
-
-def test_a_trace_tells_when_a_step_begins(capsys: pytest.CaptureFixture[str]) -> None:
-    with watched(Call(quiet=True), trace=True) as see:
-        see(NodeStarted(run="r", at=0.5, node="answer"))
-        assert capsys.readouterr().err == "   0.50 s  answer ...\n"
-        numbers: dict[str, Scalar] = {"best": -0.0, "kept": 5}
-        see(NodeFinished(run="r", at=20.0, node="answer", said="Done.", numbers=numbers))
-    assert capsys.readouterr().err == (f"  20.00 s  answer         Done.\n{'':26}best 0, kept 5\n")
 
 
 @pytest.fixture
