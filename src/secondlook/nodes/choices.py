@@ -160,8 +160,7 @@ def _shape(mark: re.Match[str]) -> tuple[str, bool]:
 
 
 def _lettered(text: str, *, stem: str | None = None) -> _Apart | None:
-    """The choices that end the text; None where there are none. With a `stem` the text is all
-    that stands under a heading for choices, and must begin with them."""
+    """The choices that end the text. With a `stem` it is what stands under a heading."""
     for form in (_LINE_MARK, _INLINE_MARK):
         marks = [mark for mark in form.finditer(text) if _shape(mark)[0] in _PAIRS]
         begins = [at for at, mark in enumerate(marks) if mark["letter"] in "Aa"]

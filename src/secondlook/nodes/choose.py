@@ -15,14 +15,7 @@ from secondlook.models.chat import Message, approximate_tokens
 from secondlook.nodes.cite import standing as claims_standing
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.evidence import evidence_budget
-from secondlook.nodes.options import (
-    Task,
-    Weighing,
-    cited_by,
-    derived,
-    letter_of,
-    read_reply,
-)
+from secondlook.nodes.options import Task, Weighing, cited_by, derived, letter_of, read_reply
 from secondlook.nodes.research import findings, standing, together
 from secondlook.nodes.state import (
     ChoiceData,
@@ -51,8 +44,7 @@ if TYPE_CHECKING:
 NODE: Final = "choose"
 NOTHING: Final = "the research found nothing to choose on"
 _DOUBTED: Final = 0.5
-"""What is left of a confidence where the verdicts contradict themselves to the end, or where the
-reader would choose another option."""
+"""Left of a confidence where verdicts contradict themselves, or the reader would choose another."""
 
 
 class ToChoose(Question, Choices, Draft, Plan):
@@ -219,8 +211,7 @@ async def _decided(
 
 
 def _confidence(task: Task, decisive: float) -> float | None:
-    """Of the research, times how decisive the choice was. It was not fitted to right and wrong
-    choices: provisional."""
+    """Of the research, times how decisive the choice was. It was not fitted: provisional."""
     if task.confidence is None:
         return None
     return round(max(0.0, min(1.0, task.confidence)) * decisive, 4)

@@ -39,8 +39,7 @@ def put_together(
     *,
     both: bool,
 ) -> Answer:
-    """Of parts one answer, by `workflow`; of two tries the one that brought something. An answer of
-    one workflow keeps the name of that workflow."""
+    """Of parts one answer, by `workflow`; of two tries the one that brought something."""
     if both:
         return together(question, workflow, calls[: len(answers)], answers)
     first, *more = answers

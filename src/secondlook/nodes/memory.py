@@ -44,27 +44,10 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 """Raised when what is remembered changes its form: what an older version wrote is then not used."""
-KEPT = (
-    "plan",
-    "found",
-    "draft",
-    "query_type",
-    "classified_by",
-    "escalated",
-    "cycles",
-    "stopped",
-)
+KEPT = ("plan", "found", "draft", "query_type", "classified_by", "escalated", "cycles", "stopped")
 """Of the state; never the choice, which is made again for the choices at hand."""
-_SHAPING_NOTHING = frozenset(
-    {
-        "enable_memory",
-        "enable_recall",
-        "memory_similarity",
-        "enable_screen",
-        "enable_choosing",
-        "guess",
-    }
-)
+_MEMORY = {"enable_memory", "enable_recall", "memory_similarity"}
+_SHAPING_NOTHING = {*_MEMORY, "enable_screen", "enable_choosing", "guess"}
 """Settings of research that leave its findings as they are."""
 _ROLES: tuple[Role, ...] = ("plan", "rewrite", "answer")
 _MOST_QUOTED = 200
@@ -174,7 +157,7 @@ def _asking(context: Context, scope: Scope) -> Asking:
     manner = {
         "format": FORMAT,
         "workflow": context.workflow,
-        "research": settings.research.model_dump(mode="json", exclude=set(_SHAPING_NOTHING)),
+        "research": settings.research.model_dump(mode="json", exclude=_SHAPING_NOTHING),
         "servers": [servers.classify, servers.synthesise, servers.grounded],
         "checks": [
             settings.answer.enable_quarantine,

@@ -95,8 +95,7 @@ UNGROUNDED = "Ungrounded: from the model's own knowledge, without a source."
 
 
 def choice_of(choice: ChoiceData, citations: Sequence[Citation]) -> Choice:
-    """With the numbers that the answer's citations have; a place that it does not cite is left
-    out."""
+    """With the numbers of the answer's citations; a place that it does not cite is left out."""
     numbers = {(one.passage, one.start, one.end): one.number for one in citations}
     elements = []
     for element in choice["elements"]:
@@ -228,8 +227,7 @@ def _line(value: Any) -> str:
 
 
 def letter_of(value: Any, letters: Collection[str]) -> str | None:
-    """`C`, `(c)`, `Option C`, `C. No, if ...`, `It is C`; None where it names none of the letters,
-    or several."""
+    """`C`, `(c)`, `Option C`, `C. No, if ...`, `It is C`; None where it names none, or several."""
     said = str(value).strip()
     known = {one.upper(): one for one in letters}
     if leading := _LEADING.match(said):

@@ -293,8 +293,7 @@ _FIELD = re.compile(r"[A-Z][\w-]{1,20}:\s")
 
 
 def of_document(passages: Sequence[Passage]) -> tuple[list[Entry], int]:
-    """A document by its sections, and how many there was no room for; where it has none, by places
-    evenly spread over it."""
+    """A document by its sections, or by places spread over it; and how many are left out."""
     starts = [passages[0]] if passages else []
     starts += [after for before, after in pairwise(passages) if after.heading != before.heading]
     chosen, left_out = starts, 0

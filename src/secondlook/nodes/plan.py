@@ -367,8 +367,7 @@ def _unasked(state: Researched) -> Decision | None:
 
 
 def joined_parts(question: str) -> tuple[str, ...]:
-    """Questions that are only joined; a later one that leans on the first ("and when was it")
-    stays with it."""
+    """Questions that are only joined, where no later one leans on the first ("when was it")."""
     made = split_by_form(question)
     if made is not None:
         return tuple(made.parts) if made.combining == "both" else ()

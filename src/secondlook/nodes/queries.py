@@ -1,9 +1,5 @@
-"""What a model proposes to look into and to search for, and what of it may be used.
-
-A step is searched by a primary query and two alternatives in other words. The primary one keeps to
-the step's question by the drift guard of the corrective workflow; an alternative has other words
-than the queries before it and stays near them in meaning. What fails is replaced by code.
-"""
+"""What a model proposes to look into and to search for, and what of it may be used. A step has a
+primary query, which keeps to its question, and two alternatives in other words, near in meaning."""
 
 from __future__ import annotations
 
@@ -283,8 +279,7 @@ _KIND: Final = {"whom": "who", "whose": "who", "which": "what"}
 
 
 async def likeness(context: Context, text: str, others: Sequence[str]) -> list[float]:
-    """How near in meaning each of the others is to the text, on a scale where unrelated texts have
-    0; raises whatever an embedder raises."""
+    """How near in meaning each is to the text, on a scale where unrelated texts have 0."""
     if not others:
         return []
     pairs = [(text, other) for other in (*_UNRELATED, *others)]
@@ -299,9 +294,8 @@ async def likeness(context: Context, text: str, others: Sequence[str]) -> list[f
 def fault_of(
     query: str, chosen: Sequence[str], like: float, *, question: str, language: str
 ) -> Fault | None:
-    """What is wrong with an alternative to the queries that were chosen before it: it shares too
-    many telling words with one of them, or it is too unlike the first. Names of the question do
-    not count; a query without other telling words shares all. `like` is nan where nobody knows."""
+    """Whether an alternative shares too many telling words, names apart, with one of the queries
+    before it, or is too unlike the first. `like` is nan where nobody knows."""
     named = Stems(stem for name in subject(question, language).names for stem in name.stems)
     mine = {stem for stem in content(query, language) if stem not in named}
     for one in chosen:
@@ -351,8 +345,7 @@ class Worded:
 async def queries_for(
     context: Context, question: str, step: StepData, *, allowed: Filter | None = None
 ) -> Worded:
-    """The wordings of a step, from a model where one serves. `question` is the whole one, without
-    its choices; `allowed` is where to look for terms: without it none are taken from passages."""
+    """The wordings of a step. `allowed` is where passages lend their terms."""
     if step["queries"]:
         return Worded(list(step["queries"]))
     given: list[str] = []

@@ -145,8 +145,7 @@ async def _pooled(context: Context, queries: Sequence[str], allowed: Filter) -> 
 
 
 def _joined(before: Sequence[Found], now: Sequence[Found]) -> list[Found]:
-    """All that was found, each passage once, as the step that was shown it last saw it: first what
-    was kept, step by step."""
+    """Each passage once, as the step that was shown it last saw it: first what was kept."""
     firm = {item["id"] for item in ranking.kept(before)}
     new = [item for item in now if item["kept"] or item["id"] not in firm]
     again = {item["id"] for item in new}
@@ -336,9 +335,8 @@ MIN_COSINE = 0.70
 COSINE_NOISE = 0.05
 """Of the published design, as is that no cosine is weak."""
 WEAK_MARGIN = 0.15
-"""How much the confidence of one question differs between two wordings, where it can be answered:
-the median on `squad2-dev` and `hotpot` is 0.17 and 0.13. Nearer to the threshold than that, other
-words would have turned the verdict as often as not."""
+"""Between two wordings of a question the confidence differs by 0.17 and 0.13 (medians on
+`squad2-dev` and `hotpot`): nearer to the threshold, other words would have turned the verdict."""
 NOISE = 0.013
 """The same on `barexam`, where steps mostly fail: failures that differ by less are all the same."""
 RUN_OF_FAILURES = 3

@@ -291,8 +291,7 @@ class Signs:
 
 
 async def signs_of(context: Context, question: str, *, thorough: bool = False) -> Signs:
-    """`thorough` also reads a question that shares no word with any table: what it names may stand
-    in the cells."""
+    """`thorough` also reads a question whose words stand in no table's head, but maybe in cells."""
     if context.desk is None or not context.desk.tables():
         return Signs()
     tables = tables_of(context)

@@ -47,8 +47,7 @@ AT_ONCE = 4
 _MUCH_ALIKE = 0.8
 """Share of the words of two sentences that both have: they say the same."""
 _FEWEST = 2
-"""A whole of fewer sentences says less than its parts, and where most of what a model wrote had to
-be cut, less than an outline."""
+"""A whole of fewer sentences says less than its parts, or than an outline."""
 _NOTES_OF_A_PART = 2
 """Sentences of each part that are given where the whole could not be written."""
 _NO_EVIDENCE = "<<evidence-00000000 1>> \n<<end-00000000>>"
