@@ -95,22 +95,6 @@ def test_the_model_is_told_records_between_marks_and_no_choices() -> None:
     assert not any(text in prompts(model) for text in CHOICES.values())
 
 
-@pytest.mark.parametrize(
-    ("question", "reason"),
-    [
-        (FIRST, "repeat"),
-        ("Is option B right about the pier?", "leans"),
-    ],
-)
-def test_a_question_that_may_not_be_asked_ends_the_research(question: str, reason: str) -> None:
-    model = speaking({"action": "next_step", "phase": "Law", "question": question})
-    update = replanned(context(model))
-    assert (len(update["plan"]), update["route"]) == (1, "aggregate")
-    assert f"the model's question was refused ({reason})" in update["stopped"]
-    assert told(update).numbers["refused"] == reason
-    assert len(model.requests) == 1
-
-
 async def leading(*_: Any) -> Decision:
     return Decision("Who owns the private pier?", "Owner")
 
