@@ -98,15 +98,6 @@ def test_what_was_refused_before_is_told_by_who_takes_the_run_up(tmp_path: Path)
     assert (answer.stop_reason, answer.usage.calls) == ("budget", 1)
 
 
-def test_a_drained_engine_begins_nothing_and_loses_nothing(settings: Settings) -> None:
-    with engine_of(settings, told) as engine:
-        engine.drain()
-        with pytest.raises(RunStopped):
-            engine.ask(QUESTION, run=RUN, workflow="linear")
-    with engine_of(settings, told) as engine:
-        assert engine.resume(RUN).status == "answered"
-
-
 def test_a_question_whose_turn_never_came_is_resumed(settings: Settings) -> None:
     with engine_of(settings, told) as engine:
         engine.note(QUESTION, run=RUN, workflow="linear", caller={"after": "x"})

@@ -31,9 +31,6 @@ if TYPE_CHECKING:
 
 QUESTION = "How thick is the sheet piling of the south quay?"
 SHORT = "9.5 millimetres"
-SAMPLES: dict[str, Any] = json.loads(
-    (Path(__file__).parents[2] / "examples" / "questions.json").read_text("utf-8")
-)
 
 
 @pytest.fixture(scope="module")
@@ -72,23 +69,6 @@ def test_answers_with_its_evidence(engine: Secondlook) -> None:
     assert answer.usage.calls == 0
     assert answer.usage.seconds > 0
     assert Answer.model_validate_json(answer.model_dump_json()) == answer
-
-
-def test_most_sample_questions_are_answered_rightly_and_the_others_withheld(
-    engine: Secondlook,
-) -> None:
-    """Quality is measured elsewhere; this notices when the whole of it is broken."""
-    right = wrong = 0
-    for row in SAMPLES["answered"]:
-        answer = engine.ask(row["question"])
-        if answer.status == "answered":
-            quoted = answer.citations[0].quote if answer.citations else answer.text
-            said = row["says"] in " ".join(quoted.split())
-            right, wrong = right + said, wrong + (not said)
-    withheld = sum(engine.ask(question).status == "abstained" for question in SAMPLES["unanswered"])
-    assert right >= 8
-    assert wrong <= 4
-    assert withheld >= 4
 
 
 def test_the_stream_tells_what_happens_in_order(engine: Secondlook) -> None:

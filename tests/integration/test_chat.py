@@ -18,7 +18,6 @@ from secondlook.engine.record import RunStore
 from secondlook.engine.secondlook import Conversation, Secondlook
 from secondlook.library.library import Library
 from secondlook.settings import load
-from secondlook.verify import verify
 from tests.support.function_model import FunctionModel, models_of
 
 if TYPE_CHECKING:
@@ -97,27 +96,6 @@ def answering(request: ChatRequest) -> str:
 
 
 # Summaries
-
-
-@pytest.mark.parametrize(
-    ("question", "named"),
-    [
-        ("summarise the harbour survey", "Halvermouth Harbour Survey 2024"),
-        ("what is the harbour handbook about?", "Harbour Handbook for Skippers"),
-        ("Please summarise dredging-offer.eml in two sentences", "Offer for dredging"),
-        ("summary of the lighthouse log", "lighthouse log 2023"),
-        ("tl;dr tides-and-berths-2024.xlsx", "Tides and berths in 2024"),
-        ("sum up the annual report", "Halvermouth Harbour Trust: Annual Report 2023"),
-        ("main points of the council minutes", "Minutes of the Halvermouth town council"),
-    ],
-)
-def test_a_request_for_a_summary_finds_its_document_and_stands(
-    engine: Secondlook, question: str, named: str
-) -> None:
-    answer = engine.ask(question)
-    assert (answer.workflow, answer.method, answer.status) == ("summary", "outline", "answered")
-    assert {citation.title.startswith(named) for citation in answer.citations} == {True}
-    assert verify(answer, engine.library) == []
 
 
 def test_a_follow_up_is_resumed_as_it_was_worked_on(settings: Settings) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from secondlook.answer import Answer
 
 ASKED = "how deep is the deepest berth of the north quay"
-REWORDED = "Please tell me how deep the north quay's deepest berth is."
+REWORDED = "Please tell me how deep the deepest berth of the north quay is."
 
 
 def settings_in(tmp_path: Path, **research: Any) -> Settings:
