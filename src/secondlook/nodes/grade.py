@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from secondlook.models.calls import Asker
     from secondlook.models.chat import Role
     from secondlook.models.probe import GradingFigures, Probe
+    from secondlook.nodes.evidence import Block
     from secondlook.nodes.state import Grade
     from secondlook.passage import Passage
     from secondlook.reading.calibration import Calibration
@@ -317,14 +318,6 @@ _MARK_TOKENS = 24  # of the mark before each passage
 _GRADES: dict[SaidGrade, Grade] = {"answers": "answers", "about": "about", "no": "irrelevant"}
 
 
-@dataclass(frozen=True, slots=True)
-class Shown:
-    """A passage as the model sees it."""
-
-    id: str
-    text: str
-
-
 @dataclass(slots=True)
 class _Calls:
     """The calls of one grading. A model that is away or not paid for is not asked again."""
@@ -362,7 +355,7 @@ class ModelGrader:
             return Verdicts(error=error)
         bare = approximate_prompt(prompt.render(question=question, evidence=""))
         room = USUAL_TOKENS if room is None else max(_SMALLEST, room - bare)
-        batches: list[list[Shown]] = []
+        batches: list[list[Block]] = []
         left = 0
         for item in items:
             # The whole passage, or where it alone is too long what lies around the reader's span.
@@ -374,20 +367,20 @@ class ModelGrader:
                 if self.alone or not batches or tokens > left:
                     batches.append([])
                     left = room
-                batches[-1].append(Shown(block.passage, block.text))
+                batches[-1].append(block)
                 left -= tokens
         calls = _Calls()
         asking = (self._complete(calls, question, batch) for batch in batches)
         return sum(await asyncio.gather(*asking), Verdicts())
 
-    async def _complete(self, calls: _Calls, question: str, batch: Sequence[Shown]) -> Verdicts:
+    async def _complete(self, calls: _Calls, question: str, batch: Sequence[Block]) -> Verdicts:
         said = await self._asked(calls, question, batch)
-        missing = [one for one in batch if one.id not in said.grades]
+        missing = [one for one in batch if one.passage not in said.grades]
         if not missing or said.error is not None or len(missing) == len(batch):
             return said
         return said + await self._asked(calls, question, missing)
 
-    async def _asked(self, calls: _Calls, question: str, batch: Sequence[Shown]) -> Verdicts:
+    async def _asked(self, calls: _Calls, question: str, batch: Sequence[Block]) -> Verdicts:
         """Half at a time where the model counts more tokens than were estimated."""
         async with calls.gate:
             if calls.closed:
@@ -416,13 +409,13 @@ def speaks_of_the_model(error: SecondlookError) -> bool:
     return not isinstance(error, UnusableReply | ContextOverflow)
 
 
-def _read(said: Grades, batch: Sequence[Shown]) -> Verdicts:
+def _read(said: Grades, batch: Sequence[Block]) -> Verdicts:
     """Numbers that were not shown are dropped. A passage with two different grades has none."""
     by_number: dict[int, set[SaidGrade]] = {}
     for entry in said.grades:
         by_number.setdefault(entry.passage, set()).add(entry.grade)
     grades = {
-        one.id: _GRADES[next(iter(by_number[number]))]
+        one.passage: _GRADES[next(iter(by_number[number]))]
         for number, one in enumerate(batch, 1)
         if len(by_number.get(number, ())) == 1
     }
