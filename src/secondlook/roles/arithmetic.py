@@ -66,7 +66,8 @@ def computed(operation: Operation, stated: Sequence[Stated]) -> str | None:  # n
         if len(days) != _PAIR or len(texts) != _PAIR:
             return None
         first, last = sorted(days)
-        return _written(Decimal(last - first - (first < 0 < last)), "years")
+        years = last - first - (first < 0 < last)
+        return f"{years} year" if years == 1 else f"{years} years"
     counted = [read_number(text) for text in texts]
     unit, numbers = _common_unit(counted), [one.number for one in counted if one is not None]
     if unit is None or (operation == "difference" and len(numbers) != _PAIR):
