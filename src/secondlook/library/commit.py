@@ -225,9 +225,14 @@ def version_of_parser(version: str) -> str:
 
 
 def prepare(
-    extracted: Extracted, *, sha256: str, size: int, parser: str, manifest: Manifest,
+    extracted: Extracted,
+    *,
+    sha256: str,
+    size: int,
+    parser: str,
+    manifest: Manifest,
     embedder: Embedder,
-) -> Prepared:  # fmt: skip
+) -> Prepared:
     title, author = (storable(said or "") for said in (extracted.title, extracted.author))
     extracted = replace(
         extracted,
@@ -247,13 +252,22 @@ def prepare(
         place = (span.start, span.end, span.page, span.heading)
         entries.append(Entry(f"{document}.{ordinal}", document, text, words, *place))
     row = DocumentRow(
-        id=document, sha256=sha256, bytes=size,
+        id=document,
+        sha256=sha256,
+        bytes=size,
         parser=f"{parser}{_CARD}" if extracted.card else parser,
-        title=title, author=extracted.author, date=extracted.date, language=extracted.language,
-        kind=extracted.kind, pages=len(extracted.pages), passages=len(entries),
-        characters=len(extracted.text), notes=list(extracted.notes),
-        labels=document_labels(extracted), added=now(),
-    )  # fmt: skip
+        title=title,
+        author=extracted.author,
+        date=extracted.date,
+        language=extracted.language,
+        kind=extracted.kind,
+        pages=len(extracted.pages),
+        passages=len(entries),
+        characters=len(extracted.text),
+        notes=list(extracted.notes),
+        labels=document_labels(extracted),
+        added=now(),
+    )
     return Prepared(row, extracted, entries, to_embed)
 
 

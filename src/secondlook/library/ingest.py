@@ -146,9 +146,13 @@ class Intake:
         return survey(self.stores.catalog, request, looked=looked)
 
     def _take_in(
-        self, sources: Iterator[ReadFile], changes: list[FileChange], *, total: int,
+        self,
+        sources: Iterator[ReadFile],
+        changes: list[FileChange],
+        *,
+        total: int,
         force: bool = False,
-    ) -> AddReport:  # fmt: skip
+    ) -> AddReport:
         report = AddReport()
         if total:
             tables = Tabulator(self.stores.tables, force=force)
@@ -227,9 +231,13 @@ class Ingest:
         self.changes: list[FileChange] = []
 
     def run(
-        self, sources: Iterator[ReadFile], *, total: int, progress: Callable[[Progress], None],
+        self,
+        sources: Iterator[ReadFile],
+        *,
+        total: int,
+        progress: Callable[[Progress], None],
         done: Callable[[FileChange], None],
-    ) -> bool:  # fmt: skip
+    ) -> bool:
         """Take in everything that `sources` yields. False when stopped by Ctrl-C.
 
         `done` is called with each file once it is stored, `progress` ten times a second.
@@ -308,18 +316,28 @@ class Ingest:
                 item.attached.append(held)
                 return held, None
         prepared = prepare(
-            parsed.extracted, sha256=parsed.sha256, size=parsed.bytes, parser=PARSER_VERSION,
-            manifest=self._manifest, embedder=self._embedder,
-        )  # fmt: skip
+            parsed.extracted,
+            sha256=parsed.sha256,
+            size=parsed.bytes,
+            parser=PARSER_VERSION,
+            manifest=self._manifest,
+            embedder=self._embedder,
+        )
         if not prepared.entries:
             return None, NoText("it holds no text")
         item.prepared.append(prepared)
         return prepared.row, None
 
     def _place(
-        self, item: _Item, file: FileRow, parsed: Parsed, document: DocumentRow | None,
-        problem: ExtractionError | None, *, copy: bool,
-    ) -> None:  # fmt: skip
+        self,
+        item: _Item,
+        file: FileRow,
+        parsed: Parsed,
+        document: DocumentRow | None,
+        problem: ExtractionError | None,
+        *,
+        copy: bool,
+    ) -> None:
         path = f"{file.path}{MEMBER_SEPARATOR}{parsed.member}" if parsed.member else file.path
         known = self._stores.catalog.file(path)
         hint = f" ({problem.hint})" if problem and problem.hint else ""

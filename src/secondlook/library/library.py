@@ -305,10 +305,16 @@ class Library:
             # A document between its index commit and its catalog row is not quite there yet.
             if row := by_id.get(entry.document):
                 passage = Passage(
-                    id=entry.id, document=row.id, sha256=row.sha256, title=row.title,
-                    text=entry.text, start=entry.start, end=entry.end, page=entry.page,
+                    id=entry.id,
+                    document=row.id,
+                    sha256=row.sha256,
+                    title=row.title,
+                    text=entry.text,
+                    start=entry.start,
+                    end=entry.end,
+                    page=entry.page,
                     heading=entry.heading,
-                )  # fmt: skip
+                )
                 scores = {name: getattr(item, name) for name in _SCORES}
                 found.append(Hit(passage=passage, **scores))
         return found
@@ -394,12 +400,19 @@ class Library:
         self.refresh()
         stats, made = self._stores.index.stats(), self._manifest
         return Status(
-            path=self.place, documents=len(self._stores.catalog.ids()), passages=stats.passages,
-            tables=len(self.tables()), failed=tuple(self.failed_files()),
-            bytes=disk_bytes(self.path), embedder=made.embedder, language=made.language,
-            format=made.format, compact_due=stats.compact_due, why_compact=stats.why_compact,
+            path=self.place,
+            documents=len(self._stores.catalog.ids()),
+            passages=stats.passages,
+            tables=len(self.tables()),
+            failed=tuple(self.failed_files()),
+            bytes=disk_bytes(self.path),
+            embedder=made.embedder,
+            language=made.language,
+            format=made.format,
+            compact_due=stats.compact_due,
+            why_compact=stats.why_compact,
             writer=active_holder(self.path),
-        )  # fmt: skip
+        )
 
     # The whole
 

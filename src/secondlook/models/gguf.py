@@ -328,9 +328,12 @@ class WorkerProcess:
         try:
             self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
                 [sys.executable, "-X", "utf8", "-c", program],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self._log, env=environment,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=self._log,
+                env=environment,
                 **APART,
-            )  # fmt: skip
+            )
         except OSError:
             self._log.close()
             raise

@@ -100,12 +100,17 @@ class Searcher:
         held = {entry.id: entry for entry in self.index.fetch([entry.id for entry in kept])}
         return [
             Ranked(
-                held[one.id], one.score, one.score,
-                one.dense_rank, one.dense_score, one.lexical_rank, one.lexical_score,
+                held[one.id],
+                one.score,
+                one.score,
+                one.dense_rank,
+                one.dense_score,
+                one.lexical_rank,
+                one.lexical_score,
             )
             for one in kept
             if one.id in held
-        ]  # fmt: skip
+        ]
 
     def _load_reader(self, options: SearchOptions) -> Reader | None:
         if not options.rerank or self.reader is None:

@@ -199,8 +199,10 @@ class Meters:
         of = {"model": usage.model, "role": usage.role}
         self._call_seconds.record(seconds, {**of, "error": error or ""})
         kinds = {
-            "input": usage.tokens_in, "output": usage.tokens_out, "cached": usage.tokens_cached
-        }  # fmt: skip
+            "input": usage.tokens_in,
+            "output": usage.tokens_out,
+            "cached": usage.tokens_cached,
+        }
         for kind, tokens in kinds.items():
             if tokens:
                 self._tokens.add(tokens, {**of, "kind": kind})

@@ -48,9 +48,13 @@ class LanceIndex:
     """Implements the `Index` port. Threads may share one; processes open their own."""
 
     def __init__(
-        self, place: str, *, dimensions: int, approximate_from: int = APPROXIMATE_FROM,
+        self,
+        place: str,
+        *,
+        dimensions: int,
+        approximate_from: int = APPROXIMATE_FROM,
         storage_options: dict[str, str] | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self._place, self._options, self._dimensions = place, storage_options, dimensions
         self._approximate_from = approximate_from
         self._session = engine().Session(

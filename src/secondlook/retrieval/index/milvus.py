@@ -55,9 +55,14 @@ class MilvusIndex:
 
     @classmethod
     def open(
-        cls, address: str, name: str, *, dimensions: int, token: str | None = None,
+        cls,
+        address: str,
+        name: str,
+        *,
+        dimensions: int,
+        token: str | None = None,
         create: bool = False,
-    ) -> Self:  # fmt: skip
+    ) -> Self:
         """Open the index `name` at a server, or with `create` make it there if need be."""
         server = Server(address, token=token)
         heads = name + _HEADS

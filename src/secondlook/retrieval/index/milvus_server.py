@@ -213,10 +213,16 @@ class Server:
     ) -> list[tuple[str, float]]:
         """Ids with what Milvus calls their distance."""
         found = self._call(
-            "search", collection, data=[query], anns_field=field, filter=expression,
-            limit=min(limit, MOST_HITS), search_params={"params": options},
-            output_fields=["id"], consistency_level=_STRONG,
-        )  # fmt: skip
+            "search",
+            collection,
+            data=[query],
+            anns_field=field,
+            filter=expression,
+            limit=min(limit, MOST_HITS),
+            search_params={"params": options},
+            output_fields=["id"],
+            consistency_level=_STRONG,
+        )
         return [(hit["entity"]["id"], hit["distance"]) for hit in found[0]]
 
     def flush(self, collection: str) -> None:
@@ -270,9 +276,12 @@ def rows(entries: Sequence[Entry], vectors: Vectors, *, commit: int) -> list[dic
     for at, (entry, vector) in enumerate(zip(entries, vectors, strict=True)):
         place = [entry.start, entry.end, entry.page, entry.heading, entry.labels]
         texts = {
-            "id": entry.id, "document": entry.document, "text": entry.text,
-            "terms": tokens(entry.terms), "place": json.dumps(place),
-        }  # fmt: skip
+            "id": entry.id,
+            "document": entry.document,
+            "text": entry.text,
+            "terms": tokens(entry.terms),
+            "place": json.dumps(place),
+        }
         for name, value in texts.items():
             if len(value.encode()) > MOST_BYTES:
                 raise UsageError(

@@ -119,12 +119,16 @@ class Composer:
         self.end_page()
         about = self.about
         return Extracted(
-            "".join(self._parts), kind=kind,
-            title=about.title, author=about.author, date=about.date,
+            "".join(self._parts),
+            kind=kind,
+            title=about.title,
+            author=about.author,
+            date=about.date,
             pages=tuple(self._pages),
             headings=tuple(sorted(self._headings, key=lambda item: item.start)),
-            notes=tuple(about.notes), card=about.card,
-        )  # fmt: skip
+            notes=tuple(about.notes),
+            card=about.card,
+        )
 
     def _append(self, text: str, separator: str = PARAGRAPH) -> int:
         if not text:

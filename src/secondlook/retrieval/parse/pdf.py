@@ -406,9 +406,13 @@ def _read_picture(picture: Any, *, program: str, language: str, seconds: float) 
     environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
     try:
         done = subprocess.run(  # noqa: S603 - a fixed program, no shell, data on stdin
-            command, input=stored.getvalue(), capture_output=True, check=False,
-            timeout=seconds, env=environment,
-        )  # fmt: skip
+            command,
+            input=stored.getvalue(),
+            capture_output=True,
+            check=False,
+            timeout=seconds,
+            env=environment,
+        )
     except subprocess.TimeoutExpired as error:
         raise LimitExceeded(f"OCR of a page took over {seconds:.0f} s") from error
     if done.returncode != 0:

@@ -121,8 +121,11 @@ def _start(limits: ParseLimits) -> subprocess.Popen[bytes]:
     program = _PROGRAM.format(path=sys.path)
     process = subprocess.Popen(  # noqa: S603 - this very interpreter
         [sys.executable, "-X", "utf8", "-c", program],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **APART,
-    )  # fmt: skip
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        **APART,
+    )
     if process.stdin is not None:
         with contextlib.suppress(OSError):  # it died at once; reading its answer will tell
             send(process.stdin, limits)

@@ -395,9 +395,15 @@ def parse_xml(data: bytes) -> Any:
     if data.count(b"<") > _MOST_TAGS:
         raise LimitExceeded(f"one of its parts has more than {_MOST_TAGS:,} XML tags")
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
-        huge_tree=len(data) > _BLOCK, remove_comments=True, remove_pis=True, recover=False,
-    )  # fmt: skip
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        huge_tree=len(data) > _BLOCK,
+        remove_comments=True,
+        remove_pis=True,
+        recover=False,
+    )
     try:
         return etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:

@@ -65,10 +65,16 @@ class PageReader:
         # A byte of an old charset may become four in UTF-8, and its mark stands in front.
         file_bytes = 4 * body_bytes + 4
         limits = ParseLimits(
-            idle_seconds=seconds, total_seconds=seconds, file_bytes=file_bytes, members=1,
-            text_chars=5_000_000, expanded_bytes=64 << 20, pages=1000, memory_bytes=2 << 30,
+            idle_seconds=seconds,
+            total_seconds=seconds,
+            file_bytes=file_bytes,
+            members=1,
+            text_chars=5_000_000,
+            expanded_bytes=64 << 20,
+            pages=1000,
+            memory_bytes=2 << 30,
             ocr="off",
-        )  # fmt: skip
+        )
         self._pool = ParserPool(1, limits)
         # The pool serves one caller at a time.
         self._turn = threading.Lock()
