@@ -166,10 +166,7 @@ SCRIPT = """
 def started(sql: str) -> tuple[subprocess.Popen[str], psutil.Process, str]:
     script = textwrap.dedent(SCRIPT.format(sql=sql))
     parent = subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     assert parent.stdout is not None
     pid, spill = parent.stdout.readline().split(maxsplit=1)
@@ -221,8 +218,7 @@ def test_sheets_have_names_of_their_own(worker: Worker, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "data", "kind"),
-    [("empty.csv", b"", NoText), ("t.parquet", b"PAR1xxxxPAR1", Damaged)],
+    ("name", "data", "kind"), [("empty.csv", b"", NoText), ("t.parquet", b"PAR1xxxxPAR1", Damaged)]
 )
 def test_nothing_half_written_remains(
     worker: Worker, tmp_path: Path, name: str, data: bytes, kind: type[Exception]

@@ -13,16 +13,7 @@ from secondlook.tables.understand.readings import Wanted, queries, values_of
 from secondlook.tables.understand.rows import parse, read
 from secondlook.tables.understand.sentence import header_words, index
 from secondlook.tables.words import base, number, stem, tokens
-from tests.support.row_tables import (
-    FILMS,
-    GAMES,
-    MEDALS,
-    ORDERS,
-    answer,
-    best,
-    readings,
-    table_of,
-)
+from tests.support.row_tables import FILMS, GAMES, MEDALS, ORDERS, answer, best, readings, table_of
 
 if TYPE_CHECKING:
     from secondlook.tables.query import Query

@@ -28,8 +28,7 @@ _TEXT = st.text(
     st.sampled_from("abcdefgXYZ é漢\",;|\t\n'\\%$-.0159"), min_size=1, max_size=12
 ).filter(lambda text: text.strip() == text)
 _NUMBER = st.one_of(
-    st.integers(-(2**62), 2**62),
-    st.floats(allow_nan=False, allow_infinity=False, width=64),
+    st.integers(-(2**62), 2**62), st.floats(allow_nan=False, allow_infinity=False, width=64)
 )
 
 

@@ -7,10 +7,10 @@ on a sample, DuckDB holds every row to them: so patterns use only what both engi
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -31,12 +31,6 @@ OTHERWISE_MISSING = frozenset(
 )  # fmt: skip
 """In lower case. Missing only in a column whose other cells are all numbers, dates or the like."""
 _MARKS = sorted(one for one in MISSING if one)
-_LONGEST_MARK = max(map(len, _MARKS))
-_LAST_FIRST = max(one[0] for one in _MARKS)
-_WIDEST = max(
-    pairwise(sorted({one[0] for one in _MARKS})), key=lambda two: ord(two[1]) - ord(two[0])
-)
-"""Two first characters of marks that have most characters between them."""
 BLANKS = " \t\r\n\u00a0\u2007\u2009\u202f"
 
 
@@ -57,12 +51,6 @@ class Form:
     """In SQL with {x}, the cell, and {v}, its value: where it holds, the cell fits and has that
     value. Cheaper than the pattern, which is tried where it does not hold; "" where there is no
     such condition."""
-
-    def trimmed(self) -> Form:
-        return replace(self, is_trimmed=True)
-
-    def with_gaps(self) -> Form:
-        return replace(self, has_gaps=True, is_trimmed=True)
 
     def fits(self, cell: str) -> bool:
         return not self.pattern or _compiled(self.pattern).fullmatch(cell) is not None
@@ -112,10 +100,11 @@ def says_missing(cell: str) -> str:
 def present(cell: str) -> str:
     """The text in SQL, NULL where it is one of MISSING. Most show by their length or by how they
     begin that they are none: that is cheaper than to compare each cell of a file with all."""
-    low, high = chr(ord(_WIDEST[0]) + 1), _WIDEST[1]
-    behind = chr(ord(_LAST_FIRST) + 1)
+    firsts = sorted({one[0] for one in _MARKS})
+    before, high = max(pairwise(firsts), key=lambda two: ord(two[1]) - ord(two[0]))
+    low, behind = chr(ord(before) + 1), chr(ord(firsts[-1]) + 1)
     other = (
-        f"strlen({cell}) > {_LONGEST_MARK} OR {cell} >= {quoted(behind)}"
+        f"strlen({cell}) > {max(map(len, _MARKS))} OR {cell} >= {quoted(behind)}"
         f" OR ({cell} >= {quoted(low)} AND {cell} < {quoted(high)})"
     )
     return f"CASE WHEN {other} THEN {cell} WHEN NOT {says_missing(cell)} THEN {cell} END"
@@ -167,7 +156,6 @@ NUMBER = Form(
 )
 _LARGEST = 2**63
 _FRACTIONAL = re.compile("[.eEiI]")
-_CODE = re.compile(r"[+-]?0[0-9]+", re.ASCII)
 
 _GAP = "[ \u00a0\u2009\u202f]?"
 _SIGN = "[+\u2212-]?"
@@ -187,11 +175,6 @@ _DECORATION = re.compile("[,%()\u2212'\u2019 \u00a0\u2009\u202f]|[^0-9.eE+-]")
 _DOTS_AS_GROUPS = re.compile(r"[+-]?(?:[1-9][0-9]{0,2}(?:\.[0-9]{3})+|0|[1-9][0-9]{0,2})", re.ASCII)
 
 
-def is_code(cells: Sequence[str]) -> bool:
-    """Whether it would be a number but for leading zeros: postcodes, article numbers."""
-    return any(_CODE.fullmatch(cell) for cell in cells)
-
-
 def plain_number(cells: Sequence[str]) -> Form | None:
     """Digits alone that are too many for an integer are no number: the last ones would be lost."""
     if all(INTEGER.fits(cell) and -_LARGEST <= int(cell) < _LARGEST for cell in cells):
@@ -205,93 +188,52 @@ def dots_may_group(cells: Sequence[str]) -> bool:
     return any("." in cell for cell in cells) and all(_DOTS_AS_GROUPS.fullmatch(c) for c in cells)
 
 
-def grouped_by_dots(cells: Sequence[str]) -> Form:
-    return _decorated_form(",", "", is_percent=False, cells=cells)
-
-
-@dataclass(frozen=True, slots=True)
-class Decorated:
-    """What a column of decorated numbers can be: one reading, or two."""
-
-    readings: dict[Decimal, Form]
-
-    def read(self, decimal: Decimal) -> Form:
-        return self.readings.get(decimal) or next(iter(self.readings.values()))
-
-    @property
-    def proves(self) -> Decimal | None:
-        return next(iter(self.readings)) if len(self.readings) == 1 else None
-
-
-def decorated_number(cells: Sequence[str]) -> Decorated | None:
-    """None where they are no numbers, or their signs contradict one another."""
+def decorated_number(cells: Sequence[str]) -> dict[Decimal, Form] | None:
+    """One reading, or two by what marks decimals. None where they are no numbers, or their signs
+    contradict one another."""
     if not any(_DECORATION.search(cell) for cell in cells):
         return None
     found = {one.group() for cell in cells if (one := _CURRENCY.search(cell))}
     has_percent = [cell.endswith("%") for cell in cells]
     if len(found) > 1 or (any(has_percent) and (found or not all(has_percent))):
         return None
-    sign = next(iter(found), "")
-    readings: dict[Decimal, Form] = {}
-    for decimal in _DECIMALS:
-        form = _decorated_form(decimal, sign, is_percent=any(has_percent), cells=cells)
-        if all(form.fits(cell) for cell in cells):
-            readings[decimal] = form
-    if not readings:
-        return None
+    sign, decimals = next(iter(found), ""), get_args(Decimal)
+    forms = {one: decorated_form(one, cells, sign, is_percent=any(has_percent)) for one in decimals}
+    readings = {one: form for one, form in forms.items() if all(map(form.fits, cells))}
     if not any(char in cell for cell in cells for char in ".,"):
         readings.pop(",", None)  # nothing tells them apart, and nothing depends on it
-    return Decorated(readings)
+    return readings or None
 
 
-_DECIMALS: tuple[Decimal, Decimal] = (".", ",")
-
-
-def _decorated_form(
-    decimal: Decimal, currency: str, *, is_percent: bool, cells: Sequence[str]
+def decorated_form(
+    decimal: Decimal, cells: Sequence[str], currency: str = "", *, is_percent: bool = False
 ) -> Form:
     sign = f"(?:{re.escape(currency)})?" if currency else ""
     whole = _GROUPED[decimal].format(spaced=_SPACED)
     number = f"{whole}{_FRACTION[decimal]}{_SCIENTIFIC}"
     percent = f"{_GAP}%" if is_percent else ""
     core = f"{_SIGN}{sign}{_GAP}{_SIGN}{number}{_GAP}{sign}{percent}"
-    is_whole = not any(_has_fraction(cell, decimal) for cell in cells)
-    return Form(
-        "integer" if is_whole else "number",
-        rf"(?:{core}|\({core}\))",
-        f"TRY_CAST({_digits(decimal, currency)} AS {'BIGINT' if is_whole else 'DOUBLE'})",
-        _note(cells, decimal, currency, is_percent=is_percent),
-    )
-
-
-def _digits(decimal: Decimal, currency: str) -> str:
-    """The cell without what decorates it, in SQL: digits, signs and a decimal point."""
+    # The cell without what decorates it: digits, signs and a decimal point.
     cell = f"replace({{x}}, '{currency}', '')" if currency else "{x}"
     signed = f"replace(replace({cell}, '\u2212', '-'), '(', '-')"
     digits = f"regexp_replace({signed}, '[^0-9eE+{decimal}-]', '', 'g')"
-    return digits if decimal == "." else f"replace({digits}, ',', '.')"
-
-
-def _has_fraction(cell: str, decimal: Decimal) -> bool:
-    return decimal in cell or "e" in cell.lower()
-
-
-def _note(cells: Sequence[str], decimal: Decimal, currency: str, *, is_percent: bool) -> str:
-    said: list[str] = []
-    if currency:
-        said.append(f"the currency sign {currency} was taken off")
-    if is_percent:
-        said.append("the percent sign was taken off: 45 % is 45")
-    group = "," if decimal == "." else "."
-    if any(decimal == "," and "," in cell for cell in cells):
-        said.append("a comma marks decimals")
-    if any(group in cell for cell in cells):
-        said.append(f"{group!r} groups digits")
-    if any(re.search("[0-9][ \u00a0\u2009\u202f'\u2019][0-9]", cell) for cell in cells):
-        said.append("blanks or apostrophes group digits")
-    if any(cell.startswith("(") for cell in cells):
-        said.append("brackets mean a negative number")
-    return "{column}: read as numbers" + "".join(f"; {one}" for one in said)
+    digits = digits if decimal == "." else f"replace({digits}, ',', '.')"
+    is_whole = not any(decimal in cell or "e" in cell.lower() for cell in cells)
+    group, blanks = "," if decimal == "." else ".", "[0-9][ \u00a0\u2009\u202f'\u2019][0-9]"
+    assumed = {
+        f"the currency sign {currency} was taken off": bool(currency),
+        "the percent sign was taken off: 45 % is 45": is_percent,
+        "a comma marks decimals": any(decimal == "," and "," in cell for cell in cells),
+        f"{group!r} groups digits": any(group in cell for cell in cells),
+        "blanks or apostrophes group digits": any(re.search(blanks, cell) for cell in cells),
+        "brackets mean a negative number": any(cell.startswith("(") for cell in cells),
+    }
+    return Form(
+        "integer" if is_whole else "number",
+        rf"(?:{core}|\({core}\))",
+        f"TRY_CAST({digits} AS {'BIGINT' if is_whole else 'DOUBLE'})",
+        "{column}: read as numbers" + "".join(f"; {one}" for one in assumed if assumed[one]),
+    )
 
 
 # Dates and times as people write them; day and month are told apart by the data.
@@ -306,7 +248,7 @@ _MONTH = (
     "(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?"
     "|Sep(?:t(?:ember)?)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)"
 )
-_ANY_CASE = "(?i:{})"
+_MONTH_NUMBER = "(?:0?[1-9]|1[0-2])"
 _DAY = "(?:0?[1-9]|[12][0-9]|3[01])"
 
 # What is written back the same was no 2020/01/05 and has lost no time or zone; of that length it is
@@ -333,130 +275,70 @@ HALF_DAY_TIME = Form(
     "time", _HALF_DAY, "CAST(try_strptime({x}, " + repr(list(_HALF_DAY_FORMATS)) + ") AS TIME)"
 )
 
-Order = Literal["DMY", "MDY"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Written:
-    """One way to write a day."""
-
-    pattern: str
-    formats: tuple[str, ...]
-
-
-_NAMED = tuple(
-    _Written(_ANY_CASE.format(pattern), formats)
-    for pattern, formats in (
-        (f"{_DAY}[.]? {_MONTH}[.]?,? [0-9]{{4}}", ("%d %B %Y", "%d %b %Y")),
-        (f"{_MONTH}[.]? {_DAY},? [0-9]{{4}}", ("%B %d %Y", "%b %d %Y")),
-        (f"{_DAY}-{_MONTH}-[0-9]{{4}}", ("%d-%B-%Y", "%d-%b-%Y")),
-        (f"{_DAY}-{_MONTH}-[0-9]{{2}}", ("%d-%B-%y", "%d-%b-%y")),
-        (f"{_DAY}/{_MONTH}/[0-9]{{4}}", ("%d/%B/%Y", "%d/%b/%Y")),
-        (f"[0-9]{{4}}-{_MONTH}-{_DAY}", ("%Y-%B-%d", "%Y-%b-%d")),
+# Ways to write a day: the pattern, and the formats of it.
+_YEAR_FIRST = [(f"[0-9]{{4}}[{s}]{_MONTH_NUMBER}[{s}]{_DAY}", [f"%Y{s}%m{s}%d"]) for s in "/."]
+_NAMED = [
+    (f"(?i:{pattern})", [written.format(name) for name in ("%B", "%b")])
+    for pattern, written in (
+        (f"{_DAY}[.]? {_MONTH}[.]?,? [0-9]{{4}}", "%d {} %Y"),
+        (f"{_MONTH}[.]? {_DAY},? [0-9]{{4}}", "{} %d %Y"),
+        (f"{_DAY}-{_MONTH}-[0-9]{{4}}", "%d-{}-%Y"),
+        (f"{_DAY}-{_MONTH}-[0-9]{{2}}", "%d-{}-%y"),
+        (f"{_DAY}/{_MONTH}/[0-9]{{4}}", "%d/{}/%Y"),
+        (f"[0-9]{{4}}-{_MONTH}-{_DAY}", "%Y-{}-%d"),
     )
-)
-_YEAR_FIRST = tuple(
-    _Written(f"[0-9]{{4}}[{sep}](?:0?[1-9]|1[0-2])[{sep}]{_DAY}", (f"%Y{sep}%m{sep}%d",))
-    for sep in "/."
-)
+]
 _UNNAMED = re.compile(r"(\d{1,2})([./-])(\d{1,2})\2(\d{4}|\d{2})(?:(?:, ?|[ T])(.+))?", re.ASCII)
 
 
 def iso_form(cells: Sequence[str]) -> Form | None:
-    forms = (ISO_DATE, ISO_DATETIME, ISO_WITH_ZONE, TIME_OF_DAY, HALF_DAY_TIME)
-    return _first_that_fits(cells, forms)
+    times = (TIME_OF_DAY, HALF_DAY_TIME)
+    return _first_that_fits(cells, (ISO_DATE, ISO_DATETIME, ISO_WITH_ZONE, *times))
 
 
 def written_form(cells: Sequence[str]) -> Form | None:
     """Days with the year first or the month by name: nothing to assume."""
-    for written in (*_YEAR_FIRST, *_NAMED):
-        form = _first_that_fits(cells, _with_times(written, note=""))
-        if form is not None:
-            return form
-    return None
+    found = (_dated(cells, pattern, formats) for pattern, formats in (*_YEAR_FIRST, *_NAMED))
+    return next((form for form in found if form is not None), None)
 
 
 def local_form(cells: Sequence[str]) -> Form | None:
     """31.12.2020, 12/31/2020: all with the same sign between, in one order."""
-    found = [_UNNAMED.fullmatch(cell) for cell in cells]
-    parts = [one for one in found if one is not None]
-    if len(parts) < len(cells) or not parts:
-        return None
+    parts = [one for one in map(_UNNAMED.fullmatch, cells) if one is not None]
     signs = {one.group(2) for one in parts}
     lengths = {len(one.group(4)) for one in parts}
-    if len(signs) > 1 or len(lengths) > 1:
+    if len(parts) < len(cells) or len(signs) != 1 or len(lengths) != 1:
         return None
     sign, is_short = signs.pop(), lengths.pop() == 2  # noqa: PLR2004 - digits of a year
     if is_short and sign == "." and not all(re.match(r"\d\d\.\d\d\.", cell) for cell in cells):
         return None  # version numbers
-    order, is_sure = _order(parts, sign)
-    if order is None or (is_short and not is_sure and sign == "-"):
+    may_be = [all(int(one.group(at)) <= 12 for one in parts) for at in (1, 3)]  # noqa: PLR2004
+    is_sure, day_first = not all(may_be), may_be[1] and (not may_be[0] or sign != "/")
+    if not any(may_be) or (is_short and not is_sure and sign == "-"):
         return None
-    note = _order_note(order, sign, cells[0], is_sure=is_sure)
-    return _first_that_fits(cells, _with_times(_unnamed(order, sign, is_short=is_short), note=note))
-
-
-def _order(parts: Iterable[re.Match[str]], sign: str) -> tuple[Order | None, bool]:
-    """Which comes first, and whether the data say so."""
-    days = [(int(one.group(1)), int(one.group(3))) for one in parts]
-    first_is_month = all(first <= 12 for first, _ in days)  # noqa: PLR2004
-    second_is_month = all(second <= 12 for _, second in days)  # noqa: PLR2004
-    if first_is_month and second_is_month:
-        return ("MDY" if sign == "/" else "DMY"), False
-    if second_is_month:
-        return "DMY", True
-    return ("MDY", True) if first_is_month else (None, True)
-
-
-def _unnamed(order: Order, sign: str, *, is_short: bool) -> _Written:
-    month = "(?:0?[1-9]|1[0-2])"
-    first, second = (_DAY, month) if order == "DMY" else (month, _DAY)
-    year, year_format = ("[0-9]{2}", "%y") if is_short else ("[0-9]{4}", "%Y")
-    formats = ("%d", "%m") if order == "DMY" else ("%m", "%d")
-    return _Written(f"{first}[{sign}]{second}[{sign}]{year}", (sign.join((*formats, year_format)),))
-
-
-def _order_note(order: Order, sign: str, example: str, *, is_sure: bool) -> str:
-    said = "day, month, year" if order == "DMY" else "month, day, year"
+    said = "day, month, year" if day_first else "month, day, year"
     why = "" if is_sure else f"; no date in it tells, {sign!r} is taken to mean so"
-    return f"{{column}}: dates such as {_shown(example)} were read as {said}{why}"
+    example = repr(cells[0][:40]).replace("{", "{{").replace("}", "}}")
+    order = ((_DAY, "%d"), (_MONTH_NUMBER, "%m"))
+    year = ("[0-9]{2}", "%y") if is_short else ("[0-9]{4}", "%Y")
+    patterns, formats = zip(*(order if day_first else order[::-1]), year, strict=True)
+    note = f"{{column}}: dates such as {example} were read as {said}{why}"
+    return _dated(cells, f"[{sign}]".join(patterns), [sign.join(formats)], note)
 
 
-def _shown(example: str) -> str:
-    return repr(example[:40]).replace("{", "{{").replace("}", "}}")
-
-
-def _with_times(written: _Written, *, note: str) -> tuple[Form, ...]:
+def _dated(
+    cells: Sequence[str], pattern: str, formats: Sequence[str], note: str = ""
+) -> Form | None:
     """The day alone, or with a time behind it."""
-    return (
-        _parsed("date", written.pattern, written.formats, note),
-        _parsed(
-            "datetime", f"{written.pattern}{_TIME_BEHIND}", _joined(written, _DAY_FORMATS), note
-        ),
-        _parsed(
-            "datetime",
-            f"{written.pattern}{_HALF_DAY_BEHIND}",
-            _joined(written, _HALF_DAY_FORMATS),
-            note,
-        ),
-    )
-
-
-_TIME_BEHIND = f"(?:,? |T){_TIME}"
-_HALF_DAY_BEHIND = f",? {_HALF_DAY}"
-
-
-def _joined(written: _Written, times: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(f"{day} {time}" for day in written.formats for time in times)
-
-
-def _parsed(kind: ColumnType, pattern: str, formats: tuple[str, ...], note: str) -> Form:
     # Signs that carry no meaning are taken out, so that fewer formats do.
     cell = "regexp_replace({x}, '[.]?,? |([0-9])T([0-9])', '\\1 \\2', 'g')"
     cell = f"regexp_replace({cell}, '(?i)sept([ /-])', 'Sep\\1')"
-    listed = "[" + ", ".join(f"'{one}'" for one in formats) + "]"
-    value = f"try_strptime({cell}, {listed})"
-    return Form(kind, pattern, f"CAST({value} AS DATE)" if kind == "date" else value, note)
+    forms = [Form("date", pattern, f"CAST(try_strptime({cell}, {[*formats]}) AS DATE)", note)]
+    behind = ((f"(?:,? |T){_TIME}", _DAY_FORMATS), (f",? {_HALF_DAY}", _HALF_DAY_FORMATS))
+    for time, times in behind:
+        both = [f"{day} {one}" for day in formats for one in times]
+        forms.append(Form("datetime", f"{pattern}{time}", f"try_strptime({cell}, {both})", note))
+    return _first_that_fits(cells, forms)
 
 
 def _first_that_fits(cells: Sequence[str], forms: Iterable[Form]) -> Form | None:

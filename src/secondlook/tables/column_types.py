@@ -14,35 +14,13 @@ import re
 import threading
 import unicodedata
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, time
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import TableError
-from secondlook.tables.cells import (
-    BLANKS,
-    BOOLEAN,
-    INTEGER,
-    MISSING,
-    NUMBER,
-    OTHERWISE_MISSING,
-    TEXT,
-    Decimal,
-    Decorated,
-    Form,
-    decorated_number,
-    dots_may_group,
-    grouped_by_dots,
-    identifier,
-    is_code,
-    iso_form,
-    local_form,
-    plain_number,
-    present,
-    quoted,
-    says_missing,
-    written_form,
-)
+from secondlook.tables import cells as forms_of
+from secondlook.tables.cells import BLANKS, MISSING, NUMBER, TEXT, Form, identifier, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -50,7 +28,6 @@ if TYPE_CHECKING:
 
     from secondlook.tables.table import ColumnType
 
-if TYPE_CHECKING:
     Report = Callable[[float], None]
 
 MOST_COLUMNS = 20_000
@@ -83,12 +60,12 @@ class Cells:
     dates_only: bool = False
     """Text by declaration: dates are looked for, numbers are not."""
     has_marks: bool = False
-    """Whether texts of MISSING are in it, to be told from the others."""
+    """Whether it may hold texts of MISSING."""
 
     @property
     def present(self) -> str:
         """In the relation, NULL where it is missing."""
-        return present(self.sql) if self.has_marks else self.sql
+        return forms_of.present(self.sql) if self.has_marks else self.sql
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,39 +81,22 @@ def convert(
     """Writes the relation (what stands behind FROM) as Parquet, each column in its type."""
     if len(columns) > MOST_COLUMNS:
         raise TableError(f"it has {len(columns):,} columns, the limit is {MOST_COLUMNS:,}")
-    known = _Known(columns, _sample(connection, relation, columns))
+    seen = _sample(connection, relation, columns)
+    dates_only = {number for number, at in enumerate(seen) if columns[at].dates_only}
+    texts: set[int] = set()  # columns that no form holds for
     for round_ in range(_MOST_ROUNDS):
-        forms = known.forms()
+        inferred = zip(seen, infer(list(seen.values()), dates_only), strict=True)
+        forms = {at: TEXT if at in texts else form for at, form in inferred}
         rows = _try_to_write(connection, relation, columns, forms, target, report=report)
         if rows is not None:
             types = tuple(column.type or forms[at].type for at, column in enumerate(columns))
             return Converted(rows, types, _notes(columns, forms))
-        misfits = _gather(connection, relation, columns, forms)
-        known.learn(misfits, is_last=round_ >= _MOST_ROUNDS - 2)
-    raise TableError("its columns could not be understood", hint="save it as Parquet and try again")
-
-
-@dataclass(slots=True)
-class _Known:
-    """What has been seen of the columns that have to tell their type."""
-
-    columns: Sequence[Cells]
-    seen: dict[int, set[str]]
-    texts: set[int] = field(default_factory=set)
-    """Columns that no form holds for."""
-
-    def forms(self) -> dict[int, Form]:
-        order = list(self.seen)
-        dates_only = {at for at, one in enumerate(order) if self.columns[one].dates_only}
-        forms = dict(zip(order, infer([self.seen[at] for at in order], dates_only), strict=True))
-        return {at: TEXT if at in self.texts else form for at, form in forms.items()}
-
-    def learn(self, misfits: dict[int, list[str]], *, is_last: bool) -> None:
-        for at, cells in misfits.items():
+        for at, cells in _gather(connection, relation, columns, forms).items():
             # Seen before and fitting by our pattern, yet no value: 31 April, for example.
-            if is_last or self.seen[at].issuperset(cells):
-                self.texts.add(at)
-            self.seen[at].update(cells)
+            if round_ >= _MOST_ROUNDS - 2 or seen[at].issuperset(cells):
+                texts.add(at)
+            seen[at].update(cells)
+    raise TableError("its columns could not be understood", hint="save it as Parquet and try again")
 
 
 def _sample(connection: Any, relation: str, columns: Sequence[Cells]) -> dict[int, set[str]]:
@@ -164,18 +124,26 @@ def _try_to_write(
     report: Report,
 ) -> int | None:
     """How many rows were written; None where a cell did not fit."""
+    # Cells, and beside them the values of those that are likely to be plain: computed once here,
+    # they are both compared and written.
+    plain = {at: form for at, form in forms.items() if form.plainly}
+    given = [
+        f"{column.sql if at in plain else column.present} AS c{at}"
+        for at, column in enumerate(columns)
+    ]
+    given += [f"{form.tried(columns[at].sql)} AS v{at}" for at, form in plain.items()]
+    source = f"(SELECT {', '.join(given)} FROM {relation})"  # noqa: S608
     selected = ", ".join(
         f"{_value(at, column, forms.get(at))} AS {identifier(column.name)}"
         for at, column in enumerate(columns)
     )
-    given = f"(SELECT {_tried(columns, forms)} FROM {relation})"  # noqa: S608
     fewest, most = _ROW_GROUP_ROWS
     group = max(fewest, min(most, _ROW_GROUP_CELLS // len(columns)))
     options = (
         f"FORMAT parquet, USE_TMP_FILE false, ROW_GROUP_SIZE {group}, "
         f"DICTIONARY_SIZE_LIMIT {_MOST_IN_DICTIONARY}"
     )
-    statement = f"COPY (SELECT {selected} FROM {given}) TO {quoted(target)} ({options})"  # noqa: S608
+    statement = f"COPY (SELECT {selected} FROM {source}) TO {quoted(target)} ({options})"  # noqa: S608
     try:
         with watched(connection, report):
             (rows,) = connection.execute(statement).fetchone()
@@ -184,18 +152,6 @@ def _try_to_write(
             return None
         raise
     return int(rows)
-
-
-def _tried(columns: Sequence[Cells], forms: dict[int, Form]) -> str:
-    """Cells, and beside them the values of those that are likely to be plain: computed once here,
-    they are both compared and written."""
-    plain = {at: form for at, form in forms.items() if form.plainly}
-    cells = [
-        f"{column.sql if at in plain else column.present} AS c{at}"
-        for at, column in enumerate(columns)
-    ]
-    values = [f"{form.tried(columns[at].sql)} AS v{at}" for at, form in plain.items()]
-    return ", ".join(cells + values)
 
 
 def _value(at: int, column: Cells, form: Form | None) -> str:
@@ -211,7 +167,7 @@ def _value(at: int, column: Cells, form: Form | None) -> str:
         return f"CASE WHEN {cell} IS NOT NULL THEN {value} END"
     is_there = f"{cell} IS NOT NULL"
     if column.has_marks:
-        is_there += f" AND NOT {says_missing(cell)}"
+        is_there += f" AND NOT {forms_of.says_missing(cell)}"
     return f"CASE WHEN {form.is_plain(cell, tried)} THEN {tried} WHEN {is_there} THEN {value} END"
 
 
@@ -266,80 +222,56 @@ def watched(connection: Any, report: Report) -> Iterator[None]:
 
 # Which form each column has, by the cells seen so far. Columns of one file are read alike.
 
+_CODE = re.compile(r"[+-]?0[0-9]+", re.ASCII)
 _CODES = Form("text", note="{column}: digits with leading zeros were kept as text")
-
-
-@dataclass(frozen=True, slots=True)
-class _Column:
-    cells: list[str]
-    """Different ones, without blanks around them and without what means missing."""
-    is_trimmed: bool
-    has_gaps: bool
-    found: Form | Decorated
 
 
 def infer(columns: Sequence[Collection[str]], dates_only: Collection[int] = ()) -> list[Form]:
     """A form for each column that all its cells fit. `dates_only`: texts by declaration, in which
     nothing but dates is looked for. A column without cells is taken for numbers until one shows."""
-    looked_at = [_look(cells, dates_only=at in dates_only) for at, cells in enumerate(columns)]
-    decimal = _decimal_sign(looked_at)
-    return [_decided(column, decimal) for column in looked_at]
-
-
-def _look(cells: Collection[str], *, dates_only: bool) -> _Column:
-    bare = {cell: cell.strip(BLANKS) for cell in cells}
-    present = sorted({cell for cell in bare.values() if cell.lower() not in OTHERWISE_MISSING})
-    return _Column(
-        cells=present,
-        is_trimmed=any(cell != stripped for cell, stripped in bare.items()),
-        has_gaps=any(cell.lower() in OTHERWISE_MISSING for cell in bare.values()),
-        found=_find(present, dates_only=dates_only) if present else TEXT if cells else INTEGER,
+    stripped = [{cell.strip(BLANKS) for cell in cells} for cells in columns]
+    gaps = [{one for one in some if one.lower() in forms_of.OTHERWISE_MISSING} for some in stripped]
+    present = [sorted(some - gone) for some, gone in zip(stripped, gaps, strict=True)]
+    found: list[Form | dict[forms_of.Decimal, Form]] = []
+    for at, cells in enumerate(present):
+        empty = TEXT if columns[at] else forms_of.INTEGER
+        found.append(_find(cells, dates_only=at in dates_only) if cells else empty)
+    # A comma marks decimals if a column is numbers only so, and none is with a point.
+    proofs = {(*one,)[0] for one in found if isinstance(one, dict) and len(one) == 1}
+    points = "." in proofs or any(
+        one is NUMBER and any("." in cell for cell in cells) and not forms_of.dots_may_group(cells)
+        for one, cells in zip(found, present, strict=True)
     )
+    decimal: forms_of.Decimal = "," if "," in proofs and not points else "."
+    forms = []
+    for at, one in enumerate(found):
+        if isinstance(one, dict):
+            form = one.get(decimal) or next(iter(one.values()))
+        elif one is NUMBER and decimal == "," and forms_of.dots_may_group(present[at]):
+            form = forms_of.decorated_form(",", present[at])
+        else:
+            form = one
+        if form.pattern:
+            trims = bool(gaps[at]) or any(cell != cell.strip(BLANKS) for cell in columns[at])
+            form = replace(form, is_trimmed=trims, has_gaps=bool(gaps[at]))
+        forms.append(form)
+    return forms
 
 
-def _find(cells: list[str], *, dates_only: bool) -> Form | Decorated:
+def _find(cells: list[str], *, dates_only: bool) -> Form | dict[forms_of.Decimal, Form]:
+    looks = (forms_of.iso_form, forms_of.written_form, forms_of.local_form)
+    dated = (form for look in looks if (form := look(cells)) is not None)
     if dates_only:
-        return _dated(cells) or TEXT
-    if all(BOOLEAN.fits(cell) for cell in cells):
-        return BOOLEAN
-    number = plain_number(cells)
+        return next(dated, TEXT)
+    if all(forms_of.BOOLEAN.fits(cell) for cell in cells):
+        return forms_of.BOOLEAN
+    number = forms_of.plain_number(cells)
     if number is not None:
         return number
-    if is_code(cells):
+    # Postcodes, article numbers: a number but for leading zeros.
+    if any(_CODE.fullmatch(cell) for cell in cells):
         return _CODES if all(cell.isdigit() for cell in cells) else TEXT
-    return _dated(cells) or decorated_number(cells) or TEXT
-
-
-def _dated(cells: list[str]) -> Form | None:
-    return iso_form(cells) or written_form(cells) or local_form(cells)
-
-
-def _decimal_sign(columns: Sequence[_Column]) -> Decimal:
-    """A comma if a column is numbers only so, and none is with a point."""
-    proofs = {one.found.proves for one in columns if isinstance(one.found, Decorated)}
-    if "," not in proofs or "." in proofs:
-        return "."
-    points = any(
-        one.found is NUMBER and any("." in cell for cell in one.cells)
-        and not dots_may_group(one.cells)
-        for one in columns
-    )  # fmt: skip
-    return "." if points else ","
-
-
-def _decided(column: _Column, decimal: Decimal) -> Form:
-    found = column.found
-    if isinstance(found, Decorated):
-        form = found.read(decimal)
-    elif found is NUMBER and decimal == "," and dots_may_group(column.cells):
-        form = grouped_by_dots(column.cells)
-    else:
-        form = found
-    if not form.pattern:
-        return form
-    if column.has_gaps:
-        return form.with_gaps()
-    return form.trimmed() if column.is_trimmed else form
+    return next(dated, None) or forms_of.decorated_number(cells) or TEXT
 
 
 # Names for columns: as pandas would have them, and no two alike.

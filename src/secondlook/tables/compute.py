@@ -316,8 +316,7 @@ def _scipy() -> Any:
         from scipy import stats
     except ImportError as error:
         raise TableError(
-            "This test needs scipy, which is not installed.",
-            hint="pip install scipy",
+            "This test needs scipy, which is not installed.", hint="pip install scipy"
         ) from error
     return stats
 

@@ -10,6 +10,7 @@ import os
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from secondlook.errors import LimitExceeded, NoText, Unsupported
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
-if TYPE_CHECKING:
     Report = Callable[[float], None]
 
 _LOST = "\ufffd"
@@ -47,7 +47,15 @@ def delimited_part(path: Path, stage: Path, *, suffix: str, report: Report) -> P
     if not sample.strip():
         raise NoText("the file is empty")
     dialect = detect(sample, is_whole=is_whole, prefers="\t" if suffix in {".tsv", ".tab"} else "")
-    names, notes = _names(dialect)
+    notes = [f"{_rows(dialect.skipped)} above the header left out"] if dialect.skipped else []
+    if dialect.header is None:
+        notes.append("no header was found: columns are numbered")
+        names = numbered(dialect.width)
+    else:
+        # Rows with more cells than names begin with the unnamed ones, as R writes its row names.
+        header = [""] * (dialect.width - len(dialect.header)) + list(dialect.header)
+        names = named(header)
+        notes += notes_of(header, names)
     if encoding not in {"utf-8", "utf-8-sig"}:
         notes.append(f"the file is not UTF-8: it was read as {encoding}")
 
@@ -55,7 +63,11 @@ def delimited_part(path: Path, stage: Path, *, suffix: str, report: Report) -> P
 
     def rewritten() -> Part:
         target = stage / "cells.csv"
-        met = _rewrite(path, target, encoding, dialect, report=report)
+        met = _copy_rows(path, target, encoding, dialect, report=report)
+        if met.is_unbalanced and dialect.quote:
+            plain = replace(dialect, quote="", escape="")
+            met = _copy_rows(path, target, encoding, plain, report=report)
+            met.is_unbalanced = True
         relation = csv_relation(target, len(names), missing=_EMPTY, longest=met.longest)
         return Part(relation, cells, notes=[*notes, *met.said()])
 
@@ -77,29 +89,6 @@ def delimited_part(path: Path, stage: Path, *, suffix: str, report: Report) -> P
     return rewritten()
 
 
-def _names(dialect: Dialect) -> tuple[list[str], list[str]]:
-    notes: list[str] = []
-    if dialect.skipped:
-        notes.append(f"{_rows(dialect.skipped)} above the header left out")
-    if dialect.header is None:
-        notes.append("no header was found: columns are numbered")
-        return numbered(dialect.width), notes
-    # Rows with more cells than names begin with the unnamed ones, as R writes its row names.
-    cells = ["" for _ in range(dialect.width - len(dialect.header))] + list(dialect.header)
-    names = named(cells)
-    return names, notes + notes_of(cells, names)
-
-
-def _rewrite(path: Path, target: Path, encoding: str, dialect: Dialect, *, report: Report) -> _Met:
-    """As CSV that DuckDB reads without question; gives back what was met on the way."""
-    met = _copy_rows(path, target, encoding, dialect, report=report)
-    if met.is_unbalanced and dialect.quote:
-        plain = replace(dialect, quote="", escape="")
-        met = _copy_rows(path, target, encoding, plain, report=report)
-        met.is_unbalanced = True
-    return met
-
-
 @dataclass(slots=True)
 class _Met:
     short: int = 0
@@ -110,16 +99,13 @@ class _Met:
     is_unbalanced: bool = False
 
     def said(self) -> list[str]:
-        said = []
-        if self.is_unbalanced:
-            said.append("its quotes do not pair up: they were read as ordinary characters")
-        if self.short:
-            said.append(f"{_rows(self.short)} had fewer cells than columns: the rest is missing")
-        if self.long:
-            said.append(f"{_rows(self.long)} had more cells than columns: the rest was left out")
-        if self.lost:
-            said.append(f"{self.lost:,} line(s) held characters that could not be decoded")
-        return said
+        said = {
+            "its quotes do not pair up: they were read as ordinary characters": self.is_unbalanced,
+            f"{_rows(self.short)} had fewer cells than columns: the rest is missing": self.short,
+            f"{_rows(self.long)} had more cells than columns: the rest was left out": self.long,
+            f"{self.lost:,} line(s) held characters that could not be decoded": self.lost,
+        }
+        return [one for one, was_met in said.items() if was_met]
 
 
 def _rows(count: int) -> str:
@@ -141,7 +127,13 @@ def _copy_rows(
             filled = (row for row in dialect.rows(_lines(source, met)) if not is_blank(row))
             for number, row in enumerate(filled):
                 if number >= begin:
-                    writer.writerow(_fitted(row, width, met))
+                    met.longest = max(met.longest, 4 * sum(map(len, row)) + 4 * len(row))
+                    met.long += any(row[width:])
+                    if len(row) < width:
+                        met.short += 1
+                        # A quote that nothing closes swallows the rest of the file into one cell.
+                        met.is_unbalanced |= any(cell.count("\n") > 1 for cell in row[-1:])
+                    writer.writerow((row + [""] * (width - len(row)))[:width])
                 if number % _REPORTED_ROWS == 0:
                     read = os.lseek(source.fileno(), 0, os.SEEK_CUR)
                     report(_SHARE_OF_COPYING * read / size)
@@ -150,19 +142,6 @@ def _copy_rows(
                 raise LimitExceeded(f"it is no readable table: {error}") from error
             met.is_unbalanced = True
     return met
-
-
-def _fitted(row: list[str], width: int, met: _Met) -> list[str]:
-    met.longest = max(met.longest, 4 * sum(map(len, row)) + 4 * len(row))
-    if len(row) == width:
-        return row
-    if len(row) < width:
-        met.short += 1
-        # A quote that nothing closes swallows the rest of the file into one cell.
-        met.is_unbalanced |= any(cell.count("\n") > 1 for cell in row[-1:])
-        return row + [""] * (width - len(row))
-    met.long += any(row[width:])
-    return row[:width]
 
 
 def _lines(stream: object, met: _Met) -> Iterator[str]:
@@ -213,7 +192,16 @@ class Dialect:
             escapechar=self.escape or None,
             skipinitialspace=self.delimiter == " ",
         )
-        return map(_stripped, rows) if self.delimiter == " " else rows
+        if self.delimiter != " ":
+            return rows
+        return map(_stripped, rows)
+
+
+def _stripped(row: list[str]) -> list[str]:
+    """Blanks at the ends of a line part nothing."""
+    while row and not row[-1]:
+        row = row[:-1]
+    return row[1:] if row and not row[0] else row
 
 
 def is_blank(row: list[str]) -> bool:
@@ -223,27 +211,27 @@ def is_blank(row: list[str]) -> bool:
 
 def detect(sample: str, *, is_whole: bool, prefers: str = "") -> Dialect:
     """`prefers`: the delimiter that the file's name promises."""
-    best: tuple[tuple[float, ...], Dialect, list[list[str]]] | None = None
-    for order, dialect in enumerate(_candidates(sample, prefers)):
-        rows = _dialects_rows(dialect, sample, is_whole=is_whole)
-        score = _score(dialect, rows)
-        if score is not None and (best is None or (*score, -order) > best[0]):
-            best = ((*score, -order), dialect, rows)
-    if best is None:
-        dialect = Dialect(prefers or ",", _only_quote(sample))
-        best = ((), dialect, _dialects_rows(dialect, sample, is_whole=is_whole))
-    return _with_header(best[1], best[2])
-
-
-def _candidates(sample: str, prefers: str) -> list[Dialect]:
     order = sorted(_DELIMITERS, key=lambda one: one != prefers)
     quote = _only_quote(sample)
-    plain = [Dialect(delimiter, quote) for delimiter in order if delimiter in sample]
+    likely = [Dialect(delimiter, quote) for delimiter in order if delimiter in sample]
     if '\\"' in sample:
-        plain += [replace(one, escape="\\") for one in plain]
+        likely += [replace(one, escape="\\") for one in likely]
     if " " in sample:
-        plain.append(Dialect(" ", quote))
-    return plain
+        likely.append(Dialect(" ", quote))
+    best = Dialect(prefers or ",", quote)
+    best_score: tuple[float, ...] = ()
+    for one in likely:
+        score = _score(one, _filled_rows(one, sample, is_whole=is_whole))
+        if score is not None and score > best_score:
+            best, best_score = one, score
+    filled = _filled_rows(best, sample, is_whole=is_whole)
+    if not filled:
+        return best
+    width = _usual_width(filled)
+    skipped = _preamble(filled, width)
+    first, body = filled[skipped], filled[skipped + 1 :]
+    header = tuple(first) if is_header(first, body[:100]) else None
+    return replace(best, width=max(width, len(first)), skipped=skipped, header=header)
 
 
 def _only_quote(sample: str) -> str:
@@ -256,34 +244,29 @@ def _only_quote(sample: str) -> str:
     return "'" if first_lines and begun * 2 >= len(first_lines) and quoted >= begun else '"'
 
 
-def _dialects_rows(dialect: Dialect, sample: str, *, is_whole: bool) -> list[list[str]]:
+def _filled_rows(dialect: Dialect, sample: str, *, is_whole: bool) -> list[list[str]]:
+    """Of the first ones; the last may be cut where the sample is not the whole file."""
     rows: list[list[str]] = []
+    may_be_cut = not is_whole
     try:
-        for row in dialect.rows(io.StringIO(sample, newline="")):
-            rows.append(row)
-            if len(rows) > _LOOKED_AT:
-                return rows
+        rows.extend(islice(dialect.rows(io.StringIO(sample, newline="")), _LOOKED_AT + 1))
+        may_be_cut &= 1 < len(rows) <= _LOOKED_AT
     except csv.Error:
-        return rows
-    return rows if is_whole or len(rows) < 2 else rows[:-1]  # noqa: PLR2004 - the last may be cut
+        may_be_cut = False
+    return [row for row in (rows[:-1] if may_be_cut else rows) if not is_blank(row)]
 
 
-def _stripped(row: list[str]) -> list[str]:
-    """Blanks at the ends of a line part nothing."""
-    while row and not row[-1]:
-        row = row[:-1]
-    return row[1:] if row and not row[0] else row
-
-
-def _score(dialect: Dialect, rows: list[list[str]]) -> tuple[float, ...] | None:
+def _score(dialect: Dialect, filled: list[list[str]]) -> tuple[float, ...] | None:
     """Higher is better; None where it does not part the text into columns."""
-    filled = [row for row in rows if not is_blank(row)]
-    if not filled:
+    if not filled or (width := _usual_width(filled)) < 2:  # noqa: PLR2004
         return None
-    width = _usual_width(filled)
     steady = sum(len(row) == width for row in filled) / len(filled)
-    if width < 2 or (dialect.delimiter in " :" and not _surely(filled, width, steady)):  # noqa: PLR2004
-        return None
+    if dialect.delimiter in " :":
+        # They stand in ordinary cells too: only numbers in regular columns count.
+        cells = [cell for row in filled[1:] for cell in row]
+        numbers = sum(bool(_NUMBER.fullmatch(cell)) for cell in cells)
+        if min(width, len(filled)) < 3 or steady < 1 or numbers * 2 < len(cells):  # noqa: PLR2004
+            return None
     begins_well = abs(len(filled[0]) - width) <= 1 and len(filled[0]) > 1
     return (float(steady >= _STEADY), float(begins_well), round(steady, 2), 1 - len(dialect.escape))
 
@@ -292,26 +275,6 @@ def _usual_width(rows: list[list[str]]) -> int:
     """As many cells as most rows have. Rows of one cell count half: remarks look so."""
     counts = Counter(len(row) for row in rows)
     return max(counts, key=lambda width: (counts[width] * (1 + (width > 1)), width))
-
-
-def _surely(rows: list[list[str]], width: int, steady: float) -> bool:
-    """Blanks and colons stand in ordinary cells too: only numbers in regular columns count."""
-    if width < 3 or len(rows) < 3 or steady < 1:  # noqa: PLR2004
-        return False
-    cells = [cell for row in rows[1:] for cell in row]
-    return sum(bool(_NUMBER.fullmatch(cell)) for cell in cells) * 2 >= len(cells)
-
-
-def _with_header(dialect: Dialect, rows: list[list[str]]) -> Dialect:
-    filled = [row for row in rows if not is_blank(row)]
-    if not filled:
-        return dialect
-    width = _usual_width(filled)
-    skipped = _preamble(filled, width)
-    first, body = filled[skipped], filled[skipped + 1 :]
-    width = max(width, len(first))
-    header = tuple(first) if is_header(first, body[:100]) else None
-    return replace(dialect, width=width, skipped=skipped, header=header)
 
 
 def _preamble(rows: list[list[str]], width: int) -> int:
@@ -351,25 +314,15 @@ def encoding_of(path: Path) -> str:
     """By its mark, by what its bytes allow, else by likelihood. Raises Unsupported for binaries."""
     with path.open("rb") as stream:
         sample = stream.read(SAMPLE_BYTES)
-    for mark, encoding in _MARKS:
-        if sample.startswith(mark):
-            return encoding
+    marked = next((encoding for mark, encoding in _MARKS if sample.startswith(mark)), None)
+    if marked is not None:
+        return marked
     if not is_text(sample):
         raise Unsupported("it holds binary data, not a table", hint="save it as CSV or Parquet")
-    return _wide(sample) or _narrow(path)
-
-
-def _wide(sample: bytes) -> str | None:
-    """UTF-16 without a mark: every other byte of Latin text is zero."""
-    if b"\x00" not in sample:
-        return None
     even, odd = sample[::2].count(0), sample[1::2].count(0)
-    if max(even, odd) * 5 < len(sample):
-        return None
-    return "utf-16-be" if even > odd else "utf-16-le"
-
-
-def _narrow(path: Path) -> str:
+    if max(even, odd) and max(even, odd) * 5 >= len(sample):
+        # UTF-16 without a mark: every other byte of Latin text is zero.
+        return "utf-16-be" if even > odd else "utf-16-le"
     # Some of what is no ASCII, where the file is no UTF-8; nothing where it is.
     decoder = codecs.getincrementaldecoder("utf-8")()
     gathered: list[bytes] = []

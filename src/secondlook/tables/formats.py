@@ -16,7 +16,6 @@ from secondlook.retrieval.parse.source import BROKEN_ZIP
 from secondlook.tables.cells import identifier, quoted
 from secondlook.tables.column_types import (
     Cells,
-    Converted,
     Part,
     as_text,
     convert,
@@ -34,8 +33,9 @@ if TYPE_CHECKING:
 
     from secondlook.tables.table import ColumnType
 
-if TYPE_CHECKING:
     Report = Callable[[float], None]
+    Row = list[Any]
+    Range = tuple[tuple[int, int], tuple[int, int]]
 
 _MOST_PARTS = 1_000
 
@@ -48,11 +48,31 @@ def read(
     before = path.stat()
     with path.open("rb") as stream:
         digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    progress = _forward(report) if report else _unheard
+    reached = 0.0
+
+    def progress(share: float) -> None:
+        """Never backwards, also where a file has to be read a second time."""
+        nonlocal reached
+        reached = max(reached, share)
+        if report is not None:
+            report(reached)
+
     progress(0.0)
-    parts = _parts(connection, path, folder, most_bytes=most_bytes, report=progress)
+    suffix = suffix_of(path.name)
+    inside = unpacked(path, folder, most_bytes=most_bytes)
+    kind = kind_of(inside, suffix)
+    parts: Iterable[Part]
+    if kind == "parquet":
+        relation = f"read_parquet({quoted(str(inside))})"
+        parts = [typed_part(connection, relation, "Parquet file", otherwise="text")]
+    elif kind == "json":
+        parts = [json_part(connection, inside)]
+    elif kind in {"workbook", "sqlite"}:
+        parts = (workbook_parts if kind == "workbook" else sqlite_parts)(inside, folder)
+    else:
+        parts = [delimited_part(inside, folder, suffix=suffix, report=progress)]
     # Of several tables nobody knows how many are to come.
-    heard = progress if isinstance(parts, list) else _unheard
+    heard = progress if isinstance(parts, list) else (lambda _: None)
     tables = list(_converted(connection, parts, folder, heard))
     after = path.stat()
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
@@ -62,48 +82,26 @@ def read(
     return {"sha256": digest, "tables": [table for table in tables if table["rows"]]}
 
 
-def _unheard(_: float) -> None:
-    pass
-
-
-def _forward(report: Report) -> Report:
-    """Never backwards, also where a file has to be read a second time."""
-    reached = 0.0
-
-    def further(share: float) -> None:
-        nonlocal reached
-        reached = max(reached, share)
-        report(reached)
-
-    return further
-
-
-def _parts(
-    connection: Any, path: Path, stage: Path, *, most_bytes: int, report: Report
-) -> Iterable[Part]:
-    suffix = suffix_of(path.name)
-    inside = unpacked(path, stage, most_bytes=most_bytes)
-    kind = kind_of(inside, suffix)
-    if kind == "parquet":
-        relation = f"read_parquet({quoted(str(inside))})"
-        return [typed_part(connection, relation, "Parquet file", otherwise="text")]
-    if kind == "json":
-        return [json_part(connection, inside)]
-    if kind == "workbook":
-        return workbook_parts(inside, stage)
-    if kind == "sqlite":
-        return sqlite_parts(inside, stage)
-    return [delimited_part(inside, stage, suffix=suffix, report=report)]
-
-
 def _converted(
     connection: Any, parts: Iterable[Part], stage: Path, report: Report
 ) -> Iterator[dict[str, Any]]:
+    import duckdb
+
     for number, part in enumerate(parts):
         if number >= _MOST_PARTS:
             raise LimitExceeded(f"it holds more than {_MOST_PARTS:,} tables")
         target = stage / f"{number}.parquet"
-        done, used = _convert(connection, part, target, report)
+        used = part
+        while True:
+            try:
+                done = convert(connection, used.relation, used.columns, str(target), report=report)
+                break
+            except duckdb.OutOfMemoryException:
+                raise
+            except duckdb.Error as error:
+                if used.otherwise is None:
+                    raise Damaged(f"its contents are damaged: {first_line(error)}") from error
+                used = used.otherwise()
         yield {
             "file": str(target),
             "sheet": part.sheet,
@@ -116,24 +114,7 @@ def _converted(
         }
 
 
-def _convert(connection: Any, part: Part, target: Path, report: Report) -> tuple[Converted, Part]:
-    import duckdb
-
-    try:
-        return convert(connection, part.relation, part.columns, str(target), report=report), part
-    except duckdb.OutOfMemoryException:
-        raise
-    except duckdb.Error as error:
-        if part.otherwise is None:
-            raise Damaged(f"its contents are damaged: {first_line(error)}") from error
-    return _convert(connection, part.otherwise(), target, report)
-
-
 # Spreadsheets: every sheet that holds a table becomes one.
-
-if TYPE_CHECKING:
-    Row = list[Any]
-    Range = tuple[tuple[int, int], tuple[int, int]]
 
 _MOST_CELLS = 20_000_000
 _MOST_EXPANDED = 4 << 30
@@ -145,8 +126,15 @@ _LOCKED = "it is protected by a password"
 
 def workbook_parts(path: Path, stage: Path) -> Iterator[Part]:
     """A part for each sheet with cells, in the order of the workbook."""
+    import python_calamine
+
     _require_sane(path)
-    workbook = _open(path)
+    try:
+        workbook = python_calamine.load_workbook(str(path))
+    except python_calamine.PasswordError as error:
+        raise Encrypted(_LOCKED, hint="save a copy without password") from error
+    except (python_calamine.CalamineError, OSError, ValueError) as error:
+        raise Damaged(f"it is not a readable spreadsheet: {error}") from error
     try:
         found = 0
         for number, name in enumerate(workbook.sheet_names):
@@ -163,12 +151,11 @@ def workbook_parts(path: Path, stage: Path) -> Iterator[Part]:
 def _require_sane(path: Path) -> None:
     """Refuses bombs and locked files before the reader of sheets sees them."""
     with path.open("rb") as stream:
-        is_ole = stream.read(4) == _OLE
-        if is_ole:
-            stream.seek(0)
-            if _ENCRYPTED_STREAM in stream.read(1 << 20):
-                raise Encrypted(_LOCKED, hint="save a copy without password")
-            return
+        start = stream.read(1 << 20)
+    if start.startswith(_OLE):
+        if _ENCRYPTED_STREAM in start:
+            raise Encrypted(_LOCKED, hint="save a copy without password")
+        return
     try:
         with zipfile.ZipFile(path) as archive:
             expanded = sum(info.file_size for info in archive.infolist())
@@ -179,17 +166,6 @@ def _require_sane(path: Path) -> None:
             f"it expands to {expanded:,} bytes",
             hint="a small file that grows this much is usually a decompression bomb",
         )
-
-
-def _open(path: Path) -> Any:
-    import python_calamine
-
-    try:
-        return python_calamine.load_workbook(str(path))
-    except python_calamine.PasswordError as error:
-        raise Encrypted(_LOCKED, hint="save a copy without password") from error
-    except (python_calamine.CalamineError, OSError, ValueError) as error:
-        raise Damaged(f"it is not a readable spreadsheet: {error}") from error
 
 
 def _sheet_part(workbook: Any, name: str, target: Path) -> Part | None:
@@ -283,25 +259,33 @@ _DEEPEST = 8
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """A column of a relation, flattened."""
+    """A column of a relation, flattened. Without a type: text that may be understood further."""
 
     path: tuple[str, ...]
     sql: str
     type: ColumnType | None
-    """None for text whose cells may be understood further."""
 
 
 def typed_part(
     connection: Any, relation: str, kind: str, *, otherwise: ColumnType | None = None
 ) -> Part:
-    """`otherwise`: the type of texts that could be understood further."""
+    """Structs are taken apart, lists turned into JSON. `otherwise`: the type of texts that could
+    be understood further."""
     import duckdb
 
     hint = _HINT if kind == "JSON" else None
     try:
-        columns, notes = typed_columns(connection, relation)
+        described = connection.execute(f"DESCRIBE FROM {relation}").fetchall()
     except duckdb.Error as error:
         raise Damaged(f"it is no readable {kind}: {first_line(error)}", hint=hint) from error
+    columns: list[Typed] = []
+    notes: list[str] = []
+    for name, type_, *_ in described:
+        for column in _flattened((name,), identifier(name), type_):
+            if column is None:
+                notes.append(f"{name!r}: binary data were left out")
+            else:
+                columns.append(column)
     if kind == "JSON" and [column.path for column in columns] == [("json",)]:
         raise TableError(_NOT_A_TABLE, hint=_HINT)
     names = named([".".join(column.path) for column in columns])
@@ -310,20 +294,6 @@ def typed_part(
         for name, column in zip(names, columns, strict=True)
     ]
     return Part(relation, cells, notes=notes)
-
-
-def typed_columns(connection: Any, relation: str) -> tuple[list[Typed], list[str]]:
-    """Its columns, structs taken apart and lists turned into JSON; and what was left out."""
-    described = connection.execute(f"DESCRIBE FROM {relation}").fetchall()
-    columns: list[Typed] = []
-    notes: list[str] = []
-    for name, kind, *_ in described:
-        for column in _flattened((name,), identifier(name), kind):
-            if column is None:
-                notes.append(f"{name!r}: binary data were left out")
-            else:
-                columns.append(column)
-    return columns, notes
 
 
 def _flattened(path: tuple[str, ...], sql: str, kind: str) -> Iterator[Typed | None]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from secondlook.errors import TableError
 from secondlook.reading.numbers import MONTHS as MONTH_NAMES
+from secondlook.tables.cells import identifier, quoted
 from secondlook.tables.query import AnyOf, Term
 from secondlook.tables.table import NUMERIC, TEMPORAL
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
         Filter,
         Key,
         Measure,
-        Order,
         PartOfDate,
         Query,
         Transform,
@@ -43,32 +43,27 @@ class Statement:
 
 
 def statement(query: Query, table: Table) -> Statement:
-    writing = Writing({one.name: one.type for one in table.columns})
+    writing = Writing.over(table)
     sql = _grouped(writing, query) if query.measures else _rows(writing, query)
-    return _finished(writing, sql, table)
+    return writing.finished(sql)
 
 
 def values_of_measure(query: Query, table: Table, measure: Measure) -> Statement:
     """Keys, first and second value of every row: for what SQL cannot compute."""
-    writing = Writing({one.name: one.type for one in table.columns})
+    writing = Writing.over(table)
     keys = [f"{key(writing, one)} AS k{at}" for at, one in enumerate(query.group_by)]
     parts = _parts(writing, measure)
     columns = [*keys, *(f"{parts[name]} AS {name}0" for name in ("x", "y") if parts[name])]
-    return _finished(writing, f"SELECT {', '.join(columns)} {_from_met(writing, query)}", table)
+    return writing.finished(f"SELECT {', '.join(columns)} {_from_met(writing, query)}")
 
 
 def used_rows(query: Query, table: Table) -> Statement:
-    writing = Writing({one.name: one.type for one in table.columns})
-    return _finished(writing, f"SELECT count(*) {_from_met(writing, query)}", table)
+    writing = Writing.over(table)
+    return writing.finished(f"SELECT count(*) {_from_met(writing, query)}")
 
 
 def key_name(one: Key) -> str:
     return f"{one.column} {one.part}" if one.part else one.column
-
-
-def _finished(writing: Writing, sql: str, table: Table) -> Statement:
-    shown = writing.shown(sql).replace(f"FROM {SOURCE}", f"FROM {quoted(table.name)}")
-    return Statement(sql, tuple(writing.values), shown)
 
 
 def _from_met(writing: Writing, query: Query) -> str:
@@ -113,28 +108,27 @@ def _grouped(writing: Writing, query: Query) -> str:
     keys = [key(writing, one) for one in query.group_by]
     parts = [_parts(writing, one) for one in measures]
     start, source = "", _from_met(writing, query)
-    if any(_needs_a_pass(one) for one in measures):
+    # Windows cannot stand within an aggregate: these need a pass of their own.
+    if any(
+        one.statistic in PREPARED
+        or any(term is not None and term.fill for term in (one.of, one.other))
+        or any(map(_looks_around, one.where))
+        for one in measures
+    ):
         start, source = _passes(writing, measures, keys, parts, source), "FROM prepared"
         keys = [f"k{at}" for at in range(len(keys))]
         parts = [{name: f"{name}{at}" for name in "xywp"} for at in range(len(parts))]
     shown = [
-        f"{one} AS {quoted(key_name(group))}"
+        f"{one} AS {identifier(key_name(group))}"
         for one, group in zip(keys, query.group_by, strict=True)
     ]
     shown += [
-        f"{aggregate(one, part)} AS {quoted(one.name)}"
+        f"{aggregate(one, part)} AS {identifier(one.name)}"
         for one, part in zip(measures, parts, strict=True)
     ]
     places = ", ".join(str(at + 1) for at in range(len(keys)))
     grouping = f" GROUP BY {places} ORDER BY {places}" if keys else ""
     return f"{start}SELECT {', '.join(shown) or 'count(*)'} {source}{grouping}"
-
-
-def _needs_a_pass(measure: Measure) -> bool:
-    """Windows cannot stand within an aggregate."""
-    filled = any(one is not None and one.fill for one in (measure.of, measure.other))
-    around = any(_looks_around(one) for one in measure.where)
-    return measure.statistic in PREPARED or filled or around
 
 
 def _passes(
@@ -158,7 +152,13 @@ def _passes(
 def _rows(writing: Writing, query: Query) -> str:
     columns = query.select or tuple(writing.types)
     wanted = ", ".join(writing.column(one) for one in columns)
-    order = _order(writing, query.order)
+    # Missing values come last whatever the direction; equal rows as they stand in the table.
+    by = ""
+    for one in query.order:
+        sorted_by = Term(column=one.by, transform=one.transform)
+        by += term(writing, sorted_by, numeric=False) if one.by else f'"{ROW}"'
+        by += f" {'DESC' if one.descending else 'ASC'} NULLS LAST, "
+    order = f'ORDER BY {by}"{ROW}"'
     ranked = f"SELECT *, row_number() OVER ({order}) AS place FROM {SOURCE}"
     if query.neighbour is not None:
         step = 1 if query.neighbour == "after" else -1
@@ -186,21 +186,6 @@ def _limited(query: Query, wanted: str, source: str, order: str) -> str:
     ranked = f"SELECT *, rank() OVER ({by}) AS standing FROM {source}"
     bounds = f"standing > {query.offset:d} AND standing <= {query.offset + query.limit:d}"
     return f"SELECT {wanted} FROM ({ranked}) WHERE {bounds} {order}"
-
-
-def _order(writing: Writing, order: tuple[Order, ...]) -> str:
-    """Missing values come last whatever the direction; equal rows as they stand in the table."""
-    parts = [
-        f"{_sortable(writing, one)} {'DESC' if one.descending else 'ASC'} NULLS LAST"
-        for one in order
-    ]
-    return "ORDER BY " + ", ".join([*parts, f'"{ROW}"'])
-
-
-def _sortable(writing: Writing, one: Order) -> str:
-    if not one.by:
-        return f'"{ROW}"'
-    return term(writing, Term(column=one.by, transform=one.transform), numeric=False)
 
 
 # Statistics as SQL.
@@ -381,8 +366,13 @@ def _as_number(writing: Writing, value: Scalar) -> str:
 class Writing:
     """A statement as it is being written: the columns it may name, the values it was given."""
 
+    table: str
     types: Mapping[str, ColumnType]
     values: list[Scalar] = field(default_factory=list)
+
+    @classmethod
+    def over(cls, table: Table) -> Writing:
+        return cls(table.name, {one.name: one.type for one in table.columns})
 
     def value(self, value: Scalar) -> str:
         self.values.append(value)
@@ -392,23 +382,22 @@ class Writing:
         if name not in self.types:
             known = ", ".join(repr(one) for one in list(self.types)[:20])
             raise TableError(f"The table has no column {name!r}.", hint=f"It has {known}.")
-        return quoted(name)
+        return identifier(name)
 
-    def shown(self, statement: str) -> str:
-        """With the values written out, for people."""
-        return re.sub(r"\$(\d+)", lambda one: literal(self.values[int(one[1]) - 1]), statement)
+    def finished(self, sql: str) -> Statement:
+        """For people, values are written out."""
 
+        def literal(match: re.Match[str]) -> str:
+            value = self.values[int(match[1]) - 1]
+            if value is None:
+                return "NULL"
+            if isinstance(value, str):
+                return quoted(value)
+            return str(value).upper() if isinstance(value, bool) else repr(value)
 
-def quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def literal(value: Scalar) -> str:
-    if value is None:
-        return "NULL"
-    if isinstance(value, str):
-        return "'" + value.replace("'", "''") + "'"
-    return str(value).upper() if isinstance(value, bool) else repr(value)
+        shown = re.sub(r"\$(\d+)", literal, sql)
+        named = shown.replace(f"FROM {SOURCE}", f"FROM {identifier(self.table)}")
+        return Statement(sql, tuple(self.values), named)
 
 
 def number(writing: Writing, name: str) -> str:

@@ -32,8 +32,7 @@ _START_SECONDS = 60.0
 """Imports on a cold, busy machine; counted apart from a task's own time."""
 _WAIT_SECONDS = 0.5
 """On Windows an endless wait cannot be interrupted by Ctrl-C."""
-_LEAVE_SECONDS = 2.0
-_END_SECONDS = 5.0
+_LEAVE_SECONDS, _END_SECONDS = 2.0, 5.0
 _PROGRAM = (
     "import sys; sys.path[:] = {path!r}; from secondlook.tables.worker_process import main; main()"
 )
@@ -92,7 +91,16 @@ class Worker:
             "report": on_progress is not None,
         }
         with self._turn:
-            process = self._ready()
+            if self._process is not None and not self._process.is_alive():
+                self._drop()
+            if self._process is None and not self._closed.is_set():
+                self._process = _Process(self._limits)
+            process = self._process
+            if process is None or self._closed.is_set():
+                # `close()` may have come while the process started, and found none to end.
+                if process is not None:
+                    process.kill()
+                raise TableError("the worker for tables is closed")
             try:
                 outcome = process.run(job, seconds, on_progress)
             except BaseException:
@@ -101,9 +109,7 @@ class Worker:
                 self._drop()
                 raise
         if "error" in outcome:
-            # The error of a task as the class that its name says, if it is one of
-            # ours.
-            error = outcome["error"]
+            error = outcome["error"]  # as the class that its name says, if it is one of ours
             kind = getattr(errors, str(error.get("kind")), TableError)
             if not (isinstance(kind, type) and issubclass(kind, SecondlookError)):
                 kind = TableError
@@ -118,8 +124,7 @@ class Worker:
     def close(self) -> None:
         """Ends the process, busy or not. Safe to call twice and from another thread."""
         self._closed.set()
-        is_idle = self._turn.acquire(blocking=False)
-        if not is_idle:
+        if not self._turn.acquire(blocking=False):
             if (process := self._process) is not None:
                 process.kill()
             self._turn.acquire()
@@ -127,19 +132,6 @@ class Worker:
             self._drop()
         finally:
             self._turn.release()
-
-    def _ready(self) -> _Process:
-        if self._closed.is_set():
-            raise TableError("the worker for tables is closed")
-        if self._process is not None and not self._process.is_alive():
-            self._drop()
-        if self._process is None:
-            self._process = _Process(self._limits)
-        if self._closed.is_set():
-            # `close()` came while the process started, and found none to end.
-            self._process.kill()
-            raise TableError("the worker for tables is closed")
-        return self._process
 
     def _drop(self) -> None:
         process, self._process = self._process, None
@@ -168,7 +160,13 @@ class _Process:
         self._said: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._killed = False
         self._is_ready = False
-        self._process = _start()
+        self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
+            [sys.executable, "-X", "utf8", "-c", _PROGRAM.format(path=sys.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            **APART,
+        )
         self._hearing = threading.Thread(target=self._hear, name="tables-worker", daemon=True)
         self._hearing.start()
         self._tell({**asdict(limits), "spill": self._spill})
@@ -250,10 +248,3 @@ class _Process:
         if self._process.stdout is not None:
             self._process.stdout.close()
         shutil.rmtree(self._spill, ignore_errors=True)
-
-
-def _start() -> subprocess.Popen[bytes]:
-    return subprocess.Popen(  # noqa: S603 - this very interpreter
-        [sys.executable, "-X", "utf8", "-c", _PROGRAM.format(path=sys.path)],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, **APART,
-    )  # fmt: skip

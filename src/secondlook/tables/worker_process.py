@@ -20,28 +20,20 @@ from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
 from secondlook.errors import SecondlookError
+from secondlook.tables.cells import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import duckdb
 
-TASKS: frozenset[str] = frozenset(
-    {
-        "compute:compute_task",
-        "examine:look_closer",
-        "joins:overlaps",
-        "profile:profile",
-        "formats:read",
-        "worker_process:select",
-    }
-)
-"""What the process may be asked to run: `module:function`; the module is under
-`secondlook.tables`."""
+_TASKS = """compute:compute_task examine:look_closer joins:overlaps profile:profile formats:read
+worker_process:select"""
+"""What the process may be asked to run: a module under `secondlook.tables` and its function."""
 
 
 def find(task: str) -> Callable[..., Any]:
-    if task not in TASKS:
+    if task not in _TASKS.split():
         raise LookupError(f"{task!r} is no task of the worker for tables")
     module, function = task.split(":")
     found: Callable[..., Any] = getattr(import_module(f"secondlook.tables.{module}"), function)
@@ -197,19 +189,13 @@ def open_database(files: tuple[str, ...], limits: dict[str, Any]) -> duckdb.Duck
         },
     )
     folders = [one for one in files if os.path.isdir(one)]  # noqa: PTH112 - plain strings
-    database.execute("SET TimeZone = 'UTC'")
-    database.execute("SET enable_progress_bar = true")
-    database.execute("SET enable_progress_bar_print = false")
-    database.execute(f"SET allowed_paths = {_listed(set(files) - set(folders))}")
-    database.execute(f"SET allowed_directories = {_listed(folders)}")
-    database.execute("SET enable_external_access = false")
-    database.execute("SET lock_configuration = true")
+    allowed = {"allowed_paths": set(files) - set(folders), "allowed_directories": set(folders)}
+    settings = ["TimeZone = 'UTC'", "enable_progress_bar = true"]
+    settings.append("enable_progress_bar_print = false")
+    settings += [f"{name} = [{', '.join(map(quoted, sorted(allowed[name])))}]" for name in allowed]
+    for one in (*settings, "enable_external_access = false", "lock_configuration = true"):
+        database.execute(f"SET {one}")
     return database
-
-
-def _listed(paths: set[str] | list[str]) -> str:
-    quoted = ("'" + path.replace("'", "''") + "'" for path in sorted(paths))
-    return f"[{', '.join(quoted)}]"
 
 
 def perform(job: dict[str, Any], databases: Databases, outbox: IO[bytes]) -> dict[str, Any]:

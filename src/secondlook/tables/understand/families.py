@@ -87,8 +87,7 @@ def _counts(
         kind="count",
         family="counting",
         query=parsed.query(
-            where=conditions.conditions,
-            measures=(Measure(name="count", statistic="count", of=of),),
+            where=conditions.conditions, measures=(Measure(name="count", statistic="count", of=of),)
         ),
         said=f"number of {of.column if of else 'rows'}{where}",
         used=places_of(used, conditions.used, noun.used if noun else None, times),

@@ -160,7 +160,9 @@ def _chosen(readings: list[Reading]) -> Understanding:
     # The doubts of rows and of statistics are not of one scale: only like is compared with like.
     alike = [one for one in others if (one.family in MOST_DOUBT) == (best.family in MOST_DOUBT)]
     rival = next((one for one in alike if one.doubt <= best.doubt + SAME_DOUBT), None)
-    if rival is not None and _differs(best, rival):
+    if rival is not None and (
+        (_unnamed(best), best.operation) != (_unnamed(rival), rival.operation)
+    ):
         return Understanding(None, tuple(readings), f"Either {best.said}, or {rival.said}.")
     return Understanding(best, tuple(others), f"Read as: {best.said}.")
 
@@ -195,10 +197,6 @@ def _compared(reading: Reading) -> object:
     query = reading.query
     measures = [(one.statistic, one.of and one.of.column, one.where) for one in query.measures]
     return sorted(map(repr, query.where)), measures, query.group_by, reading.operation
-
-
-def _differs(one: Reading, other: Reading) -> bool:
-    return (_unnamed(one), one.operation) != (_unnamed(other), other.operation)
 
 
 def _unnamed(reading: Reading) -> list[Query]:

@@ -129,13 +129,7 @@ def _names_a_row(choice: Choice) -> bool:
 
 # All drafts of a question, ranked by one model; few are kept.
 
-FAMILIES = (
-    lookup_drafts,
-    counting_drafts,
-    superlative_drafts,
-    neighbour_drafts,
-    yes_no_drafts,
-)
+FAMILIES = (lookup_drafts, counting_drafts, superlative_drafts, neighbour_drafts, yes_no_drafts)
 MOST_COMPUTED = 24
 """Drafts of a question that are computed to see what they come to, the likeliest first."""
 MANY_ROWS, FEW_COMPUTED = 50_000, 12
