@@ -15,7 +15,6 @@ import psutil  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
 from secondlook.errors import Damaged, ExtractionError, NoText, TableError
-from secondlook.tables import worker as table_worker
 from secondlook.tables.read import STAGE_PREFIX, read_tables
 from secondlook.tables.worker import Worker, WorkerLimits
 
@@ -136,15 +135,15 @@ def test_closing_ends_a_busy_worker() -> None:
 def test_closing_ends_a_worker_that_is_starting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C in that moment left its task running until its time was over."""
     worker = Worker()
-    start = table_worker._start
+    start = subprocess.Popen
 
-    def closed_meanwhile() -> subprocess.Popen[bytes]:
+    def closed_meanwhile(*arguments: Any, **options: Any) -> subprocess.Popen[bytes]:
         closer.start()
         assert worker._closed.wait(30)
-        return start()
+        return start(*arguments, **options)
 
     closer = threading.Thread(target=worker.close)
-    monkeypatch.setattr(table_worker, "_start", closed_meanwhile)
+    monkeypatch.setattr(subprocess, "Popen", closed_meanwhile)
     with pytest.raises(TableError, match="closed"):
         select(worker, ENDLESS)
     closer.join(30)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from secondlook.tables.query import Filter, Key, Measure, Order, Statistic, Term
@@ -83,36 +83,22 @@ def _counts(
         if 0 < noun.column.missing < 0.5:  # noqa: PLR2004
             # A column with gaps is counted itself: a row without it is none of what is counted.
             of = Term(column=noun.column.name)
-    yield Draft(
-        kind="count",
-        family="counting",
-        query=parsed.query(
-            where=conditions.conditions, measures=(Measure(name="count", statistic="count", of=of),)
-        ),
-        said=f"number of {of.column if of else 'rows'}{where}",
-        used=places_of(used, conditions.used, noun.used if noun else None, times),
-        answer="value",
-        conditions=conditions,
-        target=noun,
-        traits=tuple(traits),
-    )
+    counted = Measure(name="count", statistic="count", of=of)
+    query = parsed.query(where=conditions.conditions, measures=(counted,))
+    said = f"number of {of.column if of else 'rows'}{where}"
+    places = places_of(used, conditions.used, noun.used if noun else None, times)
+    yield Draft("count", "counting", query, said, places, "value", conditions, noun, (*traits,))
     for target in parsed.targets[:2]:
         if target.column.kind == "number" and target.column.distinct == 1:
             continue
         of = Term(column=target.column.name)
+        counted = Measure(name="count", statistic="distinct", of=of)
+        query = parsed.query(where=conditions.conditions, measures=(counted,))
+        said = f"number of different {target.column.name}{where}"
+        places = places_of(used, conditions.used, target.used, different)
+        trait = f"distinct:{'asked' if different else 'unasked'}"
         yield Draft(
-            kind="distinct",
-            family="counting",
-            query=parsed.query(
-                where=conditions.conditions,
-                measures=(Measure(name="count", statistic="distinct", of=of),),
-            ),
-            said=f"number of different {target.column.name}{where}",
-            used=places_of(used, conditions.used, target.used, different),
-            answer="value",
-            conditions=conditions,
-            target=target,
-            traits=(f"distinct:{'asked' if different else 'unasked'}",),
+            "distinct", "counting", query, said, places, "value", conditions, target, (trait,)
         )
 
 
@@ -130,24 +116,17 @@ def _totals(
     for mention in [one for one in ranked if one.column.kind == "number"][:3]:
         column = mention.column
         of = Term(column=column.name, transform=column.transform)
-        yield Draft(
-            kind=statistic,
-            family="counting",
-            query=parsed.query(
-                where=conditions.conditions,
-                measures=(Measure(name=statistic, statistic=statistic, of=of),),
-            ),
-            said=f"{statistic} of {column.name}{where}",
-            used=places_of(used, conditions.used, mention.places),
-            answer="value",
-            conditions=conditions,
-            target=Target(column, mention.places, mention.how),
-            traits=(
-                f"{statistic}:{'total' if total else 'plain'}",
-                f"{statistic}:{'some' if conditions.choices else 'all'}",
-                f"{statistic}:{'label' if column.typed and column.distinct == 1 else 'amount'}",
-            ),
+        measure = Measure(name=statistic, statistic=statistic, of=of)
+        query = parsed.query(where=conditions.conditions, measures=(measure,))
+        said = f"{statistic} of {column.name}{where}"
+        places = places_of(used, conditions.used, mention.places)
+        target = Target(column, mention.places, mention.how)
+        traits = (
+            f"{statistic}:{'total' if total else 'plain'}",
+            f"{statistic}:{'some' if conditions.choices else 'all'}",
+            f"{statistic}:{'label' if column.typed and column.distinct == 1 else 'amount'}",
         )
+        yield Draft(statistic, "counting", query, said, places, "value", conditions, target, traits)
 
 
 def _pairs(parsed: Parsed) -> Iterator[tuple[Choice, Choice]]:
@@ -174,25 +153,15 @@ def _differences(parsed: Parsed) -> Iterator[Draft]:
             continue
         seen.add(column.name)
         of = Term(column=column.name, transform=column.transform)
-        first, second = (
-            parsed.query(
-                where=(Filter(column=one.column, comparison="=", value=value),),
-                measures=(Measure(name="value", statistic="max", of=of),),
-            )
-            for value in (one.values[0], other.values[0])
-        )
-        yield Draft(
-            kind="difference",
-            family="counting",
-            query=first,
-            more=(second,),
-            operation="difference",
-            said=f"{column.name} of {one.values[0]!r} less that of {other.values[0]!r}",
-            used=places_of(trigger, one.places, other.places, mention.places),
-            answer="value",
-            target=Target(column, mention.places, mention.how),
-            traits=("difference",),
-        )
+        measure = Measure(name="value", statistic="max", of=of)
+        values = one.values[0], other.values[0]
+        same = [Filter(column=one.column, comparison="=", value=value) for value in values]
+        first, second = (parsed.query(where=(each,), measures=(measure,)) for each in same)
+        said = f"{column.name} of {values[0]!r} less that of {values[1]!r}"
+        used = places_of(trigger, one.places, other.places, mention.places)
+        target = Target(column, mention.places, mention.how)
+        found = Draft("difference", "counting", first, said, used, "value", target=target)
+        yield replace(found, more=(second,), operation="difference", traits=("difference",))
 
 
 # Questions for a choice or a yes: `did a or b win more`, `was x founded before 1900`.
@@ -221,22 +190,17 @@ def _either(
     where = (Filter(column=one.column, comparison="in", values=(*one.values, *other.values)),)
     names = f"{one.values[0]!r} or {other.values[0]!r}"
     target = Target(key, one.places, "value")
-    yield Draft(
-        kind="either_rows",
-        family="yes_no",
-        query=parsed.query(
-            where=where,
-            group_by=(Key(column=one.column),),
-            measures=(Measure(name="rows", statistic="count"),),
-            order=(Order(by="rows", descending=descending),),
-            limit=1,
-        ),
-        said=f"which of {names} has {'more' if descending else 'fewer'} rows",
-        used=used,
-        answer="list",
-        target=target,
-        traits=("either:rows", "either:key" if key.distinct > KEY else "either:repeated"),
+    query = parsed.query(
+        where=where,
+        group_by=(Key(column=one.column),),
+        measures=(Measure(name="rows", statistic="count"),),
+        order=(Order(by="rows", descending=descending),),
+        limit=1,
     )
+    said = f"which of {names} has {'more' if descending else 'fewer'} rows"
+    traits = ("either:rows", "either:key" if key.distinct > KEY else "either:repeated")
+    whole = Draft("either_rows", "yes_no", query, said, used, "list", target=target, traits=traits)
+    yield whole
     ways: dict[str, tuple[ColumnFacts, frozenset[int], str]] = {}
     for mention in parsed.asked.mentions:
         ways.setdefault(mention.column.name, (mention.column, mention.places, mention.how))
@@ -247,14 +211,12 @@ def _either(
         turned = bool(set(column.words) & RANKS)
         order = Order(by=column.name, descending=descending != turned, transform=column.transform)
         which = "higher" if order.descending else "lower"
-        yield Draft(
+        yield replace(
+            whole,
             kind="either",
-            family="yes_no",
             query=parsed.query(where=where, select=(one.column,), order=(order,), limit=1),
             said=f"which of {names} has the {which} {column.name}",
             used=places_of(used, places),
-            answer="list",
-            target=target,
             traits=(f"either:{how}", f"either:{'down' if descending else 'up'}"),
         )
 
@@ -266,19 +228,12 @@ def _whether(parsed: Parsed) -> Iterator[Draft]:
         return
     for conditions in parsed.sets:
         if len(conditions.choices) > 1:
-            first = parsed.asked.table.columns[0].name
-            yield Draft(
-                kind="whether",
-                family="yes_no",
-                query=parsed.query(
-                    where=conditions.conditions, select=(first,), limit=1, ties=False
-                ),
-                operation="exists",
-                said=f"whether there is a row where {conditions.said}",
-                used=places_of(asks, conditions.used),
-                answer="boolean",
-                conditions=conditions,
-            )
+            select, where = (parsed.asked.table.columns[0].name,), conditions.conditions
+            query = parsed.query(where=where, select=select, limit=1, ties=False)
+            said = f"whether there is a row where {conditions.said}"
+            used = places_of(asks, conditions.used)
+            made = Draft("whether", "yes_no", query, said, used, "boolean", conditions)
+            yield replace(made, operation="exists")
 
 
 # Questions for the extreme: the most, the highest, the first, the second longest, top 3.
@@ -385,21 +340,17 @@ def superlative_drafts(parsed: Parsed) -> list[Draft]:
 def _ordering(parsed: Parsed, extreme: Extreme) -> list[tuple[ColumnFacts, frozenset[int], str]]:
     """Columns that the extreme may be one of: named after it, hinted at by it, or the only one."""
     found: dict[str, tuple[ColumnFacts, frozenset[int], str]] = {}
-    for mention in parsed.asked.mention_within(extreme.place + 1, extreme.place + REACH):
-        if mention.column.measurable:
-            found.setdefault(
-                mention.column.name, (mention.column, mention.places, f"after:{mention.how}")
-            )
+    for one in parsed.asked.mention_within(extreme.place + 1, extreme.place + REACH):
+        if one.column.measurable:
+            found.setdefault(one.column.name, (one.column, one.places, f"after:{one.how}"))
     for column in parsed.asked.table.columns:
         if column.measurable and set(column.words) & extreme.hints:
             found.setdefault(column.name, (column, frozenset(), "hint"))
     if not found and parsed.is_row(max(extreme.used) + 1):
         return []
-    for mention in parsed.asked.mentions:
-        if mention.column.kind == "number" and mention.score >= 0.5:  # noqa: PLR2004
-            found.setdefault(
-                mention.column.name, (mention.column, mention.places, f"else:{mention.how}")
-            )
+    for one in parsed.asked.mentions:
+        if one.column.kind == "number" and one.score >= 0.5:  # noqa: PLR2004
+            found.setdefault(one.column.name, (one.column, one.places, f"else:{one.how}"))
     numeric = [column for column in parsed.asked.table.columns if column.kind == "number"]
     only = "any"
     if len(numeric) == 1:
@@ -447,36 +398,24 @@ def _ordered(  # noqa: PLR0917
         kind = "place"
         said = f"{name} of the {'last' if order.descending else 'first'} row{where}"
     adjacent = "none"
-    if (
-        parsed.wh is not None
-    ):  # whether the extreme itself is asked for: `what is the highest score`
+    # Whether the extreme itself is asked for: `what is the highest score`.
+    if parsed.wh is not None:
         span = range(max(parsed.wh[1]) + 1, min(extreme.used))
         between = {parsed.asked.words[place].text for place in span}
         direct = between <= {"is", "was", "the", "were", "are", "be", "of"}
         adjacent = "asked" if direct else "apart"
-    return Draft(
-        kind=kind,
-        family="superlatives",
-        query=parsed.query(
-            where=conditions.conditions,
-            select=(name,),
-            order=(order,),
-            limit=extreme.limit,
-            offset=extreme.offset,
-            ties=bool(order.by) and not extreme.offset,
-        ),
-        said=said,
-        used=places_of(extreme.used, target.used, conditions.used, used, parsed.asking),
-        answer="list",
-        conditions=conditions,
-        target=target,
-        traits=(
-            *by,
-            f"{kind}:{extreme.word}:{'down' if order.descending else 'up'}",
-            f"{kind}:{adjacent}",
-            f"{kind}:{parsed.wh[0] if parsed.wh else 'none'}",
-        ),
+    query = parsed.query(
+        where=conditions.conditions,
+        select=(name,),
+        order=(order,),
+        limit=extreme.limit,
+        offset=extreme.offset,
+        ties=bool(order.by) and not extreme.offset,
     )
+    way, word = "down" if order.descending else "up", parsed.wh[0] if parsed.wh else "none"
+    traits = (*by, f"{kind}:{extreme.word}:{way}", f"{kind}:{adjacent}", f"{kind}:{word}")
+    places = places_of(extreme.used, target.used, conditions.used, used, parsed.asking)
+    return Draft(kind, "superlatives", query, said, places, "list", conditions, target, traits)
 
 
 def _most_frequent(parsed: Parsed, extreme: Extreme, conditions: ConditionSet) -> Iterator[Draft]:

@@ -31,16 +31,14 @@ if TYPE_CHECKING:
     from secondlook.answer import ResolvedHow, Scalar
     from secondlook.tables.query import Computed, Query
     from secondlook.tables.resolver import AskedTable, Resolver
-    from secondlook.tables.understand.filters import Choice
     from secondlook.tables.understand.readings import Wanted
 
 # Questions for a cell: `who won in 1995`, `what was the score of the final`.
 
 
-def lookup_drafts(parsed: Parsed) -> list[Draft]:
+def lookup_drafts(parsed: Parsed) -> Iterator[Draft]:
     """Every column that may be asked for, of the rows that meet the conditions."""
     word = parsed.wh[0] if parsed.wh else "none"
-    found = []
     for conditions in parsed.sets:
         equal = {choice.column for choice in conditions.choices if not choice.negated}
         where = f" where {conditions.said}" if conditions.choices else ""
@@ -49,21 +47,11 @@ def lookup_drafts(parsed: Parsed) -> list[Draft]:
             if name in equal and len(conditions.choices) <= 1:
                 continue
             kind = "number" if target.column.kind == "number" else "other"
-            found.append(
-                Draft(
-                    kind="lookup",
-                    family="lookups",
-                    query=parsed.query(where=conditions.conditions, select=(name,), distinct=True),
-                    said=f"{name}{where}",
-                    used=places_of(target.used, conditions.used, parsed.asking),
-                    answer="list",
-                    conditions=conditions,
-                    target=target,
-                    traits=(f"lookup:{word}:{kind}",)
-                    + (() if conditions.choices else ("lookup:all_rows",)),
-                )
-            )
-    return found
+            traits: tuple[str, ...] = (f"lookup:{word}:{kind}",)
+            traits += () if conditions.choices else ("lookup:all_rows",)
+            query = parsed.query(where=conditions.conditions, select=(name,), distinct=True)
+            said, used = f"{name}{where}", places_of(target.used, conditions.used, parsed.asking)
+            yield Draft("lookup", "lookups", query, said, used, "list", conditions, target, traits)
 
 
 # Questions for the row next to another one: `who came after b`, `the previous venue`.
@@ -91,40 +79,24 @@ def neighbour_drafts(parsed: Parsed) -> Iterator[Draft]:
         used = parsed.asked.search(pattern)
         for conditions in parsed.sets[:MOST_SETS] if used else ():
             choices = conditions.choices
-            if not used or not choices or not all(map(_names_a_row, choices)):
+            names_rows = (one.equality or one.source in {"year", "equal"} for one in choices)
+            if not used or not choices or not all(names_rows):
                 continue
             anchored = "anchored" if min(conditions.used) > min(used) else "loose"
             columns = {choice.column for choice in choices}
             ways = product(parsed.targets[:MOST_TARGETS], (None, *dates))
             for target, by in ways:
                 name, sort = target.column.name, "date" if by else "place"
-                yield Draft(
-                    kind="neighbour",
-                    family="neighbours",
-                    query=parsed.query(
-                        where=conditions.conditions,
-                        select=(name,),
-                        order=(Order(by=by.name, transform=by.transform),) if by else (),
-                        neighbour=side,
-                    ),
-                    said=f"{name} of the row {side} the one where {conditions.said}"
-                    + (f", by {by.name}" if by else ""),
-                    used=places_of(used, parsed.asking, conditions.used, target.used),
-                    answer="list",
-                    conditions=conditions,
-                    target=target,
-                    traits=(
-                        f"neighbour:{anchored}",
-                        f"neighbour:{'same' if name in columns else 'other'}",
-                        f"neighbour:{len(choices)}",
-                        f"neighbour:by:{sort}",
-                        f"neighbour:by:{sort}:{listed}",
-                    ),
-                )
-
-
-def _names_a_row(choice: Choice) -> bool:
-    return choice.equality or choice.source in {"year", "equal"}
+                order = (Order(by=by.name, transform=by.transform),) if by else ()
+                where, same = conditions.conditions, "same" if name in columns else "other"
+                query = parsed.query(where=where, select=(name,), order=order, neighbour=side)
+                said = f"{name} of the row {side} the one where {conditions.said}"
+                said += f", by {by.name}" if by else ""
+                places = places_of(used, parsed.asking, conditions.used, target.used)
+                told = (anchored, same, len(choices), f"by:{sort}", f"by:{sort}:{listed}")
+                traits = tuple(f"neighbour:{one}" for one in told)
+                made = Draft("neighbour", "neighbours", query, said, places, "list")
+                yield replace(made, conditions=conditions, target=target, traits=traits)
 
 
 # All drafts of a question, ranked by one model; few are kept.
@@ -169,16 +141,21 @@ def read(
     parsed = sorted(parsed, key=lambda one: -mentioned(one))[:MOST_TABLES]
     if not parsed or len(parsed[0].asked.words) > LONGEST_QUESTION:
         return []
-    ranked = [
-        one
-        for each in parsed
-        for one in ranked_drafts(
-            each,
-            most=MOST_COMPUTED if each.asked.table.asked.table.rows <= MANY_ROWS else FEW_COMPUTED,
-        )
-    ]
+    ranked: list[Ranked] = []
+    for each in parsed:
+        few = each.asked.table.asked.table.rows > MANY_ROWS
+        ranked += ranked_drafts(each, most=FEW_COMPUTED if few else MOST_COMPUTED)
     scores = [score(of_nothing(parsed[0])), *(score(one.features) for one in ranked)]
-    return _readings(ranked, shares(scores)[1:])
+    # One reading for each thing that drafts come to: those that agree stand for each other.
+    together: dict[object, float] = defaultdict(float)
+    best: dict[object, tuple[float, Ranked]] = {}
+    for one, likelihood in zip(ranked, shares(scores)[1:], strict=True):
+        key = one.outcome if one.outcome is not None else id(one)
+        together[key] += likelihood
+        if key not in best or likelihood > best[key][0]:
+            best[key] = (likelihood, one)
+    likeliest = sorted(best, key=lambda key: -together[key])[:MOST_KEPT]
+    return [_reading(best[key][1], 1.0 - together[key]) for key in likeliest if key != ()]
 
 
 def parse(question: str, table: AskedTable) -> Parsed:
@@ -220,19 +197,6 @@ def _computed(draft: Draft, parsed: Parsed, compute: Callable[[Query], Computed]
     elif draft.operation == "difference":
         outcome = ()
     return Ranked(draft, parsed, features(draft, parsed, computed[0]), outcome)
-
-
-def _readings(ranked: Sequence[Ranked], likelihoods: Sequence[float]) -> list[Reading]:
-    """One for each thing that drafts come to: those that agree stand for each other."""
-    together: dict[object, float] = defaultdict(float)
-    best: dict[object, tuple[float, Ranked]] = {}
-    for one, likelihood in zip(ranked, likelihoods, strict=True):
-        key = one.outcome if one.outcome is not None else id(one)
-        together[key] += likelihood
-        if key not in best or likelihood > best[key][0]:
-            best[key] = (likelihood, one)
-    likeliest = sorted(best, key=lambda key: -together[key])[:MOST_KEPT]
-    return [_reading(best[key][1], 1.0 - together[key]) for key in likeliest if key != ()]
 
 
 def _reading(one: Ranked, doubt: float) -> Reading:

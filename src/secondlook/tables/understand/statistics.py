@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING
 
 from secondlook.tables.query import Filter, Key, Order, Query
@@ -163,11 +163,8 @@ def _leading(asked: Asked) -> Reading | None:
     by = [one for one in asked.mentions if match and one.start >= match.end()]
     if match and not asked.wanted.names and len(by) == 1 and asked.is_number(by[0].resolved.column):
         # `top 3 rows by price`: the rows themselves.
-        column, descending, count = (
-            by[0].resolved.column,
-            match["way"].lower() == "top",
-            _count(match),
-        )
+        column, count = by[0].resolved.column, _count(match)
+        descending = match["way"].lower() == "top"
         return Reading(
             query=Query(
                 table=asked.table.table.id,
@@ -318,25 +315,39 @@ NAMES_A_THING = re.compile(
 def plain_plans(asked: Asked) -> list[Plan]:
     if THAN_A_MEASURE.search(asked.text[: asked.question]):
         return []
-    said = _joined([one for one in asked.said if asked.in_question(one.start)])
+    said = [one for one in asked.said if asked.in_question(one.start)]
     kinds = {one.kind for one in said}
+    if {"share", "missing"} <= kinds:
+        # `what percentage of X is missing` names one statistic with two words.
+        rest = [one for one in said if one.kind not in {"share", "missing"}]
+        first = next(one for one in said if one.kind in {"share", "missing"})
+        said = [replace(first, kind="missing_share"), *rest]
+        kinds = {one.kind for one in said}
     if kinds & {"correlation", "covariance"}:
-        return _of_pair(asked, [one for one in said if one.kind not in OVERRULED])
+        both = targets(asked, 2)
+        paired = dict.fromkeys(one.kind for one in said if one.kind not in OVERRULED)
+        paired_kinds = [one for one in paired if statistic_of(asked, one) in PAIRED]
+        return [Plan(one, tuple(both)) for one in paired_kinds if len(both) == TWO]
     if kinds and kinds <= {"min", "max"} and NAMES_A_THING.match(asked.text):
         return []
-    said = _not_overruled(said)
+    # `the number of outliers` is no count of rows.
+    if kinds & {"outliers", "missing", "missing_share"}:
+        said = [one for one in said if one.kind not in OVERRULED]
+    elif "share" in kinds:
+        said = [one for one in said if one.kind == "share"]
     made = of_derived(asked)
     if made is not None:
         return [Plan(one.kind, (made,), at=one.at) for one in said if one.kind not in PAIRED]
     return _of_trend(asked) if "slope" in kinds else _by_segments(asked, said)
 
 
-def _not_overruled(said: list[Said]) -> list[Said]:
-    """`the number of outliers` is no count of rows."""
-    kinds = {one.kind for one in said}
-    if kinds & {"outliers", "missing", "missing_share"}:
-        return [one for one in said if one.kind not in OVERRULED]
-    return [one for one in said if one.kind == "share"] if "share" in kinds else said
+def _of_trend(asked: Asked) -> list[Plan]:
+    from secondlook.tables.resolver import Resolved
+    from secondlook.tables.understand.selection import the_date
+
+    column, dated = targets(asked, 1), the_date(asked.table)
+    time = of_mention(Resolved(dated or "", asked.table.table.id, dated or "", 1.0, "exact"))
+    return [Plan("slope", (column[0], time))] if column and dated is not None else []
 
 
 def _by_segments(asked: Asked, said: list[Said]) -> list[Plan]:
@@ -352,38 +363,22 @@ def _by_segments(asked: Asked, said: list[Said]) -> list[Plan]:
     return [plan for plan in plans if plan is not None] if all(plans) else []
 
 
-def _joined(said: list[Said]) -> list[Said]:
-    """`what percentage of X is missing` names one statistic with two words."""
-    kinds = {one.kind for one in said}
-    if not {"share", "missing"} <= kinds:
-        return said
-    rest = [one for one in said if one.kind not in {"share", "missing"}]
-    first = next(one for one in said if one.kind in {"share", "missing"})
-    return [replace(first, kind="missing_share"), *rest]
-
-
 def _plan_of(asked: Asked, said: Said, target: Target | None) -> Plan | None:
-    if said.kind == "count" and re.search(r"\bcolumns\b", asked.text[: asked.question]):
-        return None
-    if said.kind == "count":
-        return _count_plan(asked, said, target)
+    of_columns = re.search(r"\bcolumns\b", asked.text[: asked.question])
+    if said.kind == "count" and not of_columns:
+        # Rows; but of a column of amounts (`how many units`) their sum, and of one of names that
+        # repeat (`how many regions`) the different ones.
+        if target is not None and not is_a_label(asked, target.term.column):
+            return Plan("sum", (target,)) if _of_what_follows(asked, said, target) else None
+        named = _counted(asked, said)
+        if named is not None:  # of chosen rows it may mean either
+            return None if asked.clauses else Plan("distinct", (of_mention(named.resolved),))
+        return Plan("count", ())
     if said.kind == "share":
         return share_of_rows(asked)
-    if target is None or statistic_of(asked, said.kind) in PAIRED:
+    if target is None or said.kind == "count" or statistic_of(asked, said.kind) in PAIRED:
         return None
     return Plan(said.kind, (target,), at=said.at)
-
-
-def _count_plan(asked: Asked, said: Said, target: Target | None) -> Plan | None:
-    """Rows; but of a column of amounts (`how many units`) their sum, and of one of names that
-    repeat (`how many regions`) the different ones."""
-    if target is not None and not is_a_label(asked, target.term.column):
-        return Plan("sum", (target,)) if _of_what_follows(asked, said, target) else None
-    named = _counted(asked, said)
-    if named is None:
-        return Plan("count", ())
-    # Of chosen rows it may mean either.
-    return None if asked.clauses else Plan("distinct", (of_mention(named.resolved),))
 
 
 def _of_what_follows(asked: Asked, said: Said, target: Target) -> bool:
@@ -433,9 +428,10 @@ def _segments(asked: Asked, said: list[Said]) -> list[tuple[list[Said], list[Tar
             segments[-1][0].append(one)
             continue
         kinds = {each.kind for each in segments[-1][0]} if segments else set()
-        target = _target(asked, one, kinds)
-        if target is not None:
-            (segments[-1][1] if segments else before).append(target)
+        measured = numeric_targets(asked, [one])
+        if not measured and kinds and kinds <= ANY_COLUMN:
+            measured = [of_mention(one.resolved)]
+        (segments[-1][1] if segments else before).extend(measured)
     if segments and not segments[-1][1]:
         segments[-1][1].extend(before)
     return segments
@@ -456,32 +452,6 @@ def _stands_apart(asked: Asked, said: list[Said]) -> bool:
         and BESIDE.fullmatch(asked.text[one.end : other.start]) is None
         for one, other in pairwise(columns)
     )
-
-
-def _target(asked: Asked, mention: Mention, kinds: set[Kind]) -> Target | None:
-    free = numeric_targets(asked, [mention])
-    if free:
-        return free[0]
-    return of_mention(mention.resolved) if kinds and kinds <= ANY_COLUMN else None
-
-
-def _of_pair(asked: Asked, said: list[Said]) -> list[Plan]:
-    both = targets(asked, 2)
-    if len(both) != 2:  # noqa: PLR2004
-        return []
-    kinds = dict.fromkeys(one.kind for one in said if one.kind != "count")
-    return [Plan(kind, tuple(both)) for kind in kinds if statistic_of(asked, kind) in PAIRED]
-
-
-def _of_trend(asked: Asked) -> list[Plan]:
-    from secondlook.tables.resolver import Resolved
-    from secondlook.tables.understand.selection import the_date
-
-    column, dated = targets(asked, 1), the_date(asked.table)
-    if not column or dated is None:
-        return []
-    time = of_mention(Resolved(dated, asked.table.table.id, dated, 1.0, "exact"))
-    return [Plan("slope", (column[0], time))]
 
 
 # Wanted names such as `mean_fare_class1`: which statistic, which column, which rows they mean.
@@ -529,7 +499,14 @@ def plan_for(asked: Asked, name: str) -> Plan | None:
     if chosen is None:
         return None
     where, rows, left = _rows(asked, left, {one.term.column for one in chosen})
-    unknown = [word for word in left if word not in SAYS_NOTHING and not _explained(asked, word)]
+    # A word of the question too only repeats.
+    asked_words = [stem(atom.text) for atom in atoms(asked.text)]
+    unknown = [
+        word
+        for word in left
+        if word not in SAYS_NOTHING
+        and (word.isdigit() or not any(same_word(one, stem(word)) for one in asked_words))
+    ]
     if unknown and not form:
         return None
     raw = bool({"before", "original", "initial", "raw"} & set(words))
@@ -540,7 +517,10 @@ def _kind(
     asked: Asked, words: Sequence[str], said: Sequence[Said], form: Sequence[str]
 ) -> tuple[Kind | None, float | None]:
     if form:
-        return _kind_of_word(asked, words, said), None
+        cued = (kind for kind, cues in FOR_WORDS if any(w.startswith(cues) for w in words))
+        tested = {one.kind for one in asked.said if one.kind in TESTS}
+        only = tested.pop() if len(tested) == 1 else None
+        return next(chain(cued, (one.kind for one in said if one.kind in TESTS)), only), None
     if GONE & set(words):
         return ("missing_share" if SHARES & set(words) else "missing"), None
     kinds = list(dict.fromkeys(one.kind for one in said))
@@ -570,17 +550,6 @@ def _kind_of_question(asked: Asked) -> tuple[Kind | None, float | None]:
         return None, None
     (kind,) = kinds
     return kind, next((one.at for one in here if one.kind == kind), None)
-
-
-def _kind_of_word(asked: Asked, words: Sequence[str], said: Sequence[Said]) -> Kind | None:
-    for kind, cues in FOR_WORDS:
-        if any(word.startswith(cue) for word in words for cue in cues):
-            return kind
-    for one in said:
-        if one.kind in TESTS:
-            return one.kind
-    tested = {one.kind for one in asked.said if one.kind in TESTS}
-    return tested.pop() if len(tested) == 1 else None
 
 
 def _columns(asked: Asked, kind: Kind, left: list[str]) -> tuple[list[Target] | None, list[str]]:
@@ -632,11 +601,3 @@ def _rows(
                 said.append(f"{column} is {value}")
                 break
     return tuple(where), " and ".join(said), left
-
-
-def _explained(asked: Asked, word: str) -> bool:
-    """Whether the question speaks of it too: then it only repeats."""
-    if word.isdigit():
-        return False
-    root = stem(word)
-    return any(same_word(stem(atom.text), root) for atom in atoms(asked.text))
