@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
 import pytest
 
 from secondlook.tables.desk import PROFILE_VERSION, cached_profile, profile_file, profile_table
@@ -124,14 +123,6 @@ def test_what_meets_by_chance_is_no_join(worker: Worker, tmp_path: Path) -> None
     assert find_joins(worker, [profiled(worker, one), profiled(worker, two)]) == ()
 
 
-def test_a_text_is_looked_at(worker: Worker, tmp_path: Path) -> None:
-    said = said_of(worker, tmp_path, [f"AB-{at:03}" for at in range(99)] + ["x"])
-    assert "'AA-999' in 99 %, 'a' in 1 %" in said
-    assert "some of its values: 'AB-" in said
-    prose = said_of(worker, tmp_path, [f"A{'b' * at} C{'d' * at}" for at in range(1, 20)])
-    assert "Aa+ Aa+" in prose
-
-
 @pytest.mark.parametrize(
     ("values", "said"),
     [
@@ -145,11 +136,3 @@ def test_dates_and_groups_are_told(
     worker: Worker, tmp_path: Path, values: list[str], said: str
 ) -> None:
     assert said in said_of(worker, tmp_path, values)
-
-
-def test_nothing_new_can_be_said(worker: Worker, tmp_path: Path) -> None:
-    frame = pa.table({"none": pa.array([None, None], pa.string()), "same": ["x", "x"]})
-    table, profile, file = profiled(worker, make_table(tmp_path, frame))
-    assert examine(worker, table, profile, file, ["none", "unknown"]) == ()
-    assert examine(worker, table, profile, file, ["same"]) == ()
-    assert examine(NoWorker(), table, profile, file, []) == ()

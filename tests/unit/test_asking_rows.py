@@ -8,11 +8,9 @@ import pytest
 
 from secondlook.errors import TableError
 from secondlook.tables.query import Filter
-from secondlook.tables.understand.filters import condition_sets, conditions
+from secondlook.tables.understand.filters import conditions
 from secondlook.tables.understand.readings import Wanted, queries, values_of
-from secondlook.tables.understand.rows import parse, read
-from secondlook.tables.understand.sentence import header_words, index
-from secondlook.tables.words import base, number, stem, tokens
+from secondlook.tables.understand.rows import read
 from tests.support.row_tables import FILMS, GAMES, MEDALS, ORDERS, answer, best, readings, table_of
 
 if TYPE_CHECKING:
@@ -56,7 +54,6 @@ def test_a_question_comes_to_its_answer(question: str, table: str, expected: obj
     ("question", "table", "expected"),
     [
         ("was the quay directed by ann berg?", FILMS, True),
-        ("was the quay directed by ian cole?", FILMS, False),
         ("which nation won the second most gold medals?", MEDALS, "Germany"),
         ("who are the top 3 nations?", MEDALS, ["Norway", "Germany", "Canada"]),
         ("how many different directors are there?", FILMS, 3),
@@ -97,13 +94,6 @@ def test_how_it_was_read_is_said() -> None:
     assert ("Director", "value") in {(one.column, one.how) for one in reading.resolved}
     assert best("who directed paper boats?", FILMS).answer == "value"
     assert best("which films did ian cole direct?", FILMS).answer == "list"
-
-
-def test_what_is_not_read_here() -> None:
-    table = table_of(MEDALS)
-    assert read("how many nations are there?", [table], None, Wanted(names=("nations",))) == []
-    assert read("how many rows?", [], None, Wanted()) == []
-    assert read("how many " + "gold " * 80, [table], None, Wanted()) == []
 
 
 def test_the_table_that_the_question_names_is_asked() -> None:
@@ -164,7 +154,6 @@ def test_a_comparison_in_words_or_signs(words: str, sign: str) -> None:
 @pytest.mark.parametrize(
     ("question", "table", "expected"),
     [
-        ("nations with at least three silver medals", MEDALS, {("Silver", ">=", 3)}),
         ("orders with a price between 5 and 8", ORDERS, {("price", ">=", 5), ("price", "<=", 8)}),
         ("orders with a price over 5 but under 8", ORDERS, {("price", ">", 5), ("price", "<", 8)}),
         ("which films were made since 1996?", FILMS, {("Year", ">=", 1996)}),
@@ -197,43 +186,3 @@ def test_clauses_say_where_they_stand() -> None:
     (clause,) = conditions(question, table_of(ORDERS))
     assert question[clause.start : clause.end] == "north region"
     assert clause.said == "region is 'north'"
-
-
-def test_ways_to_put_conditions_together() -> None:
-    sets = condition_sets(parse("how many pear orders?", table_of(ORDERS)).asked)
-    assert sets[0].choices
-    assert not sets[-1].choices
-    text = "is the apple sold where someone else had once bought a single ripe pear?"
-    sets = condition_sets(parse(text, table_of(ORDERS)).asked)
-    assert any(one.conflict for one in sets)
-
-
-# Words, and kinds of columns.
-
-
-def test_words_keep_their_places_and_lose_their_endings() -> None:
-    text = "Caf\u00e9's 1,200.5 \u2265 3rd, -4"
-    words = tokens(text)
-    assert [word.text for word in words] == ["cafe's", "1,200.5", "\u2265", "3rd", "-4"]
-    assert text[words[0].start : words[0].end] == "Caf\u00e9's"
-    assert [word.stem for word in words] == ["cafe", "1,200.5", "\u2265", "3", "-4"]
-    plurals = ("countries", "boxes", "games", "gas", "class", "won")
-    assert [base(word) for word in plurals] == ["country", "box", "game", "gas", "class", "win"]
-    assert [stem(word) for word in ("averages", "shipped", "wages")] == ["avg", "ship", "salary"]
-    assert [number(word) for word in ("seven", "1,200", "-4", "apple")] == [7, 1200, -4, None]
-    names = ("#", "Pts", "unitPrice")
-    assert [header_words(name) for name in names] == [("number",), ("point",), ("unit", "price")]
-
-
-def test_kinds_of_columns() -> None:
-    def kinds(text: str) -> dict[str, str]:
-        return {one.name: one.kind for one in index(table_of(text)).columns}
-
-    assert kinds(FILMS)["Year"] == "year"
-    assert kinds(FILMS)["Length"] == "number"
-    assert kinds(GAMES)["Date"] == "date"
-    assert kinds(GAMES)["Result"] == "text"
-    assert kinds(ORDERS)["order_id"] == "label"
-    assert kinds("Reign|Who\n1200-1210|Ada\n1210 to 1230|Bo\n1231|Cy")["Reign"] == "year"
-    assert index(table_of(MEDALS)).totals == (("Nation", "Total"),)
-    assert index(table_of(FILMS)).subject.name == "Title"

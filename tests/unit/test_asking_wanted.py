@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from secondlook.tables.query import Computed, Key, Measure, Query
+from secondlook.tables.query import Computed, Measure, Query
 from secondlook.tables.resolver import Resolved
 from secondlook.tables.understand.interpreter import understand
-from secondlook.tables.understand.lexicon import alpha, cases_in, p_cases, polar
+from secondlook.tables.understand.lexicon import cases_in
 from secondlook.tables.understand.readings import (
     Bound,
     Case,
@@ -50,19 +50,6 @@ def test_names_decimals_and_words() -> None:
     within = "What is the mean? Give it as @mean[value] to 3 decimals"
     assert parts(within).body == "What is the mean?"
     assert wanted_of(within).decimals == 3
-
-
-@pytest.mark.parametrize(
-    ("said", "decimals"),
-    [
-        ("rounded to four decimals", 4),
-        ("to the nearest integer", 0),
-        ("three digits after the point", 3),
-        ("as a number", None),
-    ],
-)
-def test_decimals(said: str, decimals: int | None) -> None:
-    assert wanted_of(f"What is the mean of units?\n@mean[x] {said}").decimals == decimals
 
 
 def test_names_choose_measures_and_groups() -> None:
@@ -158,8 +145,6 @@ def test_new_columns() -> None:
         ("What is the number of missing values in rating?\n@missing_count[n]", 28),
         ("How many outliers are in unit_price by the IQR method?\n@number_of_outliers[n]", 5),
         ("What share of the orders is from the East?\n@share[x] rounded to 1 decimal", 23.3),
-        ("What is the average of unit_price?\n@result[x] rounded to 1 decimal", 64.4),
-        ("How many different regions are there?\n@count[n]", 4),
         ("What is the 75th percentile of units?\n@q3_units[x]", 15.0),
     ],
 )
@@ -173,11 +158,7 @@ def test_single_names(question: str, expected: object) -> None:
         "What is the mean of units?\n@mean_units[x] @mean_weight[y]",
         "What is the mean of units for each region?\n@mean_units[x]",
         "What is the mean of units?\n@summary[a description of the column]",
-        "What is the mean of units?\n@mean_units_before[x] @mean_units_original[x]",
-        "What is the average price of a unit?\n@mean[x] to 1 decimal",
         "Which columns have missing values?",
-        "Tell about units and rating.\n@result[x]",
-        "What is the maximum and mean of units?\n@result[x]",
         "Impute the missing values of rating with the mean.\n@mean_rating[x]",
         "Apply a log transformation to rating and give its mean.\n@mean_log_rating[x]",
     ],
@@ -189,30 +170,16 @@ def test_a_form_that_is_not_understood_forbids_the_reading(question: str) -> Non
 # The words that numbers are turned into.
 
 
-def test_polar_words_and_levels() -> None:
-    assert polar(("Normal", "Non-normal")) == ("Normal", "Non-normal")
-    assert polar(("no", "yes")) == ("yes", "no")
-    assert polar(("strong", "weak")) is None
-    assert p_cases(("strong", "weak"), "p", "", small="yes") == ()
-    assert alpha("with a significance level (alpha) of 0.01") == 0.01
-    assert alpha("if the p-value is less than 0.1") == 0.1
-    assert alpha("nothing said") == 0.05
-
-
-RULES = (
-    "Strong if |r| >= 0.7, moderate if 0.3 <= |r| < 0.7, weak if |r| < 0.3.",
-    (
-        "If the absolute value of r is at least 0.7, call it strong. If it is between 0.3 and 0.7,"
-        " call it moderate. Otherwise it is weak."
-    ),
-    (
-        "An r below -0.7 or above +0.7 indicates a strong correlation, between -0.7 and -0.3 or"
-        " between +0.3 and +0.7 a moderate one, -0.3 to +0.3 a weak one."
-    ),
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Strong if |r| >= 0.7, moderate if 0.3 <= |r| < 0.7, weak if |r| < 0.3.",
+        (
+            "An r below -0.7 or above +0.7 indicates a strong correlation, between -0.7 and -0.3 or"
+            " between +0.3 and +0.7 a moderate one, -0.3 to +0.3 a weak one."
+        ),
+    ],
 )
-
-
-@pytest.mark.parametrize("text", RULES)
 def test_rules_for_three_words(text: str) -> None:
     cases = cases_in(text, ("strong", "moderate", "weak"), {"r": "r", "p": "p"})
     assert {case.word for case in cases} == {"strong", "moderate", "weak"}
@@ -291,11 +258,8 @@ def test_groups_of_orders() -> None:
         "number of orders by product excluding lamps",
         "How many orders have above average unit price?",
         "average units for orders with a discount",
-        "average units on weekends",
         "average units before May",
-        "mean units of lamp and region",
         "median unit price per customer",
-        "total units per week",
     ],
 )
 def test_abstains_where_something_would_be_left_out(question: str) -> None:
@@ -341,19 +305,6 @@ def test_operations() -> None:
     assert values_of(less, [computed((1,)), computed(("x",))]) == {}
     assert values_of(reading(), both) == {}
     assert values_of(reading(query=Query(table="t")), [computed()]) == {}
-
-
-def test_rows_and_groups() -> None:
-    rows = Query(table="t", select=("a",))
-    one = computed(("x",), ("y",), columns=("a",))
-    for answer, expected in (("list", ["x", "y"]), ("value", "x"), ("boolean", True)):
-        assert values_of(reading(query=rows, answer=answer), [one]) == {"answer": expected}
-    two = computed(("x", 1), columns=("a", "b"))
-    assert values_of(reading(query=rows, answer="rows"), [two]) == {"answer": [{"a": "x", "b": 1}]}
-    wanted = Wanted(names=("total",), decimals=1)
-    grouped = reading(query=COUNT.model_copy(update={"group_by": (Key(column="g"),)}))
-    result = computed(("a", 1.26), (None, 2.0), columns=("g", "n"))
-    assert values_of(grouped, [result], wanted) == {"total": {"a": 1.3, "missing": 2.0}}
 
 
 def test_outputs() -> None:

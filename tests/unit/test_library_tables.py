@@ -37,14 +37,6 @@ def store(tmp_path: Path) -> TableStore:
     return TableStore(tmp_path / "tables")
 
 
-def test_an_old_library_has_none(store: TableStore) -> None:
-    assert store.held("a")[0] == ()
-    assert store.holders() == []
-    assert store.known(READER) == set()
-    store.delete("a")
-    store.sweep(set())
-
-
 def test_what_an_older_reader_found_serves_until_it_is_read_again(store: TableStore) -> None:
     put(store, "a", "old", reader="0")
     assert store.held("a")[0] == (table("old"),)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from secondlook.errors import TableError
-from secondlook.tables.compute import incomplete_beta, run_query
+from secondlook.tables.compute import incomplete_beta
 from secondlook.tables.query import AnyOf, Computed, Filter, Key, Measure, Order, Query, Term
-from tests.support.shop import asked_table, database, orders, shop
+from tests.support.shop import asked_table, orders, shop
 
 if TYPE_CHECKING:
     from secondlook.tables.query import Statistic
@@ -181,12 +181,10 @@ def test_intervals_having_limit_and_ties() -> None:
     ("condition", "expected"),
     [
         (where("region", "=", " north "), ORDERS.region == "North"),
-        (where("region", "!=", "North"), ORDERS.region != "North"),
         (where("rating", "!=", 3), ORDERS.rating != 3),
         (where("rating", "missing"), ORDERS.rating.isna()),
         (where("region", "in", values=("east", "WEST")), ORDERS.region.isin(["East", "West"])),
         (where("product", "contains", "A"), ORDERS["product"].str.contains("a")),
-        (where("product", "ends", "k"), ORDERS["product"].str.endswith("k")),
         (where("returned", "=", "yes"), ORDERS.returned),
         (where("units", ">=", "1,0"), ORDERS.units >= 10),
         (where("date", ">=", "2024-01-01"), ORDERS.date >= "2024-01-01"),
@@ -295,29 +293,11 @@ def measured(statistic: Any, **parts: Any) -> dict[str, Any]:
         (measured("quantile", of=Term(column="units"), at=2), "between 0 and 1"),
         (measured("normality", of=Term(column="units"), method="?"), "test of normality"),
         ({"where": (where("units", "="),)}, "compare"),
-        (
-            {"group_by": (Key(column="region"),), **measured("count"), "order": (Order(by="z"),)},
-            "order by",
-        ),
-        (
-            {
-                "group_by": (Key(column="region"),),
-                **measured("count"),
-                "having": (where("region", "starts", "E"),),
-            },
-            "cannot be compared",
-        ),
     ],
 )
 def test_what_cannot_be_computed_says_so(parts: dict[str, Any], message: str) -> None:
     with pytest.raises(TableError, match=message):
         run(shop(), **parts)
-
-
-def test_a_file_that_is_gone_says_so() -> None:
-    query = Query(table=shop().table.id, select=("units",))
-    with pytest.raises(TableError, match="cannot be computed"):
-        run_query(database(), query, shop().table, "nowhere.parquet")
 
 
 def test_values_never_reach_the_statement_and_names_are_quoted() -> None:

@@ -36,12 +36,7 @@ def test_values_as_the_set_writes_them() -> None:
     ("one", "other"),
     [
         ("South Korea", "south korea"),
-        ("São Paulo", "Sao Paulo"),
-        ("Rome[1]", "Rome"),
-        ("Rome (Italy)", "Rome"),
         ('"Help!"', "help!"),
-        ("1,000", "1000.0"),
-        ("2010-06-01", "June 1, 2010"),
         ("1 June 2010", "Jun 1, 2010"),
         ("\u2212 3", "- 3"),
     ],
