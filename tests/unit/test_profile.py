@@ -207,7 +207,7 @@ def test_other_types(tmp_path: Path) -> None:
     frame = pa.table(
         {
             "time": pa.array([time(8, 30), time(22, 0)]),
-            "when": pa.array([datetime(2024, 2, 29, 12, 30), datetime(2020, 1, 1)]),
+            "when": pa.array([datetime(2024, 2, 29, 12, 30), datetime(2020, 1, 1)]),  # noqa: DTZ001
             "list": pa.array([[1, 2], [1, 2]]),
             "money": pa.array([Decimal("1.50"), Decimal("2.50")]),
             "large": pa.array([2**63, 2**63 + 2], pa.uint64()),
