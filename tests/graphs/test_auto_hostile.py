@@ -85,7 +85,8 @@ def _problems(answer: Answer) -> list[str]:
     wrong["citations out of order"] = numbers != list(range(1, len(numbers) + 1))
     claims = [number for part in answer.parts if part.status for number in part.claims]
     wrong["claims of no part"] = bool(claims) and claims != list(range(1, len(answer.claims) + 1))
-    wrong["it does not say who was chosen"] = not answer.steps
+    late = answer.stop_reason == "deadline"
+    wrong["it does not say who was chosen"] = not answer.steps and not late
     return [name for name, found in wrong.items() if found]
 
 

@@ -50,6 +50,7 @@ class Watched:
     """For which every job waits."""
     jobs: list[str] = field(default_factory=list)
     name: str = "watched"
+    opened: None = None
 
     def __call__(self) -> Watched:
         return self

@@ -169,6 +169,7 @@ class WildOpening:
 
     pick: random.Random
     name: str = "wild"
+    opened: None = None
     jobs: int = 0
     moods: tuple[str, ...] = ()
 
