@@ -39,8 +39,7 @@ if TYPE_CHECKING:
     from secondlook.store.database import Place
 
 T = TypeVar("T")
-_PARTS = ("", "-wal", "-shm", "-journal")
-"""What SQLite may leave of a database beside it."""
+_PARTS = ("", "-wal", "-shm", "-journal")  # what SQLite may leave of a database beside it
 _RETRY_SECONDS = 0.05
 
 
@@ -314,8 +313,7 @@ class WholeWrites:
     """
 
     failures: tuple[type[Exception], ...] = ()
-    patience = 0.0
-    """Seconds for which it is tried again."""
+    patience = 0.0  # seconds for which it is tried again
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)

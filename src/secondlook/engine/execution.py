@@ -287,8 +287,7 @@ class Graphs(Mapping[str, Any]):
 # What becomes of a run that cannot go on: an answer that says so, with what was found so far.
 
 log = logging.getLogger(__name__)
-_SECONDS_TO_TELL = 2.0
-"""To look up what stands behind the best answer so far."""
+_SECONDS_TO_TELL = 2.0  # to look up what stands behind the best answer so far
 
 
 async def failed(watched: Watched, error: Exception, scope: Scope) -> Answer:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from secondlook.store.database import Database, Row, Statements
 
-NOBODY = ""
-"""In place of a process: who worked on the run left it."""
+NOBODY = ""  # in place of a process: who worked on the run left it
 
 
 def take_up(
@@ -80,10 +79,8 @@ def taken(run: str) -> RunTaken:
 SILENT_TOO_LONG = 120.0
 """A process on another machine cannot be asked; one that gave no sign of life for so long is taken
 for dead. It gives one every twenty seconds (`memory.heartbeat`)."""
-_START_TIME = 19
-"""Place of the start time among the fields that follow the name in /proc/PID/stat."""
-_DEAD = {"Z", "X"}
-"""States of a process that ended and was not yet buried by its parent."""
+_START_TIME = 19  # place of the start time among the fields that follow the name in /proc/PID/stat
+_DEAD = {"Z", "X"}  # states of a process that ended and was not yet buried by its parent
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 Events = list[Event]
 RunStatus = Status | Literal["running", "interrupted"]
-LAST = "last"
-"""Names the latest run wherever a run is asked for."""
+LAST = "last"  # names the latest run wherever a run is asked for
 _BATCH = 64
 _FLUSHED_AT_ONCE = (RunStarted, NodeFinished, Warned)
 _SUMMARY = "id, created, workflow, status, stop_reason, question, process, heard"
@@ -61,8 +60,7 @@ class RunSummary:
 @dataclass(frozen=True, slots=True)
 class StoredRun(RunSummary):
     request: dict[str, Any]
-    answer: Answer | None
-    """None while it is running, and for good when it was interrupted."""
+    answer: Answer | None  # none while it is running, and for good when it was interrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -368,8 +366,7 @@ def _answer(row: Row) -> Answer | None:
 # The record of runs as answering sees it: it never fails, because an answer matters more.
 
 T = TypeVar("T")
-_FAILURES = (RunError, OSError, ValueError)
-"""ValueError: text that no JSON can hold."""
+_FAILURES = (RunError, OSError, ValueError)  # valueError: text that no JSON can hold
 _CONSEQUENCE = "the run is not recorded, or not all of it"
 
 
@@ -379,8 +376,7 @@ class _Active:
 
     journal: MemoryJournal = field(default_factory=MemoryJournal)
     pages: dict[str, dict[str, Any]] = field(default_factory=dict)
-    trouble: Trouble | None = None
-    """Why it is not recorded; None = it is, or is not meant to be."""
+    trouble: Trouble | None = None  # why it is not recorded; None = it is, or is not meant to be
 
 
 class Recorder:

@@ -27,10 +27,8 @@ if TYPE_CHECKING:
     from secondlook.roles.follow_up import StandAlone, Turn
     from secondlook.settings.sections import Settings
 
-CHOOSING: Final = "research"
-"""The workflow that chooses among given answers."""
-AUTO: Final = "auto"
-"""The workflow that picks another one."""
+CHOOSING: Final = "research"  # the workflow that chooses among given answers
+AUTO: Final = "auto"  # the workflow that picks another one
 
 
 class EngineOptions(TypedDict, total=False):
@@ -48,21 +46,16 @@ class QuestionOptions(TypedDict, total=False):
     choices: Mapping[str, str] | Sequence[str] | None
     """To choose from, by letter or in their order: the workflow `research` chooses one. They become
     part of the question, where they may as well be typed."""
-    workflow: str | None
-    """None = that of the settings; `auto` looks at the question and picks one."""
-    filters: Mapping[str, object] | None
-    """Search documents with such metadata alone."""
-    documents: Collection[str] | None
-    """Search these alone, named by id, path, file name or title."""
+    workflow: str | None  # none = that of the settings; `auto` looks at the question and picks one
+    filters: Mapping[str, object] | None  # search documents with such metadata alone
+    documents: Collection[str] | None  # search these alone, named by id, path, file name or title
     tables: Mapping[str, object] | None
     """What the question is about, by name: data frames, pyarrow tables, rows as dicts, or paths of
     files. The workflow `analyst` computes with them, and no library is needed for it."""
-    earlier: Sequence[Turn]
-    """Turns of the conversation, which make a follow-up stand-alone."""
+    earlier: Sequence[Turn]  # turns of the conversation, which make a follow-up stand-alone
     max_risk: float | None
     """The share of answers that may be wrong: one that is less sure is withheld."""
-    budget: Budget | None
-    """Caps what this question may take, within what the settings allow."""
+    budget: Budget | None  # caps what this question may take, within what the settings allow
     caller: Mapping[str, Any]
     """Recorded with the run's request, for the program that asks: nothing here reads it."""
 
@@ -170,8 +163,7 @@ Budget = Mapping[str, float] | BudgetSettings
 
 _FRAME_TOKENS: Final = 600
 """What a prompt tells beside its evidence and the question, marks included."""
-_SHARE_OF_TIME: Final = 0.25
-"""Of the time for models: what the others leave to the last call."""
+_SHARE_OF_TIME: Final = 0.25  # of the time for models: what the others leave to the last call
 _LATEST: Final = 1.0
 """Seconds before the deadline after which no model is waited for, or a fifth of a short one: what
 models do not answer, the reader still can."""

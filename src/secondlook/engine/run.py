@@ -66,8 +66,7 @@ class Run:
     scope: Scope | None = None
     worked_on: StandAlone = field(default_factory=lambda: StandAlone(""))
     handed: Handed | None = None
-    ledger: Ledger | None = None
-    """Its account; None where the run is resumed."""
+    ledger: Ledger | None = None  # its account; None where the run is resumed
     resumed: bool = False
 
     def settings(self, usual: Settings) -> Settings:

@@ -348,8 +348,7 @@ def _opened(
 
 # Several questions in a row, where a later one may lean on those before it.
 
-MOST_TURNS = 20
-"""What was said longer ago than this is not leant on."""
+MOST_TURNS = 20  # what was said longer ago than this is not leant on
 
 
 class Conversation:
@@ -416,8 +415,7 @@ def turn_of(answer: Answer) -> Turn:
 
 T = TypeVar("T")
 _END = object()
-_PATIENCE = 10.0
-"""Seconds that work may take to end once it is cancelled."""
+_PATIENCE = 10.0  # seconds that work may take to end once it is cancelled
 
 
 class LoopThread:

@@ -45,8 +45,7 @@ _READABLE: Final = "name a file: CSV, Parquet, Excel, JSON lines or SQLite"
 class Handed:
     entries: tuple[Entry, ...]
     folder: Path
-    passing: bool = False
-    """The folder goes with the run: nothing is recorded."""
+    passing: bool = False  # the folder goes with the run: nothing is recorded
 
     def close(self) -> None:
         if self.passing:

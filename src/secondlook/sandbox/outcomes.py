@@ -83,11 +83,9 @@ def run_job(
 
 # Watches a job from outside: takes what it says within bounds, ends it when it goes beyond.
 
-_LOOK_EVERY = 0.02
-"""Seconds between two looks at the memory."""
+_LOOK_EVERY = 0.02  # seconds between two looks at the memory
 _AT_ONCE = 1 << 18
-_FRAMING = 4096
-"""Bytes of a reply besides its content."""
+_FRAMING = 4096  # bytes of a reply besides its content
 _OUTPUT_READ_FOR_EACH_KEPT = 256
 """What is printed beyond what is kept is read and thrown away; so much more ends the job."""
 _LEAST_KEPT = 4096
@@ -100,8 +98,7 @@ class Witnessed:
     reply: bytearray = field(default_factory=bytearray)
     output: bytearray = field(default_factory=bytearray)
     output_cut: bool = False
-    stopped: Status | None = None
-    """Why it had to be ended."""
+    stopped: Status | None = None  # why it had to be ended
     memory: int = 0
     seconds: float = 0.0
 

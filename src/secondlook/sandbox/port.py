@@ -30,16 +30,13 @@ example because it tried what is not allowed."""
 class Limits:
     seconds: float = 30.0
     address_space: int = 2_684_354_560
-    resident: int = 1_073_741_824
-    """Memory that it may really use."""
+    resident: int = 1_073_741_824  # memory that it may really use
     scratch_bytes: int = 67_108_864
     scratch_files: int = 1_000
-    stdout_bytes: int = 65_536
-    """What is kept of what it prints; more is cut off."""
+    stdout_bytes: int = 65_536  # what is kept of what it prints; more is cut off
     reply_bytes: int = 33_554_432
     open_files: int = 64
-    frame_rows: int = 1_000
-    """Rows of a frame in `result` that come back."""
+    frame_rows: int = 1_000  # rows of a frame in `result` that come back
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,8 +64,7 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    kind: str
-    """Class of the exception, or what ended the job."""
+    kind: str  # class of the exception, or what ended the job
     message: str
     line: int | None = None  # of the code, from 1
     code: str | None = None  # that line
@@ -98,8 +94,7 @@ class Verdict:
 
     name: str
     usable: bool
-    why: str
-    """What it relies on here, or what is missing."""
+    why: str  # what it relies on here, or what is missing
 
 
 class Sandbox(Protocol):
@@ -182,21 +177,17 @@ def trial(command: Sequence[str], *, environment: Mapping[str, str] | None = Non
 # What passes between the program and a job: a request in, one reply out, both plain data.
 
 LENGTH = struct.Struct(">Q")
-CODE_NAME = "<analysis>"
-"""The file that tracebacks name for the code."""
+CODE_NAME = "<analysis>"  # the file that tracebacks name for the code
 MOST_FIGURES = 20
-READY = b"r"
-"""What a job within bubblewrap says before it gives up its rights."""
+READY = b"r"  # what a job within bubblewrap says before it gives up its rights
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     code: str
-    tables: tuple[str, ...]
-    """Their names; the descriptors come beside the request, in this order."""
+    tables: tuple[str, ...]  # their names; the descriptors come beside the request, in this order
     limits: Limits
-    token: str
-    """A reply without it was not made by us."""
+    token: str  # a reply without it was not made by us
 
     def encoded(self) -> bytes:
         return json.dumps(asdict(self)).encode("ascii")

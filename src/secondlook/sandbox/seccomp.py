@@ -30,8 +30,7 @@ class Confinement:
     kind: Kind
     readable: tuple[str, ...]
     """Folders and files of the machine that Python's libraries may still need."""
-    nobody: bool
-    """Whether to become another user, which only root can."""
+    nobody: bool  # whether to become another user, which only root can
     system_calls: bytes
 
     @property
@@ -107,8 +106,7 @@ _IOCTL = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)
 """Is it a terminal, its size, bytes waiting, close on exec or not."""
 _FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
 """Copies, flags, locks. Not owner and signal, by which a descriptor signals other processes."""
-_PRCTL = (15, 16, 0x53564D41)
-"""The name of a thread, of a piece of memory."""
+_PRCTL = (15, 16, 0x53564D41)  # the name of a thread, of a piece of memory
 
 
 def program(*, may_write: bool) -> bytes:

@@ -40,10 +40,8 @@ CHECK_LIMITS = Limits(
     reply_bytes=4 << 20,
 )
 """Small, so that what must be bounded reaches its bound soon."""
-SHORT_LIMITS = replace(CHECK_LIMITS, seconds=0.7)
-"""For what only the deadline ends."""
-_SECONDS_OF_GRACE = 15.0
-"""Until a job is gone after its deadline, on a machine that is busy."""
+SHORT_LIMITS = replace(CHECK_LIMITS, seconds=0.7)  # for what only the deadline ends
+_SECONDS_OF_GRACE = 15.0  # until a job is gone after its deadline, on a machine that is busy
 _MOST_FAILURE = 1_000_000
 _MOST_SAID = 160
 _MISTAKES = re.compile(r"\b(?:NameError|SyntaxError|TypeError|AttributeError|UnboundLocalError)\b")
@@ -70,8 +68,7 @@ class Attack:
 class Attacked:
     name: str
     blocked: bool
-    how: str
-    """By what it was stopped, or what it achieved."""
+    how: str  # by what it was stopped, or what it achieved
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +124,11 @@ class Evidence:
     """What is known after an attack: what the sandbox said, and what the world around it shows."""
 
     attack: Attack
-    outcome: Outcome | None
-    """None where `run` itself failed."""
-    broke: str
-    """How it failed."""
+    outcome: Outcome | None  # none where `run` itself failed
+    broke: str  # how it failed
     mark: str
     secret: str
-    seconds: float
-    """Of the whole run, by our own clock."""
+    seconds: float  # of the whole run, by our own clock
     visible: tuple[str, ...]
     """What happened outside: a listener was reached, a file appeared, a process ended or stayed."""
 

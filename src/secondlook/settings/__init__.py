@@ -67,8 +67,7 @@ class Loaded:
 
     settings: Settings
     origin: Mapping[str, str]
-    files: tuple[Path, ...]
-    """The settings files that were read, the one that wins last."""
+    files: tuple[Path, ...]  # the settings files that were read, the one that wins last
 
     def value(self, key: str) -> object:
         return value_of(self.settings, key)
@@ -80,10 +79,8 @@ class _Given:
     value: object
     place: str
     origin: str
-    base: Path
-    """What a relative path in it is relative to."""
-    textual: bool = False
-    """It came as a string (from the environment) whatever its type should be."""
+    base: Path  # what a relative path in it is relative to
+    textual: bool = False  # it came as a string (from the environment) whatever its type should be
 
 
 def load(

@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-_ALIKE = 0.6
-"""Names less alike than that were not meant: naming one would mislead."""
+_ALIKE = 0.6  # names less alike than that were not meant: naming one would mislead
 
 _PLAIN_WORDS = {
     "Value error, ": "",

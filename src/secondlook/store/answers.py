@@ -71,8 +71,7 @@ class CitedText:
 class Entry:
     id: int
     library: str
-    question: str
-    """Without its choices."""
+    question: str  # without its choices
     run: str
     created: str
     cited: tuple[CitedText, ...]
@@ -90,10 +89,8 @@ class Alike:
 class Asking:
     """What must be equal, beside the question, for research to be used again."""
 
-    scope: str
-    """Which documents were asked."""
-    manner: str
-    """How: settings and models that shape the research."""
+    scope: str  # which documents were asked
+    manner: str  # how: settings and models that shape the research
 
 
 class AnswerMemory:

@@ -33,12 +33,10 @@ Safety = Literal["FULL", "NORMAL"]
 price of one fsync. Replies that were paid for and answers that were shown are worth it; events,
 written many times a run, are not."""
 
-BUSY_SECONDS = 10.0
-"""Longer than any transaction here takes; who still waits then is told so."""
+BUSY_SECONDS = 10.0  # longer than any transaction here takes; who still waits then is told so
 ALL = 1 << 62
 """As a LIMIT: SQLite says -1 for all, PostgreSQL NULL, and each refuses the other's word."""
-PARTS = ("events", "journal", "passages")
-"""Tables whose rows belong to a run and go with it."""
+PARTS = ("events", "journal", "passages")  # tables whose rows belong to a run and go with it
 # SQLite allows 999 or more variables in a statement, by build; stay below it.
 _VARIABLES = 500
 _RUNS_SCHEMA = """
@@ -345,8 +343,7 @@ def _code(error: sqlite3.Error) -> int:
 
 T = TypeVar("T")
 SCHEMA = "secondlook"
-SET_UP_LOCK = 0x534C524E
-"""Of all who begin with one database, one makes the tables."""
+SET_UP_LOCK = 0x534C524E  # of all who begin with one database, one makes the tables
 _CONNECT_SECONDS = 5
 _RESTART_SECONDS = 5.0
 """A server that was there is waited for so long: restarting takes a second or two."""

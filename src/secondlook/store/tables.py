@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-MOST_BYTES = 4 << 30
-"""Of all runs together: beyond it the oldest runs lose their tables."""
+MOST_BYTES = 4 << 30  # of all runs together: beyond it the oldest runs lose their tables
 _NAMES = "tables.json"
 
 

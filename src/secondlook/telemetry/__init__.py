@@ -51,8 +51,7 @@ INSTALL = (
     "opentelemetry-exporter-prometheus"
 )
 _SCOPE = "secondlook"
-_PATIENCE = 5.0
-"""Seconds that a collector may take for one report: a program must be able to end."""
+_PATIENCE = 5.0  # seconds that a collector may take for one report: a program must be able to end
 
 
 def observer_for(settings: Settings) -> Observer:
