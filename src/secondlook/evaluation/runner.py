@@ -167,34 +167,31 @@ class _Work:
             self._advance(held, reused=len(held), configuration=planned.configuration.name)
             missing = [case for case in self.plan.cases if keys[case.id] not in self.rows]
             if missing:
-                await self._configuration(planned, repeat, missing, keys)
+                from secondlook.library.stores import load_embedder_for
 
-    async def _configuration(
-        self, planned: Planned, repeat: int, missing: Sequence[Case], keys: dict[str, str]
-    ) -> None:
-        from secondlook.library.stores import load_embedder_for
-
-        library = self._library(planned.settings)
-        models = RememberingModels(planned.settings, memory=self.memory, repeat=repeat)
-        # What one configuration found out must not help another.
-        remembered = AnswerMemory.temporary()
-        engine = Secondlook(library, settings=planned.settings, models=models, memory=remembered)
-        data, tables = self.plan.data, None
-        if data.form == "tables":
-            tables = GivenTables(data.read_table, cache_folder() / "tables", library.worker)
-        try:
-            embedder = load_embedder_for(planned.settings, planned.settings.embedding.model)
-            shelf = library.shelf()
-            maker = RowMaker(
-                configuration=planned.configuration.name,
-                names=names_by_document(library, data),
-                shelf=shelf,
-                truth=Truth(RememberingEmbedder(embedder, self.memory, passages=True)),
-                min_about=load_calibration(shelf.reader_name).min_about,
-            )
-            await self._answer(_Desk(engine, maker, planned, repeat, tables), missing, keys)
-        finally:
-            await engine.adetach()
+                library = self._library(planned.settings)
+                models = RememberingModels(planned.settings, memory=self.memory, repeat=repeat)
+                # What one configuration found out must not help another.
+                remembered = AnswerMemory.temporary()
+                engine = Secondlook(
+                    library, settings=planned.settings, models=models, memory=remembered
+                )
+                data, tables = self.plan.data, None
+                if data.form == "tables":
+                    tables = GivenTables(data.read_table, cache_folder() / "tables", library.worker)
+                try:
+                    embedder = load_embedder_for(planned.settings, planned.settings.embedding.model)
+                    shelf = library.shelf()
+                    maker = RowMaker(
+                        configuration=planned.configuration.name,
+                        names=names_by_document(library, data),
+                        shelf=shelf,
+                        truth=Truth(RememberingEmbedder(embedder, self.memory, passages=True)),
+                        min_about=load_calibration(shelf.reader_name).min_about,
+                    )
+                    await self._answer(_Desk(engine, maker, planned, repeat, tables), missing, keys)
+                finally:
+                    await engine.adetach()
 
     async def _answer(self, desk: _Desk, cases: Sequence[Case], keys: dict[str, str]) -> None:
         waiting = iter(cases)

@@ -74,7 +74,21 @@ def survey(
         else:
             _look(result, catalog, request, found)
     if request.prune:
-        _prune(result, catalog, request, seen)
+        # A root that is missing may be a disk that is not mounted: only its own row may go.
+        roots = request.roots
+        folders = [root for root in roots if root.is_dir()]
+        already = set(result.to_drop)
+        for file in catalog.files():
+            anchor = file.container or file.path
+            if anchor in seen and Path(anchor).exists():
+                continue
+            path = Path(anchor)
+            if _is_own(request, path) and path.exists():
+                continue  # uploads were never part of the folder that is gone through
+            below = any(folder in path.parents for folder in folders)
+            if (below or path in roots) and file.path not in already:
+                result.to_drop.append(file.path)
+                result.changes.append(FileChange(file.path, "removed", file.document))
     return result
 
 
@@ -202,24 +216,6 @@ def _attach(result: Survey, catalog: Catalog, file: FileRow, title: str) -> None
     else:
         change = FileChange(file.path, "duplicate", file.document, 0, f"same content as {title!r}")
     result.changes.append(change)
-
-
-def _prune(result: Survey, catalog: Catalog, request: Request, seen: set[str]) -> None:
-    # A root that is missing may be a disk that is not mounted: only its own row may go.
-    roots = request.roots
-    folders = [root for root in roots if root.is_dir()]
-    already = set(result.to_drop)
-    for file in catalog.files():
-        anchor = file.container or file.path
-        if anchor in seen and Path(anchor).exists():
-            continue
-        path = Path(anchor)
-        if _is_own(request, path) and path.exists():
-            continue  # uploads were never part of the folder that is gone through
-        below = any(folder in path.parents for folder in folders)
-        if (below or path in roots) and file.path not in already:
-            result.to_drop.append(file.path)
-            result.changes.append(FileChange(file.path, "removed", file.document))
 
 
 def _sha256(path: Path) -> str:

@@ -59,40 +59,6 @@ _CLOSERS = "\"'”’»)]*_"  # noqa: RUF001
 _ENDS = tuple(".!?…:;。！？｡|")  # noqa: RUF001
 
 
-def find_breaks(document: Extracted, outline: Outline) -> tuple[Offsets, NDArray[np.int8]]:
-    """Every place where a passage may begin, in order, each with the best of its kinds."""
-    text = document.text
-    blank, lines = _ends(_BLANK, text), _ends(_LINE, text)
-    if document.kind in LINE_KINDS:
-        # A blank line before unindented text parts two definitions; inside one it parts steps.
-        outer = np.array([at > 0 and text[at - 1] == "\n" for at in blank.tolist()], dtype=bool)
-        by_level = [blank[outer], blank, lines, _offsets(())]
-    else:
-        by_level = [
-            np.union1d(blank, _ends(_LONG_LINE, text)),
-            np.union1d(_ends(_ITEM, text), _ends(_SENTENCE_AT_LINE_END, text)),
-            _outside_tables(text, _offsets(sentence_starts(text))),
-            lines,
-        ]
-    if document.kind not in UNIT_KINDS:
-        pages = page_starts(text, document.pages)
-        demoted = [at for at in pages if not _ends_thought(text, at)]
-        by_level[:2] = [np.setdiff1d(at, demoted) for at in by_level[:2]]
-    starts, bodies = _offsets(outline.starts), _offsets(outline.bodies)
-    if starts.size:  # nothing parts a heading, nor a heading from what it announces
-        for level, at in enumerate(by_level):
-            above = np.searchsorted(starts, at, side="right") - 1
-            by_level[level] = at[(above < 0) | (at > bodies[above])]
-    by_level.insert(Break.SECTION, _offsets(outline.boundaries))
-    positions = np.concatenate(by_level)
-    levels = np.concatenate([np.full(len(at), level) for level, at in enumerate(by_level)])
-    order = np.lexsort((levels, positions))
-    unique, first = np.unique(positions[order], return_index=True)
-    best = levels[order][first].astype(np.int8)
-    keep = (unique > 0) & (unique < len(text))
-    return unique[keep], best[keep]
-
-
 def _outside_tables(text: str, positions: Offsets) -> Offsets:
     """A full stop in a cell ends no sentence: a row stays whole."""
     rows = [found.span() for found in _TABLE_ROW.finditer(text)]
@@ -201,7 +167,38 @@ class _Cutter:
     ) -> None:
         self._text, self._outline = document.text, outline
         self._marks, self._end, self._options = marks, end, options
-        self._positions, self._levels = find_breaks(document, outline)
+        # Every place where a passage may begin, in order, each with the best of its
+        # kinds.
+        text = document.text
+        blank, lines = _ends(_BLANK, text), _ends(_LINE, text)
+        if document.kind in LINE_KINDS:
+            # A blank line before unindented text parts two definitions; inside one it parts steps.
+            outer = np.array([at > 0 and text[at - 1] == "\n" for at in blank.tolist()], dtype=bool)
+            by_level = [blank[outer], blank, lines, _offsets(())]
+        else:
+            by_level = [
+                np.union1d(blank, _ends(_LONG_LINE, text)),
+                np.union1d(_ends(_ITEM, text), _ends(_SENTENCE_AT_LINE_END, text)),
+                _outside_tables(text, _offsets(sentence_starts(text))),
+                lines,
+            ]
+        if document.kind not in UNIT_KINDS:
+            pages = page_starts(text, document.pages)
+            demoted = [at for at in pages if not _ends_thought(text, at)]
+            by_level[:2] = [np.setdiff1d(at, demoted) for at in by_level[:2]]
+        starts, bodies = _offsets(outline.starts), _offsets(outline.bodies)
+        if starts.size:  # nothing parts a heading, nor a heading from what it announces
+            for level, at in enumerate(by_level):
+                above = np.searchsorted(starts, at, side="right") - 1
+                by_level[level] = at[(above < 0) | (at > bodies[above])]
+        by_level.insert(Break.SECTION, _offsets(outline.boundaries))
+        positions = np.concatenate(by_level)
+        levels = np.concatenate([np.full(len(at), level) for level, at in enumerate(by_level)])
+        order = np.lexsort((levels, positions))
+        unique, first = np.unique(positions[order], return_index=True)
+        best = levels[order][first].astype(np.int8)
+        keep = (unique > 0) & (unique < len(text))
+        self._positions, self._levels = (unique[keep], best[keep])
 
     def stop(self, start: int, reached: int) -> tuple[int, Break]:
         """Where the passage that begins at `start` ends; beyond `reached` in any case."""

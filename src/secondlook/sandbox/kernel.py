@@ -73,10 +73,6 @@ def unshare(flags: int) -> None:
     _checked(_libc().unshare(flags), "unshare")
 
 
-def enter_namespace(descriptor: int, kind: int) -> None:
-    _checked(_libc().setns(descriptor, kind), "setns")
-
-
 def mount(
     source: str | None, target: str, kind: str | None, flags: int, options: str | None = None
 ) -> None:
@@ -255,7 +251,7 @@ def fork_into_new_process_space(home: int) -> int:
         pid = os.fork()
     finally:
         if pid != 0:
-            enter_namespace(home, CLONE_NEWPID)
+            _checked(_libc().setns(home, CLONE_NEWPID), "setns")
     return pid
 
 

@@ -107,7 +107,9 @@ def draw(results: Results) -> tuple[Plot, ...]:
             except NothingToDraw as nothing:
                 drawn.append(Plot(name, title, missing=str(nothing)))
                 continue
-            svg = as_svg(figure)
+            buffer = io.BytesIO()
+            figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+            svg = buffer.getvalue().replace(b"\r\n", b"\n")
             figure.set_layout_engine("none")  # it is laid out: not a second time for the PNG
             drawn.append(Plot(name, title, caption, svg=svg, png=as_png(figure)))
     return tuple(drawn)
@@ -124,12 +126,6 @@ def plain_style() -> Iterator[None]:
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)  # type: ignore[arg-type]
         yield
-
-
-def as_svg(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return buffer.getvalue().replace(b"\r\n", b"\n")
 
 
 def as_png(figure: Figure) -> bytes:

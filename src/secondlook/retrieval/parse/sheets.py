@@ -34,33 +34,29 @@ def parse_sheets(source: Source) -> Extracted:
             describe_office(parts, composer)
     try:
         with source.open() as stream, closing(calamine.load_workbook(stream)) as workbook:
-            _write_workbook(workbook, composer, source)
+            import python_calamine
+
+            cells = 0
+            source.budget.spend_pages(len(workbook.sheet_names))
+            for number, name in enumerate(workbook.sheet_names, 1):
+                sheet = workbook.get_sheet_by_name(name)
+                cells += (sheet.total_height or 0) * (sheet.total_width or 0)
+                if cells > _MOST_CELLS:
+                    raise LimitExceeded(f"it has more than {_MOST_CELLS:,} cells")
+                composer.start_page(number)
+                with suppress(python_calamine.CalamineError):  # a sheet of charts only
+                    rows = ([shown(cell) for cell in row] for row in sheet.iter_rows())
+                    filled = (row for row in rows if any(row))
+                    if first := next(filled, None):
+                        composer.heading(1, name)
+                        write_rows(chain([first], filled), composer)
+            composer.end_page()
     except calamine.PasswordError as error:
         hint = "save a copy without password"
         raise Encrypted("it is protected by a password", hint=hint) from error
     except (calamine.CalamineError, OSError, ValueError) as error:
         raise Damaged(f"it is not a readable spreadsheet: {error}") from error
     return composer.finish("sheet")
-
-
-def _write_workbook(workbook: Any, composer: Composer, source: Source) -> None:
-    import python_calamine
-
-    cells = 0
-    source.budget.spend_pages(len(workbook.sheet_names))
-    for number, name in enumerate(workbook.sheet_names, 1):
-        sheet = workbook.get_sheet_by_name(name)
-        cells += (sheet.total_height or 0) * (sheet.total_width or 0)
-        if cells > _MOST_CELLS:
-            raise LimitExceeded(f"it has more than {_MOST_CELLS:,} cells")
-        composer.start_page(number)
-        with suppress(python_calamine.CalamineError):  # a sheet of charts only
-            rows = ([shown(cell) for cell in row] for row in sheet.iter_rows())
-            filled = (row for row in rows if any(row))
-            if first := next(filled, None):
-                composer.heading(1, name)
-                write_rows(chain([first], filled), composer)
-    composer.end_page()
 
 
 def shown(cell: object) -> str:

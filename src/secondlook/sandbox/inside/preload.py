@@ -68,7 +68,30 @@ def preload() -> None:
         for name in _MODULES:
             importlib.import_module(name)
         _quieten()
-        _exercise()
+        # Much of these libraries is imported or built when first used: here, not in every
+        # job.
+        import matplotlib.pyplot as plt
+        import pandas as pd
+        import plotly.express as px
+        from sklearn.cluster import KMeans
+
+        days = pd.to_datetime(["2024-01-01", "2024-02-01", "2024-03-01"])
+        frame = pd.DataFrame({"place": ["a", "b", "a"], "day": days, "value": [1.5, 2.0, None]})
+        frame.describe()
+        frame.groupby("place")["value"].mean().sort_values().reset_index()
+        frame.merge(frame, on="place").pivot_table(index="place", values="value_x")
+        frame["day"].dt.strftime("%Y-%m").value_counts()
+        frame["value"].corr(frame["value"])
+        KMeans(2, n_init=1).fit(
+            frame[["value"]].dropna()
+        )  # looks for its libraries, by running others
+        for figure in (px.bar(frame, x="place", y="value"), px.scatter(frame, x="day", y="value")):
+            figure.to_json()
+        picture, axes = plt.subplots()
+        axes.plot(frame["day"], frame["value"], label="value")
+        axes.legend()
+        picture.savefig(io.BytesIO(), format="png", bbox_inches="tight")
+        plt.close("all")
     gc.collect()
     gc.freeze()
 
@@ -114,27 +137,3 @@ def _quieten() -> None:
         return None
 
     plotly.io.show = BaseFigure.show = plt.show = show
-
-
-def _exercise() -> None:
-    """Much of these libraries is imported or built when first used: here, not in every job."""
-    import matplotlib.pyplot as plt
-    import pandas as pd
-    import plotly.express as px
-    from sklearn.cluster import KMeans
-
-    days = pd.to_datetime(["2024-01-01", "2024-02-01", "2024-03-01"])
-    frame = pd.DataFrame({"place": ["a", "b", "a"], "day": days, "value": [1.5, 2.0, None]})
-    frame.describe()
-    frame.groupby("place")["value"].mean().sort_values().reset_index()
-    frame.merge(frame, on="place").pivot_table(index="place", values="value_x")
-    frame["day"].dt.strftime("%Y-%m").value_counts()
-    frame["value"].corr(frame["value"])
-    KMeans(2, n_init=1).fit(frame[["value"]].dropna())  # looks for its libraries, by running others
-    for figure in (px.bar(frame, x="place", y="value"), px.scatter(frame, x="day", y="value")):
-        figure.to_json()
-    picture, axes = plt.subplots()
-    axes.plot(frame["day"], frame["value"], label="value")
-    axes.legend()
-    picture.savefig(io.BytesIO(), format="png", bbox_inches="tight")
-    plt.close("all")

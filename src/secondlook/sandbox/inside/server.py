@@ -68,7 +68,11 @@ class _Server:
                 elif descriptor == job.handle:
                     self._ended(job)
                 elif event:
-                    self._abandoned(job)
+                    # Its handle will tell when it is dead.
+                    self._poll.unregister(job.channel)
+                    del self._jobs[job.channel.fileno()]
+                    with contextlib.suppress(ProcessLookupError):
+                        signal.pidfd_send_signal(job.handle, signal.SIGKILL)
 
     def end_all(self) -> None:
         for job in set(self._jobs.values()):
@@ -106,13 +110,6 @@ class _Server:
         if self._home is None:
             return os.fork()
         return kernel.fork_into_new_process_space(self._home)
-
-    def _abandoned(self, job: _Job) -> None:
-        """Its handle will tell when it is dead."""
-        self._poll.unregister(job.channel)
-        del self._jobs[job.channel.fileno()]
-        with contextlib.suppress(ProcessLookupError):
-            signal.pidfd_send_signal(job.handle, signal.SIGKILL)
 
     def _ended(self, job: _Job) -> None:
         _, status, used = os.wait4(job.pid, 0)
