@@ -1,9 +1,7 @@
 """LangGraph's checkpoints: a file for each run, in a folder beside the record of runs, or in the
-database that holds that record.
-
-Runs with files of their own never wait for each other, and a run is forgotten by deleting its file.
-Only types that LangGraph holds to be safe are read back: a file cannot make code run.
-"""
+database that holds that record. Runs with files of their own never wait for each other, and a run
+is forgotten by deleting its file. Only types that LangGraph holds to be safe are read back: a file
+cannot make code run."""
 
 from __future__ import annotations
 
@@ -302,15 +300,12 @@ _FORGET_STEP = (
 
 
 class WholeWrites:
-    """Put before one of LangGraph's checkpointers; what that begins to write it writes.
-
-    LangGraph neither waits for its writes when a run is cancelled nor lets them end. A write that
-    stops half-way leaves a cursor or a transaction behind, and with it a lock.
-
-    What cannot be written (a full disk, a server that stays away) does not end the run: an answer
-    matters more. From then on nothing of it is written, because a checkpoint without the one before
-    it is not whole; it can be taken up from the last that is.
-    """
+    """Put before one of LangGraph's checkpointers; what that begins to write it writes. LangGraph
+    neither waits for its writes when a run is cancelled nor lets them end. A write that stops
+    half-way leaves a cursor or a transaction behind, and with it a lock. What cannot be written (a
+    full disk, a server that stays away) does not end the run: an answer matters more. From then on
+    nothing of it is written, because a checkpoint without the one before it is not whole; it can be
+    taken up from the last that is."""
 
     failures: tuple[type[Exception], ...] = ()
     patience = 0.0  # seconds for which it is tried again
@@ -325,11 +320,9 @@ class WholeWrites:
         raise NotImplementedError
 
     async def begin_step_again(self, run: str) -> None:
-        """Forget what the step in which a run stopped had written.
-
-        A node that is cancelled may leave its values and not where they lead, and the graph would
-        then take the run for finished. The whole step is done again; replies of models are in the
-        journal."""
+        """Forget what the step in which a run stopped had written. A node that is cancelled may
+        leave its values and not where they lead, and the graph would then take the run for
+        finished. The whole step is done again; replies of models are in the journal."""
         raise NotImplementedError
 
     async def aput(self, config: Any, checkpoint: Any, *others: Any) -> Any:

@@ -54,8 +54,7 @@ def hear(db: Statements, run: str, *, process: str, now: float) -> None:
     """A sign of life. What another has taken over, this process may write no more; of what was
     removed there is nothing to tell."""
     heard = db.execute(
-        "UPDATE runs SET heard = ? WHERE id = ? AND process IN (?, ?)",
-        (now, run, process, NOBODY),
+        "UPDATE runs SET heard = ? WHERE id = ? AND process IN (?, ?)", (now, run, process, NOBODY)
     )
     if not heard.rowcount and db.execute("SELECT id FROM runs WHERE id = ?", (run,)).fetchall():
         raise taken(run)

@@ -36,13 +36,7 @@ from secondlook.roles.follow_up import Turn
 from secondlook.telemetry import observer_for
 
 if TYPE_CHECKING:
-    from collections.abc import (
-        AsyncGenerator,
-        AsyncIterator,
-        Coroutine,
-        Generator,
-        Iterator,
-    )
+    from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator, Iterator
     from concurrent.futures import Future
     from pathlib import Path
 
@@ -55,11 +49,9 @@ if TYPE_CHECKING:
 
 
 class Secondlook:
-    """Answers questions over one library. Use it in a `with` block, or close it.
-
-    Threads and tasks may share one. `ask` and `stream` are the same as `aask` and `astream`
-    for code that is not async; they also work where an event loop is already running.
-    """
+    """Answers questions over one library. Use it in a `with` block, or close it. Threads and tasks
+    may share one. `ask` and `stream` are the same as `aask` and `astream` for code that is not
+    async; they also work where an event loop is already running."""
 
     def __init__(
         self,
@@ -353,10 +345,8 @@ MOST_TURNS = 20  # what was said longer ago than this is not leant on
 
 class Conversation:
     """Asks an engine, and remembers. "And in 2023?" is worked on as the question it is short for:
-    `Answer.question` is what was typed, `Answer.asked` what was worked on.
-
-    Options given here hold for every question: those of `Secondlook.astream`.
-    """
+    `Answer.question` is what was typed, `Answer.asked` what was worked on. Options given here hold
+    for every question: those of `Secondlook.astream`."""
 
     def __init__(self, engine: Secondlook, **options: Any) -> None:
         self.engine = engine

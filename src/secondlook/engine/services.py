@@ -1,9 +1,7 @@
-"""The web, the sandbox and the record as one run is given them.
-
-What the web and the sandbox gave before, they are not asked again: a reply is in the journal before
-the node that asked sees it, under the visit to that node. Failures are not kept: a run that is
-resumed may find the web back again, or a sandbox that works.
-"""
+"""The web, the sandbox and the record as one run is given them. What the web and the sandbox gave
+before, they are not asked again: a reply is in the journal before the node that asked sees it,
+under the visit to that node. Failures are not kept: a run that is resumed may find the web back
+again, or a sandbox that works."""
 
 from __future__ import annotations
 
@@ -69,11 +67,7 @@ class JournaledSandbox:
         return self.opened().name
 
     def run(
-        self,
-        code: str,
-        tables: Sequence[Supplied] = (),
-        *,
-        limits: Limits | None = None,
+        self, code: str, tables: Sequence[Supplied] = (), *, limits: Limits | None = None
     ) -> Outcome:
         bounds = None if limits is None else asdict(limits)
         # Tables of a run do not change while it lasts; their folder may, after it was resumed.

@@ -82,10 +82,9 @@ def desk_of(
     library: Library, workflow: str | None, scope: Scope, handed: Handed | None
 ) -> Desk | None:
     """The tables of a run; None where its workflow asks for none, or where there are none to pick
-    from because they cannot be listed: documents may still answer.
-
-    Tables that were handed over are what a question is about. Those of the library lie beside them
-    where the question names a part of it, and alone where nothing was handed over."""
+    from because they cannot be listed: documents may still answer. Tables that were handed over are
+    what a question is about. Those of the library lie beside them where the question names a part
+    of it, and alone where nothing was handed over."""
     if workflow not in _OVER_TABLES:
         return None
     documents, labels = scope["documents"], frozenset(scope["labels"])

@@ -1,9 +1,7 @@
 """What each step of a workflow buys, and the cheapest configuration that loses nothing by it.
-
 Against the reference a configuration is *non-inferior* if the lower 95 % bound of the paired
 difference is above minus the margin; else *worse* if the whole interval is below 0 and p, corrected
-for how many were tried, is below .05; else *undecided*, with how many more questions would tell.
-"""
+for how many were tried, is below .05; else *undecided*, with how many more questions would tell."""
 
 from __future__ import annotations
 
@@ -202,10 +200,8 @@ def ablation_plan(
     settings: Settings, workflows: Sequence[str]
 ) -> tuple[list[Configuration], dict[str, str]]:
     """What to run, the first workflow as it is configured first, and which flags cannot be tried.
-
     Each flag that is on is switched off and each that is off switched on, one at a time; settings
-    of a few values (who grades, how it is judged) are varied likewise. No two come to the same.
-    """
+    of a few values (who grades, how it is judged) are varied likewise. No two come to the same."""
     plan = _Plan(settings)
     for name in dict.fromkeys(workflows):
         plan.add(name, {})

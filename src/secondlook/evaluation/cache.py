@@ -150,12 +150,9 @@ _SUPPORT = struct.Struct("<dd")
 
 
 class RememberingReader:
-    """A reader that reads no question and passage twice.
-
-    Glances and looks are kept apart. Who chooses must see the glance at every passage, and one that
-    is not chosen comes back glanced at, also where a look at it is known: with and without memory
-    the results are equal.
-    """
+    """A reader that reads no question and passage twice. Glances and looks are kept apart. Who
+    chooses must see the glance at every passage, and one that is not chosen comes back glanced at,
+    also where a look at it is known: with and without memory the results are equal."""
 
     def __init__(self, reader: Reader, memory: Memory) -> None:
         self._reader = reader

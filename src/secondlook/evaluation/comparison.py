@@ -68,9 +68,7 @@ def compare(
     names: tuple[str, str] | None = None,
 ) -> Comparison:
     """`other` against `base`. The metric that decides is the set's usual one unless it is named.
-
-    `names` is what to call the two where their own names do not tell them apart.
-    """
+    `names` is what to call the two where their own names do not tell them apart."""
     base = base if isinstance(base, Figures) else Figures(base)
     other = other if isinstance(other, Figures) else Figures(other)
     first, second = names or (base.name, other.name)
@@ -208,11 +206,7 @@ def difference_of(
     known = METRICS[metric]
     found = paired(before, after, yes_no=known.yes_no, seed=seed, better=known.better)
     return Difference(
-        metric=metric,
-        base=fmean(before),
-        other=fmean(after),
-        n=len(shared),
-        **asdict(found),
+        metric=metric, base=fmean(before), other=fmean(after), n=len(shared), **asdict(found)
     )
 
 

@@ -502,9 +502,7 @@ def retrieval_metrics(
     gold: Mapping[str, int], ranked: Sequence[str], *, suffix: str = ""
 ) -> dict[str, float]:
     """recall@1, @5 and @20, mrr and ndcg@10, each name with `suffix`; nothing without gold.
-
-    `ranked` is documents, best first; one that comes again counts where it comes first.
-    """
+    `ranked` is documents, best first; one that comes again counts where it comes first."""
     relevant = {document: grade for document, grade in gold.items() if grade > 0}
     if not relevant:
         return {}

@@ -39,11 +39,9 @@ _NEVER = 10_000_000
 def bootstrap(
     statistic: Statistic, n: int, *, seed: int = 0, around: float | None = None
 ) -> tuple[float, float] | None:
-    """The 95 % interval of a figure over `n` questions; None where no draw defines it.
-
-    `around` moves the draws so that their median is there: for a figure that drawing again pushes
-    to one side, such as a sum of absolute gaps, whose own value would else lie outside.
-    """
+    """The 95 % interval of a figure over `n` questions; None where no draw defines it. `around`
+    moves the draws so that their median is there: for a figure that drawing again pushes to one
+    side, such as a sum of absolute gaps, whose own value would else lie outside."""
     # Every metric over as many questions meets the same draws, so they are kept while small.
     draw = _remembered if n * RESAMPLES <= _REMEMBERED else _drawn
     drawn = np.concatenate([statistic(part.astype(np.float64)) for part in draw(n, seed % 2**63)])
@@ -86,12 +84,10 @@ def unseen(n: int) -> float:
 
 
 def interval(values: Sequence[float], seed: int = 0, *, yes_no: bool = False) -> Estimate:
-    """The mean with its 95 % interval, whatever the order of the values.
-
-    Percentiles of a bootstrap, since figures like F1 heap up at 0 and 1 and follow no known form.
-    With `yes_no`, values of 0 and 1 get Wilson's interval; averages of repeats that vary do not,
-    for they hold more than one yes or no each. One value, or all alike: the interval is that value.
-    """
+    """The mean with its 95 % interval, whatever the order of the values. Percentiles of a
+    bootstrap, since figures like F1 heap up at 0 and 1 and follow no known form. With `yes_no`,
+    values of 0 and 1 get Wilson's interval; averages of repeats that vary do not, for they hold
+    more than one yes or no each. One value, or all alike: the interval is that value."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     if not ordered.size:
         return Estimate(value=None)
@@ -135,16 +131,13 @@ def paired(
     seed: int = 0,
     better: Better = "higher",
 ) -> Paired:
-    """Whether `other` differs from `base`, question by question.
-
-    Yes or no: McNemar's exact test (Psychometrika 12, 1947, 153-157), for it alone keeps at most
-    5 % false alarms for every number of questions. Graded, or averages of repeats: the permutation
-    test that flips the signs of the differences (Fisher, The Design of Experiments, 1935).
-
-    The interval is a bootstrap of the mean difference. Where both are shares or scores from 0 to
-    1 and no question got worse (or none better), that end is moved out by what so many questions
-    cannot show (`unseen`): twenty that come out alike do not prove that two configurations are.
-    """
+    """Whether `other` differs from `base`, question by question. Yes or no: McNemar's exact test
+    (Psychometrika 12, 1947, 153-157), for it alone keeps at most 5 % false alarms for every number
+    of questions. Graded, or averages of repeats: the permutation test that flips the signs of the
+    differences (Fisher, The Design of Experiments, 1935). The interval is a bootstrap of the mean
+    difference. Where both are shares or scores from 0 to 1 and no question got worse (or none
+    better), that end is moved out by what so many questions cannot show (`unseen`): twenty that
+    come out alike do not prove that two configurations are."""
     both = np.asarray([base, other], dtype=np.float64)
     differences = both[1] - both[0]
     differences[np.abs(differences) <= _SAME] = 0.0
@@ -187,14 +180,12 @@ def mcnemar(up: int, down: int) -> float:
 
 
 def permutation(differences: Sequence[float] | Floats) -> float:
-    """Two-sided p of a mean difference of 0: the share of all ways to flip signs that bring the
-    sum as far from 0 as was seen, or further.
-
-    No flips are drawn by chance. Up to 12 questions that differ, every way is tried; of more, the
-    ways are counted after rounding the differences to a fine grid (which keeps the test exact, for
-    it is one of the rounded differences); of very many their sum is normal: with a ratio of fourth
-    moment to squared second moment below .01, p = .05 is off by less than .0002.
-    """
+    """Two-sided p of a mean difference of 0: the share of all ways to flip signs that bring the sum
+    as far from 0 as was seen, or further. No flips are drawn by chance. Up to 12 questions that
+    differ, every way is tried; of more, the ways are counted after rounding the differences to a
+    fine grid (which keeps the test exact, for it is one of the rounded differences); of very many
+    their sum is normal: with a ratio of fourth moment to squared second moment below .01, p = .05
+    is off by less than .0002."""
     changed = np.sort(np.asarray(differences, dtype=np.float64))
     changed = changed[np.abs(changed) > _SAME]
     if not changed.size:
@@ -232,12 +223,9 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def questions_needed(differences: Sequence[float], *, margin: float) -> int | None:
-    """About how many more questions until the 95 % interval of the mean difference lies on one
-    side of -`margin`, if mean and spread stay as they are.
-
-    0 if it does already, None where it never will (the mean is at -`margin`) or where there are
-    too few questions to tell.
-    """
+    """About how many more questions until the 95 % interval of the mean difference lies on one side
+    of -`margin`, if mean and spread stay as they are. 0 if it does already, None where it never
+    will (the mean is at -`margin`) or where there are too few questions to tell."""
     values = np.sort(np.asarray(differences, dtype=np.float64))
     if values.size <= 1:
         return None
@@ -278,10 +266,8 @@ class Pool:
 
 
 def pooled(statistic: Statistic, pool: Pool, *, seed: int = 0, recentred: bool = False) -> Estimate:
-    """A figure of all rows with its interval; no value where it is not defined.
-
-    `statistic` is of weights, a column for each row. `recentred`: see `around` of `bootstrap`.
-    """
+    """A figure of all rows with its interval; no value where it is not defined. `statistic` is of
+    weights, a column for each row. `recentred`: see `around` of `bootstrap`."""
     value = float(statistic(np.ones((1, pool.question.size)))[0])
     if not np.isfinite(value):
         return Estimate(value=None, n=pool.n)
@@ -295,11 +281,9 @@ def pooled(statistic: Statistic, pool: Pool, *, seed: int = 0, recentred: bool =
 def share(
     cases: Sequence[str], part: Sequence[float], whole: Sequence[float], *, seed: int = 0
 ) -> Estimate | None:
-    """What part of a whole, both counted in each row; None where there is no whole.
-
-    Wilson's interval where each question counts once, and where all came out alike: a bootstrap
-    would see no doubt there.
-    """
+    """What part of a whole, both counted in each row; None where there is no whole. Wilson's
+    interval where each question counts once, and where all came out alike: a bootstrap would see no
+    doubt there."""
     parts, wholes = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
     there = wholes > 0
     if not there.any():

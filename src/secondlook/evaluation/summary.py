@@ -29,10 +29,8 @@ _QUANTILES = {"p50": 0.5, "p95": 0.95}
 
 
 def summarise(rows: Sequence[Row], *, configuration: Configuration, seed: int = 0) -> Summary:
-    """All metrics that apply, each with its interval over questions, and the curves.
-
-    `rows` are those of this configuration, in any order; repeats of a question are averaged.
-    """
+    """All metrics that apply, each with its interval over questions, and the curves. `rows` are
+    those of this configuration, in any order; repeats of a question are averaged."""
     rows = sorted(rows, key=lambda row: (row.case, row.repeat))
     values = {
         name: question_values(rows, name) for name, item in METRICS.items() if item.per_question

@@ -51,12 +51,9 @@ def sweep_plan(
     values: Sequence[float] | None = None,
     workflow: str | None = None,
 ) -> SweepPlan:
-    """The setting at each value, and a reference.
-
-    The reference of a setting of the second search, or of the web, is the workflow without it; of
-    any other setting it is the workflow as configured. Only the rerank score has values of its
-    own.
-    """
+    """The setting at each value, and a reference. The reference of a setting of the second search,
+    or of the web, is the workflow without it; of any other setting it is the workflow as
+    configured. Only the rerank score has values of its own."""
     key = param
     if key not in KEYS or FIELDS[key].annotation not in {int, float}:
         raise UsageError(
@@ -93,11 +90,7 @@ def sweep_plan(
 
 
 def sweep(
-    rows: Mapping[str, Sequence[Row]],
-    *,
-    plan: SweepPlan,
-    metric: str | None = None,
-    seed: int = 0,
+    rows: Mapping[str, Sequence[Row]], *, plan: SweepPlan, metric: str | None = None, seed: int = 0
 ) -> Sweep:
     """What each value makes of the questions, against the reference."""
     chosen = check_metric(metric or primary_metric(rows[plan.reference]))
@@ -135,11 +128,9 @@ def sweep(
 
 def values_seen(reference: Sequence[Row]) -> tuple[float, ...]:
     """Thresholds at which about 10, 30, 50, 70 and 90 of 100 questions would be searched again.
-
-    Readers score on scales of their own: with one of them the usual values mean never, with
-    another always. `reference` are rows of the reference of `sweep_plan`; none that was judged,
-    no values.
-    """
+    Readers score on scales of their own: with one of them the usual values mean never, with another
+    always. `reference` are rows of the reference of `sweep_plan`; none that was judged, no
+    values."""
     judged = sorted(row.trigger for row in reference if row.trigger is not None)
     places = (min(len(judged) - 1, round(share * len(judged))) for share in _SHARES)
     return tuple(sorted({round(judged[place], 2) for place in places})) if judged else ()

@@ -1,8 +1,6 @@
-"""The catalog: which files were seen, which documents they hold, and what is half done.
-
-A document is a content (its id is the start of its SHA-256); a file is a place where it was
-found. Several files may hold one document. A file with a reason is one that failed.
-"""
+"""The catalog: which files were seen, which documents they hold, and what is half done. A document
+is a content (its id is the start of its SHA-256); a file is a place where it was found. Several
+files may hold one document. A file with a reason is one that failed."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""How a change reaches catalog, texts and index so that a kill at any moment loses nothing.
-
-Three stores cannot commit together, so each change goes: texts written, intent journalled in the
-catalog, one index commit, catalog rows applied, old texts deleted, intent cleared. Every stored
-entry carries the mark of its change; after a crash the mark tells whether the index commit
-happened, and the intent is applied or forgotten accordingly.
-"""
+"""How a change reaches catalog, texts and index so that a kill at any moment loses nothing. Three
+stores cannot commit together, so each change goes: texts written, intent journalled in the catalog,
+one index commit, catalog rows applied, old texts deleted, intent cleared. Every stored entry
+carries the mark of its change; after a crash the mark tells whether the index commit happened, and
+the intent is applied or forgotten accordingly."""
 
 from __future__ import annotations
 
@@ -284,10 +282,8 @@ def held_document(stores: Stores, row: DocumentRow) -> NewDocument:
 
 
 def attach(stores: Stores, files: list[FileRow], gone: list[str]) -> None:
-    """Give documents that are held already to further files, and take gone files away.
-
-    A document's new files and gone files go in one commit: between two it would be nobody's.
-    """
+    """Give documents that are held already to further files, and take gone files away. A document's
+    new files and gone files go in one commit: between two it would be nobody's."""
     by_document: dict[str, Change] = {}
     for file in files:
         by_document.setdefault(file.document or "", Change()).files.append(file)

@@ -238,10 +238,8 @@ class Ingest:
         progress: Callable[[Progress], None],
         done: Callable[[FileChange], None],
     ) -> bool:
-        """Take in everything that `sources` yields. False when stopped by Ctrl-C.
-
-        `done` is called with each file once it is stored, `progress` ten times a second.
-        """
+        """Take in everything that `sources` yields. False when stopped by Ctrl-C. `done` is called
+        with each file once it is stored, `progress` ten times a second."""
         self._done = Progress("reading", files_total=total)
         completed, reported = True, 0
         with ThreadPoolExecutor(1, thread_name_prefix="secondlook") as threads:
@@ -456,11 +454,9 @@ class Tabulator:
     def take_in(
         self, document: str, place: Path, *, on_progress: Callable[[float], None] | None = None
     ) -> None:
-        """Read the tables in the file `place`, which holds the document.
-
-        A file that is no table after all is not a failure: it stays a document, and its record
-        says why it is nothing else.
-        """
+        """Read the tables in the file `place`, which holds the document. A file that is no table
+        after all is not a failure: it stays a document, and its record says why it is nothing
+        else."""
         from secondlook.tables.desk import cached_profile
         from secondlook.tables.read import read_tables
 

@@ -56,10 +56,8 @@ _MOST_FILTERS = 100
 
 
 class Library:
-    """Open one with `Library.open`; close it, or use it in a `with` block.
-
-    Any number of processes may search while one writes. Threads may share a Library.
-    """
+    """Open one with `Library.open`; close it, or use it in a `with` block. Any number of processes
+    may search while one writes. Threads may share a Library."""
 
     def __init__(self, path: Path, settings: Settings, manifest: Manifest, stores: Stores) -> None:
         self.path, self.settings = path, settings
@@ -139,11 +137,9 @@ class Library:
         done: Callable[[FileChange], None] | None = None,
     ) -> AddReport:
         """Bring the library in step with these files and folders. Unchanged files cost a stat.
-
         `within`: files that do not lie in one of these folders, links followed, are left out.
         `progress` is called with how far it is, `done` with each file once it is safely stored.
-        Ctrl-C ends it early with a report of what is stored; the same call completes the rest.
-        """
+        Ctrl-C ends it early with a report of what is stored; the same call completes the rest."""
         from secondlook.library.survey import Request
         from secondlook.retrieval.parse.source import PARSER_VERSION
 
@@ -179,7 +175,6 @@ class Library:
 
     def remove(self, names: str | Sequence[str], *, purge: bool = False) -> list[FileChange]:
         """Forget documents, by id, path, file name or title. Purged: no byte of them stays.
-
         Uploaded files, which the library keeps itself, go with them; others are not touched."""
         with self._writing():
             listed = self.documents()
@@ -224,9 +219,7 @@ class Library:
         exclude: str | Collection[str] = (),
     ) -> list[Hit]:
         """The passages that fit the query best. Options left out come from the settings.
-
-        `documents` limits the search to documents named by id, path, file name or title.
-        """
+        `documents` limits the search to documents named by id, path, file name or title."""
         self.refresh()
         options = search_options(
             self.settings.search, k=k, dense=dense, lexical=lexical, rerank=rerank
@@ -593,9 +586,8 @@ class Shelf:
     def read(
         self, query: str, passages: Sequence[Passage], *, choose: Choose | None = None
     ) -> list[Reading]:
-        """What the reader makes of each passage; spans count characters of its text.
-
-        All are looked at, or those that `choose` chooses by a glance at each."""
+        """What the reader makes of each passage; spans count characters of its text. All are looked
+        at, or those that `choose` chooses by a glance at each."""
         from secondlook.retrieval.search import read_in_context
 
         given = [(passage.title, passage.heading, passage.text) for passage in passages]

@@ -237,11 +237,8 @@ def _server(chosen: LibrarySettings) -> tuple[str, str | None]:
 
 
 def tables_by_document(stores: Stores) -> dict[str, tuple[Table, ...]]:
-    """Every table, by the document that holds it.
-
-    Names are given in the order of paths: what a table is called does not depend on which part
-    of the library a question is about.
-    """
+    """Every table, by the document that holds it. Names are given in the order of paths: what a
+    table is called does not depend on which part of the library a question is about."""
     files = stores.catalog.files_of(stores.tables.holders())
     first = {file.document or "": file.path for file in sorted(files, key=_path, reverse=True)}
     held = [

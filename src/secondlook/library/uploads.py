@@ -1,10 +1,7 @@
-"""Files that were uploaded: the originals that the library itself keeps.
-
-`uploads/NAME` is what a document was read from. `uploads/.incoming-X/` is an upload on its way: its
-files lie there under numbers until all of them have arrived and it is their turn to be taken in. A
-lock in it lives as long as its process, so what a killed one left is told from what another one is
-at work on.
-"""
+"""Files that were uploaded: the originals that the library itself keeps. `uploads/NAME` is what a
+document was read from. `uploads/.incoming-X/` is an upload on its way: its files lie there under
+numbers until all of them have arrived and it is their turn to be taken in. A lock in it lives as
+long as its process, so what a killed one left is told from what another one is at work on."""
 
 from __future__ import annotations
 
@@ -74,9 +71,8 @@ class Staging:
         return one
 
     def seal(self) -> list[Entry]:
-        """Everything has arrived: from here on a kill loses nothing.
-
-        Of files with one name each gets a name of its own, but for those that are the same."""
+        """Everything has arrived: from here on a kill loses nothing. Of files with one name each
+        gets a name of its own, but for those that are the same."""
         taken: dict[str, str] = {}
         entries: dict[tuple[str, str], Entry] = {}
         for one in self._arriving:

@@ -1,11 +1,9 @@
-"""Cuts a document into passages along its own structure, near a token budget.
-
-A heading, a slide or a sheet always begins a new passage, so that the headings and the page shown
-for a passage hold for every sentence in it. Sections that fit are one passage; longer ones are
-divided into parts of about equal size, where the text offers the best place: at a blank line, a
-list item, a sentence, a line, and only at a bare word when nothing else is near. A heading is never
-cut off from what it announces.
-"""
+"""Cuts a document into passages along its own structure, near a token budget. A heading, a slide or
+a sheet always begins a new passage, so that the headings and the page shown for a passage hold for
+every sentence in it. Sections that fit are one passage; longer ones are divided into parts of about
+equal size, where the text offers the best place: at a blank line, a list item, a sentence, a line,
+and only at a bare word when nothing else is near. A heading is never cut off from what it
+announces."""
 
 from __future__ import annotations
 
@@ -234,10 +232,8 @@ class _Cutter:
         return stop
 
     def _word_break(self, reached: int, limit: int) -> int:
-        """The last clause, else word, else token that still fits.
-
-        In a run of headings longer than a passage, the heading that does not fit moves on whole.
-        """
+        """The last clause, else word, else token that still fits. In a run of headings longer than
+        a passage, the heading that does not fit moves on whole."""
         heading = self._outline.heading_at(limit)
         if heading is not None and heading > reached:
             return heading

@@ -1,8 +1,6 @@
 """Which files to read: folders walked in a fixed order, and a reason for all that is left out.
-
-Nothing is opened here except ignore files. Pipes, sockets and devices are told by their
-status alone, so that none of them can block.
-"""
+Nothing is opened here except ignore files. Pipes, sockets and devices are told by their status
+alone, so that none of them can block."""
 
 from __future__ import annotations
 
@@ -57,9 +55,8 @@ def discover(
     max_bytes: int = DEFAULT_LIMITS.file_bytes,
     max_table_bytes: int = DEFAULT_LIMITS.table_bytes,
 ) -> Iterator[Found | Skipped]:
-    """Every file once, in the order of the arguments and of the names below them.
-
-    Excludes are patterns as in `.gitignore`: such files are left out silently."""
+    """Every file once, in the order of the arguments and of the names below them. Excludes are
+    patterns as in `.gitignore`: such files are left out silently."""
     walk = _Walk(_compiled(DEFAULT_EXCLUDES), _compiled(excludes), max_bytes, max_table_bytes)
     for path in paths:
         yield from walk.argument(Path(os.path.abspath(path.expanduser())))  # noqa: PTH100 - resolve() would follow links

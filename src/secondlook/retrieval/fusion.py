@@ -35,12 +35,9 @@ def fuse(
     lexical_weight: float,
     k: int = 60,
 ) -> list[Fused]:
-    """The entries of both lists, best first, ties by id.
-
-    An entry scores weight / (k + rank) in each list, scaled so that the best possible sum is 1.0;
-    a list of weight zero counts for nothing and adds no entries, though its ranks and scores are
-    still shown.
-    """
+    """The entries of both lists, best first, ties by id. An entry scores weight / (k + rank) in
+    each list, scaled so that the best possible sum is 1.0; a list of weight zero counts for nothing
+    and adds no entries, though its ranks and scores are still shown."""
     if min(dense_weight, lexical_weight, k) < 0 or not 0 < dense_weight + lexical_weight < math.inf:
         raise UsageError(
             "search weights must not be negative or both 0, nor the rank constant negative: "
@@ -96,12 +93,10 @@ def rerank(
     blend: float,
     glanced: Collection[str] = (),
 ) -> list[tuple[Fused, float]]:
-    """The entries with their final scores, best first, ties by id.
-
-    `relevance` holds the reader's logits by id. Those in `glanced` are first guesses: they rank
-    below what was looked at, and score no more. An entry that the reader has not seen counts as
-    not relevant and ranks below both.
-    """
+    """The entries with their final scores, best first, ties by id. `relevance` holds the reader's
+    logits by id. Those in `glanced` are first guesses: they rank below what was looked at, and
+    score no more. An entry that the reader has not seen counts as not relevant and ranks below
+    both."""
     if not 0 <= blend <= 1:
         raise UsageError(
             f"the share of the reranker must lie between 0 and 1: {blend!r}",
@@ -122,9 +117,7 @@ def rerank(
 
 def distinct(ranked: Sequence[Item], *, place: Callable[[Item], Place]) -> list[Item]:
     """Without passages most of whose text a better one of the same document already shows.
-
-    Neighbours that share a sentence both stay: most of what each says is its own.
-    """
+    Neighbours that share a sentence both stay: most of what each says is its own."""
     kept: dict[str, list[tuple[int, int]]] = {}
     found = []
     for item in ranked:

@@ -148,9 +148,8 @@ def read_in_context(
     *,
     choose: Choose | None = None,
 ) -> list[Reading]:
-    """Each (title, headings, text) read as it was embedded: below its title and headings.
-
-    Spans count from the first character of the text."""
+    """Each (title, headings, text) read as it was embedded: below its title and headings. Spans
+    count from the first character of the text."""
     given = [with_context(title, heading, text) for title, heading, text in passages]
     found = []
     readings = reader.read(query, given, choose=choose)

@@ -1,9 +1,7 @@
-"""Words of a text as terms to search by: the one place of lexical analysis.
-
-Passages and queries go through the same steps, so every engine ranks alike. Passages keep
-their stop words (`terms`), queries drop them unless nothing else is left (`query_terms`):
-"to be or not to be" still finds Hamlet, and no question pays for its "of the".
-"""
+"""Words of a text as terms to search by: the one place of lexical analysis. Passages and queries go
+through the same steps, so every engine ranks alike. Passages keep their stop words (`terms`),
+queries drop them unless nothing else is left (`query_terms`): "to be or not to be" still finds
+Hamlet, and no question pays for its "of the"."""
 
 from __future__ import annotations
 

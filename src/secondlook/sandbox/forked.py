@@ -288,10 +288,8 @@ _OWN = re.compile(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.MULTILINE)
 
 def used_memory(handle: int) -> int:
     """Resident bytes that belong to it, without those of files, which the kernel can take back.
-
     `handle` is a descriptor of the process: it may live in a process space of its own, and only the
-    kernel knows its number in ours. 0 where the process is gone.
-    """
+    kernel knows its number in ours. 0 where the process is gone."""
     try:
         found = _PID.search(Path(f"/proc/self/fdinfo/{handle}").read_text("ascii"))
         status = Path(f"/proc/{found[1]}/status").read_text("utf-8", "replace") if found else ""

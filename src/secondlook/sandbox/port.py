@@ -1,9 +1,7 @@
-"""What a sandbox is: code and tables go in, plain data comes out, whatever the code tries.
-
-The code finds its tables as `tables["name"]` (also called `datasets`; `df` where there is one), and
-leaves its value in `result` and its charts in `fig`. Nothing that comes back is ever evaluated or
-unpickled: it is JSON that we read within bounds.
-"""
+"""What a sandbox is: code and tables go in, plain data comes out, whatever the code tries. The code
+finds its tables as `tables["name"]` (also called `datasets`; `df` where there is one), and leaves
+its value in `result` and its charts in `fig`. Nothing that comes back is ever evaluated or
+unpickled: it is JSON that we read within bounds."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""The answer memory: research that was done, by the question that it was done for.
-
-Whether two questions are the same is not decided here: `find` returns what is alike. The file lies
-beside the record of runs, not in the library: questions are their asker's own, and a library may be
-shared or read-only. An entry counts only while the passages it cites say the same.
-"""
+"""The answer memory: research that was done, by the question that it was done for. Whether two
+questions are the same is not decided here: `find` returns what is alike. The file lies beside the
+record of runs, not in the library: questions are their asker's own, and a library may be shared or
+read-only. An entry counts only while the passages it cites say the same."""
 
 from __future__ import annotations
 

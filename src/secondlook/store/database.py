@@ -1,8 +1,6 @@
 """What the record of runs and the answer memory ask of a database, whichever engine it is.
-
-Statements are written once, in the words that SQLite and PostgreSQL share: `?` for values,
-`ON CONFLICT`, `RETURNING`; `rowid` is the order in which rows came.
-"""
+Statements are written once, in the words that SQLite and PostgreSQL share: `?` for values, `ON
+CONFLICT`, `RETURNING`; `rowid` is the order in which rows came."""
 
 from __future__ import annotations
 
@@ -364,10 +362,7 @@ _OPTIONS = " ".join(
         "client_min_messages=warning",
     )
 )
-_BEGIN = {
-    "FULL": "BEGIN",
-    "NORMAL": "BEGIN; SET LOCAL synchronous_commit TO off",
-}
+_BEGIN = {"FULL": "BEGIN", "NORMAL": "BEGIN; SET LOCAL synchronous_commit TO off"}
 
 
 class PostgresDatabase:

@@ -1,9 +1,7 @@
 """Tables that were handed over with a question, kept with its run, so that an answer can be
-verified and a run resumed.
-
-`runs-tables/RUN/ID.parquet` beside `runs.db`, and `tables.json`, which names them. The same table
-in several runs takes the room of one, where the file system knows links.
-"""
+verified and a run resumed. `runs-tables/RUN/ID.parquet` beside `runs.db`, and `tables.json`, which
+names them. The same table in several runs takes the room of one, where the file system knows
+links."""
 
 from __future__ import annotations
 

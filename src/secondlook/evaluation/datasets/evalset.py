@@ -98,11 +98,9 @@ def describe(data: EvalSet) -> dict[str, Any]:
 
 
 def sample(cases: Sequence[Case], *, limit: int | None, seed: int) -> tuple[Case, ...]:
-    """At most `limit` of the cases, in the order of the set.
-
-    The draw goes by a hash of seed and id: it is the same under every version of Python, and a
-    larger limit keeps all questions of a smaller one, so that what is done need not be done again.
-    """
+    """At most `limit` of the cases, in the order of the set. The draw goes by a hash of seed and
+    id: it is the same under every version of Python, and a larger limit keeps all questions of a
+    smaller one, so that what is done need not be done again."""
     if limit is None:
         return tuple(cases)
     if limit < 1:

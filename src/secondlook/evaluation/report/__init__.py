@@ -32,16 +32,11 @@ _FIELDS = (
 
 def write(results: Results, folder: Path) -> list[Path]:
     """`results.csv`, `report.html` and `plots/*.svg|png` in `folder`; returns what was written.
-
-    Without matplotlib there are no plots, and the page says how to get them.
-    """
+    Without matplotlib there are no plots, and the page says how to get them."""
     from secondlook.evaluation.report import page, plots
 
     drawn = plots.draw(results) if plots.can_draw() else ()
-    files = {
-        "results.csv": results_csv(results.rows),
-        "report.html": page.as_html(results, drawn),
-    }
+    files = {"results.csv": results_csv(results.rows), "report.html": page.as_html(results, drawn)}
     try:
         for plot in drawn:
             pictures = {f"plots/{plot.name}.svg": plot.svg, f"plots/{plot.name}.png": plot.png}

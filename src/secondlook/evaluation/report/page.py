@@ -98,10 +98,7 @@ def _sections(results: Results, plots: Sequence[Plot]) -> dict[str, list[str]]:
         "Sweep": shown(tables.sweep(results)),
         "Hypotheses": shown(tables.hypotheses(results), tables.criteria(results)),
         "Confidence": [plot("reliability")],
-        "Time and behaviour": [
-            plot("latency"),
-            *shown(*tables.steps(results)),
-        ],
+        "Time and behaviour": [plot("latency"), *shown(*tables.steps(results))],
         "Questions": shown(failed),
         "Data and settings": shown(
             tables.settings(results), tables.data(results), tables.problems(results)

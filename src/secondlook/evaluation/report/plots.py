@@ -1,7 +1,6 @@
 """The pictures of a report, drawn with matplotlib where it is installed: the five of the adaptive
 design (metrics, scores and trigger, change per question, impact of the fallback, time), and the
-reliability of confidence. Colours differ in grey too, and files come
-out the same every time."""
+reliability of confidence. Colours differ in grey too, and files come out the same every time."""
 
 from __future__ import annotations
 

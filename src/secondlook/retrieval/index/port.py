@@ -80,10 +80,9 @@ class Index(Protocol):
         large index unless `exact`; what was just added is found like everything else."""
 
     def lexical(self, terms: Sequence[str], k: int, where: Filter = EVERYTHING) -> list[Scored]:
-        """The k entries of highest BM25 (k1 1.2, b 0.75) above zero, best first, ties by id.
-
-        A term that the query repeats counts each time. Statistics are of all entries that have
-        terms, whatever the filter; they are exact after `compact` and drift a little before."""
+        """The k entries of highest BM25 (k1 1.2, b 0.75) above zero, best first, ties by id. A term
+        that the query repeats counts each time. Statistics are of all entries that have terms,
+        whatever the filter; they are exact after `compact` and drift a little before."""
 
     def fetch(self, ids: Sequence[str]) -> list[Entry]:
         """The entries with these ids, in the order asked; ids that are not held are left out."""

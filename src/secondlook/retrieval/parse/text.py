@@ -146,10 +146,8 @@ _MOST_LISTED_COLUMNS = 500
 
 
 def write_rows(rows: Iterable[Sequence[str]], composer: Composer, *, total: str = "") -> None:
-    """Rows of text; the first one that is filled decides whether columns have names.
-
-    `total` says how many rows there are where that is known and `rows` are only the first.
-    """
+    """Rows of text; the first one that is filled decides whether columns have names. `total` says
+    how many rows there are where that is known and `rows` are only the first."""
     filled = (row for row in rows if any(cell.strip() for cell in row))
     first = next(filled, None)
     if first is None:

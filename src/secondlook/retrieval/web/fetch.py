@@ -1,8 +1,6 @@
-"""One GET over the web: guarded at every hop, bounded in time and size, and without a memory.
-
-No cookies, no credentials, no proxies from the environment, no connection that is used twice: two
-names may share an address, and what was agreed with one must not serve the other.
-"""
+"""One GET over the web: guarded at every hop, bounded in time and size, and without a memory. No
+cookies, no credentials, no proxies from the environment, no connection that is used twice: two
+names may share an address, and what was agreed with one must not serve the other."""
 
 from __future__ import annotations
 
@@ -188,11 +186,9 @@ async def read_body(
 
 
 def as_utf8(body: bytes, charset: str) -> bytes:
-    """The text in UTF-8 with its mark, where that is certain; else as it came.
-
-    What is valid UTF-8 with letters beyond ASCII is UTF-8, whatever the server says. Otherwise
-    the server's charset holds if the bytes agree; if not, the parser looks at the page itself.
-    """
+    """The text in UTF-8 with its mark, where that is certain; else as it came. What is valid UTF-8
+    with letters beyond ASCII is UTF-8, whatever the server says. Otherwise the server's charset
+    holds if the bytes agree; if not, the parser looks at the page itself."""
     if (
         body.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         or body.isascii()

@@ -1,8 +1,6 @@
-"""From the bytes of a page to its text, in the parser's own process.
-
-What a stranger wrote is parsed where a crash, a hang or a bomb costs one page. The parser reads
-files, so the bytes pass through a temporary one; its name is ours and says how they are read.
-"""
+"""From the bytes of a page to its text, in the parser's own process. What a stranger wrote is
+parsed where a crash, a hang or a bomb costs one page. The parser reads files, so the bytes pass
+through a temporary one; its name is ours and says how they are read."""
 
 from __future__ import annotations
 
@@ -173,10 +171,8 @@ _EACH_PAGE = 12
 def best_first(
     passages: Sequence[WebPassage], query: str, *, language: str, keep: int
 ) -> list[WebPassage]:
-    """At most `keep` passages with their scores; equal ones in the order given.
-
-    No page crowds out the others: each may give its share, and twelve in any case.
-    """
+    """At most `keep` passages with their scores; equal ones in the order given. No page crowds out
+    the others: each may give its share, and twelve in any case."""
     counts = [
         Counter(terms(with_context(one.title, one.heading, one.text), language)) for one in passages
     ]

@@ -16,13 +16,7 @@ from secondlook.errors import SecondlookError, SettingsError, WebSearchError
 from secondlook.reading.embedders import approximate_starts
 from secondlook.retrieval.chunk import DEFAULT_OPTIONS
 from secondlook.retrieval.web.fetch import Fetcher, Guard, Limits, aside, parse_url
-from secondlook.retrieval.web.pages import (
-    ACCEPT,
-    Cutter,
-    PageReader,
-    best_first,
-    snippet,
-)
+from secondlook.retrieval.web.pages import ACCEPT, Cutter, PageReader, best_first, snippet
 from secondlook.retrieval.web.port import WebResult
 
 if TYPE_CHECKING:
