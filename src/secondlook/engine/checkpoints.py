@@ -42,7 +42,6 @@ _RETRY_SECONDS = 0.05
 
 
 def run_checkpoints(place: Place, run: str) -> AbstractAsyncContextManager[Any]:
-    """A checkpointer for a run, with the methods of `WholeWrites`."""
     if place.store is not None:
         return postgres_checkpoints(place.store)
     return sqlite_checkpoints(checkpoints_file(place.path, run))

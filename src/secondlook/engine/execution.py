@@ -164,7 +164,6 @@ class Watched:
     _started: dict[str, float] = field(default_factory=dict)
 
     def all_steps(self) -> tuple[Step, ...]:
-        """Those that an earlier part of the run left in its state, then those seen here."""
         told = [Step.model_validate(step) for step in self.state.get("steps", ())]
         if self.called is not None:
             name, state = self.called
@@ -405,7 +404,6 @@ class Draining:
         self._asked = False
 
     def ask(self) -> None:
-        """From now on no run begins another step."""
         self._asked = True
         # A signal may come while this thread is in `control`: the lock lets it pass again.
         with self._lock:

@@ -89,7 +89,6 @@ class RunStore:
 
     @classmethod
     def of(cls, runs: RunSettings, *, create: bool = True) -> RunStore:
-        """The one that the settings name, in a file or on a server."""
         place = Place.of(runs)
         return cls(place.open(RUNS, create=create), place)
 
@@ -140,7 +139,6 @@ class RunStore:
         self._heartbeat.add(run)
 
     def begin(self, run: str, request: Mapping[str, Any]) -> None:
-        """The run has begun: what is known of it by now."""
         with self._writing(run, "NORMAL") as db:
             text = json.dumps(request, default=str)
             db.execute("UPDATE runs SET request = ? WHERE id = ?", (text, run))
@@ -162,7 +160,6 @@ class RunStore:
                 pass
 
     def leave(self, run: str) -> None:
-        """The run stops here without an answer: nobody works on it, though this process lives."""
         with self._writing(run, "NORMAL") as db:
             db.execute("UPDATE runs SET process = ? WHERE id = ?", (NOBODY, run))
         self._heartbeat.discard(run)
@@ -172,7 +169,6 @@ class RunStore:
             self._waiting.pop(run, None)
 
     def finish(self, answer: Answer, *, at: float | None = None) -> None:
-        """Store the answer; `at` is when it was there, in seconds since the run began."""
         row = (answer.status, answer.stop_reason, answer.model_dump_json(), at)
         with self._writing(answer.run, "FULL") as db:
             db.execute(
@@ -228,7 +224,6 @@ class RunStore:
         return StoredRun(**self._summary(row), request=json.loads(row["request"]), answer=answer)
 
     def list(self, limit: int | None = 20) -> list[RunSummary]:
-        """Newest first; no limit = all."""
         rows = self._database.select(
             f"SELECT {_SUMMARY} FROM runs {_NEWEST_FIRST} LIMIT ?",  # noqa: S608
             ALL if limit is None else limit,
@@ -378,8 +373,6 @@ class _Active:
 
 
 class Recorder:
-    """One for a process, for any number of runs at once. `runs.keep = 0` stores none."""
-
     def __init__(self, settings: RunSettings) -> None:
         self._settings = settings
         self._lock = threading.Lock()
@@ -418,7 +411,6 @@ class Recorder:
             self._fail(run, error)
 
     def begin(self, run: str, request: Mapping[str, Any]) -> None:
-        """The run has begun. Raises `RunTaken` where another process has taken it meanwhile."""
         self._do(run, lambda store: store.begin(run, request), None, raising=RunTaken)
 
     def append(self, event: Event) -> None:
@@ -426,7 +418,6 @@ class Recorder:
             self._do(event.run, lambda store: store.append(event), None)
 
     def finish(self, answer: Answer, *, at: float | None = None) -> Answer:
-        """Store the answer, and return it with what went wrong with its record, if anything."""
         self._do(answer.run, lambda store: store.finish(answer, at=at), None)
         trouble = self._active.pop(answer.run, _Active()).trouble
         if trouble is None:
@@ -435,7 +426,6 @@ class Recorder:
         return answer.model_copy(update={"warnings": (*answer.warnings, trouble)})
 
     def leave(self, run: str) -> None:
-        """The run stops here without an answer, and can be resumed."""
         self._do(run, lambda store: store.leave(run), None)
         if self._active.pop(run, _Active()).trouble is not None:
             self._leave(run)

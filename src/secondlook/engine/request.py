@@ -32,8 +32,6 @@ AUTO: Final = "auto"  # the workflow that picks another one
 
 
 class EngineOptions(TypedDict, total=False):
-    """In place of what is set."""
-
     model: str | None
     web: bool | None
     k: int | None
@@ -67,7 +65,6 @@ class AskOptions(QuestionOptions, EngineOptions, total=False):
 def chosen_settings(
     library: str | Path | None = None, **options: Unpack[EngineOptions]
 ) -> Settings:
-    """The settings given, or those of the machine with what is given here in their place."""
     from secondlook.settings import load
 
     settings, max_risk = options.get("settings"), options.get("max_risk")

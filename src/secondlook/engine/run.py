@@ -75,7 +75,6 @@ class Run:
         return usual if self.budget is None else with_budget(usual, self.budget)
 
     def prepared(self, settings: Settings) -> Run:
-        """Checked, with its choices in the question and its workflow named."""
         # What no encoding can write down, such as bytes that a shell passed on, cannot be recorded.
         question = self.question.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
         if not question.strip():

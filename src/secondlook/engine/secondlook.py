@@ -129,7 +129,6 @@ class Secondlook:
     def stream(
         self, question: str, *, run: str | None = None, **options: Unpack[QuestionOptions]
     ) -> Generator[Event]:
-        """What happens on the way to the answer, which comes last."""
         return self._loop.iterate(self.astream(question, run=run, **options))
 
     async def aask(
@@ -364,7 +363,6 @@ class Conversation:
         return self._remembered(self.engine.ask(text, **self._with(options)))
 
     def stream(self, text: str, **options: Any) -> Generator[Event]:
-        """What happens on the way to the answer. Left early, the question was never asked."""
         with closing(self.engine.stream(text, **self._with(options))) as events:
             for event in events:
                 if isinstance(event, Answered):
@@ -425,7 +423,6 @@ class LoopThread:
             return asyncio.run_coroutine_threadsafe(work, self._loop)
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of `work`. Ctrl-C cancels it before it is raised."""
         future = self.submit(work)
         try:
             return future.result()
@@ -434,7 +431,6 @@ class LoopThread:
             raise
 
     def iterate(self, items: AsyncGenerator[T]) -> Generator[T]:
-        """The items one by one; leaving early ends their source."""
         waiting: queue.SimpleQueue[Any] = queue.SimpleQueue()
         ended = threading.Event()
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class JournaledWeb:
-    """`WebSearch` for one run; the engine closes the web."""
-
     web: WebSearch
     calls: Calls
 

@@ -58,7 +58,6 @@ def ablate(
     left_out: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Ablation:
-    """Every configuration against the reference."""
     if margin < 0:
         raise UsageError(f"a margin of {margin!r} is no margin", hint="give 0 or more, such as .02")
     chosen = check_metric(metric or primary_metric(rows[reference]))

@@ -68,8 +68,6 @@ def save(seconds: float) -> None:
 
 @dataclass(slots=True)
 class Counted:
-    """What one kind of model was asked in this process."""
-
     seconds: float = 0.0
     made: int = 0
     remembered: int = 0
@@ -239,7 +237,6 @@ class RememberingReader:
         glances: _Readings,
         looks: _Readings,
     ) -> float:
-        """Adds to what is known; returns the seconds that it took."""
         began = glancing = 0.0
 
         def watched(found: Sequence[float]) -> Sequence[int]:
@@ -283,8 +280,6 @@ def _packed(reading: Reading, seconds: float) -> bytes:
 
 
 class RememberingEmbedder:
-    """An embedder that embeds no query twice, and no passage where that is asked for."""
-
     def __init__(self, embedder: Embedder, memory: Memory, *, passages: bool) -> None:
         self._embedder = embedder
         self._memory = memory

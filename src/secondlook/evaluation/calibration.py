@@ -77,8 +77,6 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """What a highest risk comes to: how many are answered, and how many of those are wrong."""
-
     max_risk: float
     coverage: float
     risk: float | None  # share of wrong ones among the answered; None where none is answered
@@ -86,8 +84,6 @@ class Promise:
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """How well probabilities fit what came true."""
-
     questions: int
     right: float
     ece: float
@@ -114,8 +110,6 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """The calibration that came of it, and what it is worth beside the shipped one."""
-
     method: Method
     calibration: Calibration
     before: Judgement | None  # none where the reader has no calibration so far
@@ -137,7 +131,6 @@ class CalibrationReport:
     notes: tuple[str, ...] = ()
 
     def as_data(self) -> dict[str, Any]:
-        """Plain values, as `--json` prints them."""
         fitted = self.fitted
         return {
             "library": self.library,
@@ -221,7 +214,6 @@ def calibrate(
 
 
 def _cases(path: Path, *, most: int, seed: int) -> tuple[Sequence[Case], list[str]]:
-    """The questions of a sheet, and what is to be said of them."""
     problems: list[Problem] = []
     sheet = read_sheet(path, problems)
     # A document is only what questions are dealt into folds by: any name will do.
@@ -273,8 +265,6 @@ def _check(answered: Sequence[Answered], name: str) -> None:
 
 
 class _NoPages:
-    """Nothing is read from the web here."""
-
     def put(self, passages: Sequence[WebPassage]) -> None: ...
 
     def get(self, ids: Sequence[str]) -> dict[str, WebPassage]:  # noqa: ARG002
@@ -282,8 +272,6 @@ class _NoPages:
 
 
 class Answering:
-    """Answers questions over one library with the calibration that is given."""
-
     def __init__(self, library: Library, calibration: Calibration, sheet: Path) -> None:
         self.calibration = calibration
         settings = library.settings
@@ -439,8 +427,6 @@ def judge(
 
 @dataclass(frozen=True, slots=True)
 class InUse:
-    """The calibration that answers over a library are judged by."""
-
     source: Literal["shipped", "library", "none"]
     reader: str
     file: str | None  # the library's own, whether or not it is used

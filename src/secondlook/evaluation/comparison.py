@@ -33,8 +33,6 @@ Part = Literal["all", "fallback", "no_fallback"]
 
 
 def primary_metric(asked: Sequence[Case] | Sequence[Row]) -> str:
-    """The metric that decides, by what the set knows about its questions."""
-
     def of_choices(one: Case | Row) -> bool:
         return one.choice is not None if isinstance(one, Case) else "accuracy" in one.metrics
 
@@ -48,7 +46,6 @@ def primary_metric(asked: Sequence[Case] | Sequence[Row]) -> str:
 
 
 def check_metric(name: str) -> str:
-    """The name, if configurations can be compared by it."""
     metric = METRICS.get(name)
     if metric is not None and metric.per_question and metric.better != "neither":
         return name
@@ -125,7 +122,6 @@ def compare(
 
 
 def changes(base: Figures, other: Figures, metric: str) -> dict[str, float]:
-    """Of each question that has the metric in both: how much better it got."""
     before, after = base.metric(metric), other.metric(metric)
     sign = -1.0 if METRICS[metric].better == "lower" else 1.0
     return {case: sign * (after[case] - before[case]) for case in before if case in after}
@@ -161,7 +157,6 @@ def _splits(base: Figures, other: Figures, deciding: str) -> tuple[Split, ...]:
 def compare_all(
     rows: Mapping[str, Sequence[Row]], *, metric: str | None = None, seed: int = 0
 ) -> tuple[Comparison, ...]:
-    """Every pair of configurations; the more pairs, the more it takes to call one different."""
     figures = {name: Figures(found) for name, found in rows.items()}
     found = [
         compare(figures[base], figures[other], metric=metric, seed=seed, names=(base, other))
@@ -198,7 +193,6 @@ def significant(difference: Difference) -> bool:
 def difference_of(
     metric: str, base: Mapping[str, float], other: Mapping[str, float], *, seed: int = 0
 ) -> Difference | None:
-    """Over the questions that have a figure in both; None where there is none."""
     shared = [case for case in base if case in other]
     if not shared:
         return None
@@ -217,8 +211,6 @@ _MOST_TOLD = 10
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """What two runs come to."""
-
     lines: tuple[str, ...]
     """For a person: what differs between the runs beside their figures, then each verdict."""
     comparisons: tuple[Comparison, ...]
@@ -284,7 +276,6 @@ def _refuse_other_set(a: Results, b: Results) -> None:
 
 
 def _pairs(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """By name; one with one whatever their names."""
     if not before or not after:
         raise UsageError("a run without rows cannot be compared", hint="run the evaluation again")
     if len(before) == len(after) == 1:

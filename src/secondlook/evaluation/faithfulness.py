@@ -49,8 +49,6 @@ _UNRELATED: Final = (
 
 
 class Truth:
-    """Figures of the answers of one run."""
-
     def __init__(self, embedder: Embedder, *, least_cosine: float | None = None) -> None:
         """`least_cosine`: in place of the one that stands for `SIMILAR` with this embedder."""
         self._embedder = embedder
@@ -84,7 +82,6 @@ class Truth:
     def leaked(
         self, case: Case, answer: Answer, *, evidence: Sequence[str] = ()
     ) -> dict[str, float]:
-        """`prompt_leak` alone, of an answer that was given."""
         if not is_answered(answer):
             return {}
         told = "\n".join([answer.short or "", answer.text])

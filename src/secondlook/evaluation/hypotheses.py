@@ -37,13 +37,11 @@ Told = Literal["supported", "not supported", "undecided", "not tested"]
 
 
 def hypothesis_plan(settings: Settings) -> list[Configuration]:
-    """What to run: the baseline, which never asks again, and the workflow that rewrites."""
     changes: dict[str, Scalar] = {} if settings.search.rerank else {"search.rerank": True}
     return [Configuration(name, name, changes) for name in (BASELINE, REWRITING)]
 
 
 def judge(rows: Rows, *, seed: int = 0) -> tuple[Hypothesis, ...]:
-    """Each with its verdict, from whatever the rows can tell."""
     return (
         _rewriting_helps(rows, seed=seed),
         _rises_where_poor(rows),
@@ -246,7 +244,6 @@ AGAIN = 0.15  # of the questions that the baseline gets right, the share that ma
 
 
 def criteria(rows: Rows, *, seed: int = 0) -> tuple[Criterion, ...]:
-    """Nothing where the workflow was not run."""
     judged, base = rows.get(REWRITING), rows.get(BASELINE, ())
     if not judged:
         return ()

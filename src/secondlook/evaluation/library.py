@@ -39,15 +39,12 @@ _FORM = 1  # counted up when sets are indexed differently
 
 
 def cache_folder() -> Path:
-    """Where evaluations keep what can be computed again."""
     chosen = os.environ.get("SECONDLOOK_CACHE")
     folder = Path(chosen).expanduser() if chosen else Path(platformdirs.user_cache_dir(APP_NAME))
     return folder.absolute() / "eval"
 
 
 class EvaluatedLibrary(Library):
-    """A library whose models remember what they said."""
-
     memory: Memory | None = None
 
     def embedder(self) -> Embedder:
@@ -164,7 +161,6 @@ GIVEN: ContextVar[Desk | None] = ContextVar("given", default=None)
 
 @contextmanager
 def given(desk: Desk | None) -> Iterator[None]:
-    """Until it is left, questions are about these tables."""
     token = GIVEN.set(desk)
     try:
         yield

@@ -168,7 +168,6 @@ def pieces(text: str) -> list[str]:
 
 
 def plain_words(text: str) -> list[str]:
-    """All words, articles too, whatever their case."""
     return re.findall(r"\w+", text.casefold())
 
 
@@ -181,7 +180,6 @@ def shared(found: Sequence[str], right: Sequence[str]) -> float:
 
 
 def runs(words: Sequence[str], size: int) -> set[tuple[str, ...]]:
-    """Every `size` words that stand in a row."""
     return {tuple(words[at : at + size]) for at in range(len(words) - size + 1)}
 
 
@@ -193,7 +191,6 @@ def stands_in(run: Sequence[str], words: Sequence[str]) -> bool:
 
 
 def split_sentences(text: str) -> list[str]:
-    """The text by sentence, each with single spaces."""
     bounds = pairwise([0, *sentence_starts(text), len(text)])
     found = (" ".join(text[start:end].split()) for start, end in bounds)
     return [sentence for sentence in found if sentence]
@@ -219,7 +216,6 @@ def is_answered(answer: Answer) -> bool:
 
 
 def is_guess(answer: Answer) -> bool:
-    """Whether an option was chosen from a model's own knowledge."""
     choice = answer.choice
     return choice is not None and choice.letter is not None and not choice.grounded
 
@@ -239,7 +235,6 @@ _LOOKED_AT: Final = 1000
 
 
 def answer_metrics(case: Case, answer: Answer) -> dict[str, float]:
-    """Every figure of this group that the case allows."""
     if case.table:
         return value_metrics(parts_right(case, answer))
     figures: dict[str, float] = {}
@@ -260,7 +255,6 @@ def answer_metrics(case: Case, answer: Answer) -> dict[str, float]:
 
 
 def is_right(case: Case, answer: Answer) -> bool | None:
-    """Whether an answer that was given is right; None where none was given or none is known."""
     if not is_answered(answer):
         return None
     if not case.answerable:
@@ -424,7 +418,6 @@ def chosen(choices: Mapping[str, str], said: str) -> str | None:
 
 
 def _letter_alone(choices: Mapping[str, str], said: str) -> str | None:
-    """The letter, where the answer is nothing else."""
     found = _ALONE.match(said)
     return _letter(choices, found["letter"]) if found else None
 
@@ -440,14 +433,12 @@ _NEAR = 1e-6
 
 
 def parts_right(case: Case, answer: Answer) -> dict[str, bool]:
-    """Of each value that the question wants, whether it is right."""
     values = answer.values if is_answered(answer) else {}
     wanted = dict(case.values).items()  # of a name that comes twice the later one counts
     return {name: name in values and value_right(to, values[name]) for name, to in wanted}
 
 
 def value_metrics(parts: dict[str, bool]) -> dict[str, float]:
-    """Of a question, given which of its parts are right."""
     return {
         "values_accuracy": float(all(parts.values())),
         "values_proportional": sum(parts.values()) / len(parts),
@@ -521,6 +512,5 @@ def retrieval_metrics(
 
 
 def recall(gold: Mapping[str, int], found: Iterable[str]) -> float:
-    """The share of the gold that was found, in whatever order."""
     relevant = {document for document, grade in gold.items() if grade > 0}
     return len(relevant & set(found)) / len(relevant) if relevant else 0.0

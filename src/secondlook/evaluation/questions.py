@@ -22,7 +22,6 @@ _BEST = 5
 
 
 def by_configuration(rows: Iterable[Row]) -> dict[str, list[Row]]:
-    """In the order in which the configurations come."""
     grouped: dict[str, list[Row]] = {}
     for row in rows:
         grouped.setdefault(row.configuration, []).append(row)
@@ -88,7 +87,6 @@ def rightness(row: Row) -> bool | None:
 
 
 def succeeded(row: Row) -> bool | None:
-    """Right, or withheld where there is no answer; None where that cannot be judged."""
     if row.answered and not is_failed(row):
         return rightness(row)
     if not row.answerable and not is_failed(row):
@@ -97,19 +95,15 @@ def succeeded(row: Row) -> bool | None:
 
 
 def lowest_of_best(row: Row) -> float | None:
-    """The lowest reader score among the best five passages."""
     scores = sorted((score for _, score in row.read if math.isfinite(score)), reverse=True)
     return min(scores[:_BEST], default=None)
 
 
 def fell_back(rows: Iterable[Row]) -> set[str]:
-    """Questions for which a second search was made, in any repeat."""
     return {row.case for row in rows if row.fallback}
 
 
 def _of(part: str, value: Callable[[Any], Any]) -> Figure:
-    """A figure of the row's `research` or `analysed`, where it has one."""
-
     def figure(row: Row) -> float | None:
         held = getattr(row, part)
         return None if held is None else float(value(held))
@@ -192,7 +186,6 @@ class Figures:
         self._each: dict[Each, dict[str, float]] = {}
 
     def metric(self, name: str) -> Mapping[str, float]:
-        """Of the questions that the metric is over."""
         if name not in self._metrics:
             self._metrics[name] = question_values(self.rows, name)
         return self._metrics[name]
@@ -215,6 +208,5 @@ class Figures:
         return None if any(row.cost is None for row in self.rows) else self.mean("cost", cases)
 
     def seconds(self, cases: Iterable[str]) -> float:
-        """Of the median question."""
         found = self.each("seconds")
         return median(found[case] for case in cases)

@@ -28,8 +28,6 @@ Checked = Literal["yes", "no", "not checked"]
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One question of a set, and what is known about its answer."""
-
     id: str
     question: str
     answers: tuple[str, ...] = ()
@@ -46,14 +44,11 @@ class Case:
 
     @property
     def scored(self) -> bool:
-        """Whether there is a right answer to compare with."""
         return self.answerable and bool(self.answers)
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A row of a set that cannot be used."""
-
     file: str
     line: int | None
     reason: str
@@ -74,8 +69,6 @@ class Configuration:
 
 
 class Researched(Record):
-    """How a question was researched: an answer's `research` in numbers."""
-
     query_type: QueryType = "multi_hop"
     escalated: bool = False
     cycles: int = 0
@@ -89,8 +82,6 @@ class Researched(Record):
 
 
 class Analysed(Record):
-    """How a question over tables was worked on: an answer's `analysis` in numbers."""
-
     kind: AnalysisKind | None = None
     parts: dict[str, bool] = {}  # of each value that was wanted, whether it is right
     attempts: int = 0  # times that a model wrote code
@@ -166,8 +157,6 @@ class Row(Record):
 
 
 class Estimate(Record):
-    """A figure with its 95 % interval over `n` questions."""
-
     value: float | None
     low: float | None = None
     high: float | None = None
@@ -212,8 +201,6 @@ class Summary(Record):
 
 
 class Difference(Record):
-    """One metric of two configurations on the same questions: other minus base."""
-
     metric: str
     base: float
     other: float
@@ -230,8 +217,6 @@ class Difference(Record):
 
 
 class Split(Record):
-    """A part of the questions, by what happened to them; mean changes."""
-
     part: Literal["all", "fallback", "no_fallback"]
     n: int
     improved: int
@@ -242,8 +227,6 @@ class Split(Record):
 
 
 class Comparison(Record):
-    """Two configurations on the same questions."""
-
     base: str
     other: str
     metric: str  # the one that decides; it is among `differences`
@@ -278,8 +261,6 @@ class Verdict(Record):
 
 
 class Ablation(Record):
-    """What each step of a workflow buys."""
-
     reference: str
     metric: str
     margin: float
@@ -290,8 +271,6 @@ class Ablation(Record):
 
 
 class SweepPoint(Record):
-    """One value of a setting."""
-
     value: Scalar
     configuration: str
     fallback_rate: float | None = None
@@ -330,8 +309,6 @@ class Criterion(Record):
 
 
 class Passes(Record):
-    """What the run spent in the small models, and beside them."""
-
     indexing_seconds: float = 0.0
     reader_seconds: float = 0.0
     reader_pairs: int = 0
@@ -364,8 +341,6 @@ class Passes(Record):
 
 
 class Results(Record):
-    """All of it: `results.json`."""
-
     form: int = 2
     command: str = ""
     data: dict[str, Any] = {}

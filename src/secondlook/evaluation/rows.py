@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Seen:
-    """What is kept of a run's events."""
-
     first: tuple[SeenPassage, ...] = ()  # as the first search found them, before the reader looked
     answer: Answer | None = None
 
@@ -46,8 +44,6 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class RowMaker:
-    """Makes the rows of one configuration."""
-
     configuration: str
     names: Mapping[str, tuple[str, ...]]  # what the set calls each document of the library
     shelf: Shelf

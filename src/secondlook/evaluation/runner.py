@@ -52,8 +52,6 @@ ROWS_FILE = "rows.jsonl"
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """One configuration with the settings that it comes to."""
-
     configuration: Configuration
     settings: Settings
 
@@ -71,8 +69,6 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far an evaluation is. `indexed` is set while documents are being taken in."""
-
     done: int = 0
     total: int = 0
     configuration: str = ""
@@ -243,8 +239,6 @@ class _Work:
 
 @dataclass(frozen=True, slots=True)
 class _Desk:
-    """Where the questions of one configuration are answered."""
-
     engine: Secondlook
     maker: RowMaker
     planned: Planned
@@ -305,7 +299,6 @@ CHOOSING = frozenset({"research", "auto"})  # workflows that know choices for wh
 
 
 def asked(case: Case, workflow: str) -> str:
-    """The question as the engine is asked it: with its choices, where it has any."""
     if not case.choices:
         return case.question
     if workflow in CHOOSING:

@@ -249,13 +249,10 @@ def questions_needed(differences: Sequence[float], *, margin: float) -> int | No
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Which question each row belongs to."""
-
     question: NDArray[np.int64]
     n: int
 
     def weights(self, draws: Floats) -> Floats:
-        """Of draws of questions, those of the rows."""
         alike = self.n == self.question.size and bool((np.diff(self.question) == 1).all())
         return draws if alike else draws[:, self.question]
 

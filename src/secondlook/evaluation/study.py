@@ -49,8 +49,6 @@ _NOT_TOLD = {"library", "runs", "ingest"}  # sections that say where things lie 
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is to be evaluated, and how."""
-
     path: Path
     flags: Mapping[str, object] = field(default_factory=dict)
     """Dotted settings that all configurations share."""
@@ -78,8 +76,6 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """Rows by configuration, and what they were made with: what studies start from."""
-
     request: Request
     data: EvalSet
     cases: tuple[Case, ...]
@@ -91,7 +87,6 @@ class Evaluated:
     versions: Mapping[str, str]
 
     def written(self, **found: Any) -> Results:
-        """All that goes into `results.json`, kept in the folder with its tables and plots."""
         request = self.request
         named = {item.name: item for item in self.configurations}
         no_plots = [] if plots.can_draw() else [f"plots are left out: {plots.INSTALL} brings them"]
@@ -124,7 +119,6 @@ class Evaluated:
 def answer_all(
     request: Request, configurations: Sequence[Configuration], *, progress: Listener = None
 ) -> Evaluated:
-    """Every question of the set under every configuration."""
     from secondlook.library.stores import load_embedder_for, load_reader_for
 
     began = time.perf_counter()
@@ -176,7 +170,6 @@ def answer_all(
 def evaluate(
     request: Request, workflows: Sequence[str] = (), *, progress: Listener = None
 ) -> Results:
-    """What each workflow makes of the set, and how they differ; written to the folder."""
     chosen = list(workflows) or [_usual(request, workflow_evaluated(request.load().settings))]
     configurations = [Configuration(name, name) for name in dict.fromkeys(chosen)]
     evaluated = answer_all(request, configurations, progress=progress)
@@ -191,7 +184,6 @@ def evaluate_ablation(
     margin: float = MARGIN,
     progress: Listener = None,
 ) -> Results:
-    """What each step of the workflows buys, against the first of them as it is configured."""
     chosen = list(workflows) or [_usual(request, "adaptive")]
     configurations, left_out = ablation_plan(request.load().settings, chosen)
     evaluated = answer_all(request, configurations, progress=progress)
@@ -215,7 +207,6 @@ def evaluate_sweep(
     workflow: str | None = None,
     progress: Listener = None,
 ) -> Results:
-    """What one number among the settings does, each value against the reference."""
     try:
         chosen = None if values is None else [float(part) for part in values.split(",")]
     except ValueError:
@@ -267,7 +258,6 @@ def write(results: Results, folder: Path) -> Path:
 
 
 def read(place: Path) -> Results:
-    """From a results file, or from the folder that holds one."""
     file = place / FILE if place.is_dir() else place
     try:
         return Results.model_validate_json(file.read_bytes())

@@ -93,7 +93,6 @@ def _broken_down(
 
 
 def success_by_retry(rows: Sequence[Row]) -> tuple[Point, ...]:
-    """For each number of retries that occurs, the share of its runs that succeeded."""
     outcomes: dict[int, list[bool]] = {}
     for row in rows:
         if (outcome := succeeded(row)) is not None:
@@ -120,7 +119,6 @@ def _latency_metrics(rows: Sequence[Row], *, seed: int) -> dict[str, Estimate]:
 
 
 def _rerank_scores(rows: Sequence[Row]) -> dict[str, Spread]:
-    """How the lowest reader score among the best five passages is distributed."""
     lowest = [(row.fallback, found) for row in rows if (found := lowest_of_best(row)) is not None]
     groups = {
         "all": [score for _, score in lowest],
@@ -149,7 +147,6 @@ BINS = 10
 
 
 def knowing_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate]:
-    """`wrong_among_answered`, `auroc`, `aurc` and `ece`, as far as there is something to judge."""
     wrong = _wrong_among_answered(rows, seed=seed)
     found = {} if wrong is None else {"wrong_among_answered": wrong}
     cases, confidence, right = _sureness(rows)
@@ -179,7 +176,6 @@ def _sureness(rows: Sequence[Row]) -> tuple[list[str], Floats, Floats]:
 
 
 def _wrong_among_answered(rows: Sequence[Row], *, seed: int) -> Estimate | None:
-    """The share of answers given that are wrong; None where none can be judged."""
     judged = sorted(
         (row.case, row.repeat, right) for row in rows if (right := rightness(row)) is not None
     )
@@ -233,7 +229,6 @@ def ece(confidence: Floats, right: Floats) -> Statistic:
 
 
 def reliability(rows: Sequence[Row]) -> tuple[Point, ...]:
-    """Mean confidence and share right of each bin that holds an answer."""
     _, confidence, right = _sureness(rows)
     bins = _bins(confidence)
     held = [np.flatnonzero(bins == number) for number in range(BINS)]
@@ -289,7 +284,6 @@ def graded_only(row: Row, *, by_reader: bool) -> Row:
 
 
 def grader_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate]:
-    """Every metric of the group that has something to count."""
     rows = sorted(rows, key=lambda row: (row.case, row.repeat))
     by_grader = any(row.graded for row in rows)
     found = [(row, row.graded if by_grader else row.judged) for row in rows]
@@ -337,7 +331,6 @@ def grader_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate]
 
 
 def _analysis_metrics(rows: Sequence[Row], *, seed: int) -> dict[str, Estimate]:
-    """Of questions over tables: `values_by_part` and `code_error_rate`, over all rows together."""
     known = [(row.case, row.analysed) for row in rows if row.analysed is not None]
     counts = {
         "values_by_part": [(sum(one.parts.values()), len(one.parts)) for _, one in known],

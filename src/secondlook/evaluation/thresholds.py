@@ -36,8 +36,6 @@ _TOLD = (
 
 @dataclass(frozen=True, slots=True)
 class SweepPlan:
-    """What to run, and which of it is what."""
-
     param: str
     reference: str
     configurations: tuple[Configuration, ...]  # the reference first
@@ -92,7 +90,6 @@ def sweep_plan(
 def sweep(
     rows: Mapping[str, Sequence[Row]], *, plan: SweepPlan, metric: str | None = None, seed: int = 0
 ) -> Sweep:
-    """What each value makes of the questions, against the reference."""
     chosen = check_metric(metric or primary_metric(rows[plan.reference]))
     figures = {name: Figures(found) for name, found in rows.items()}
     base = figures[plan.reference].metric(chosen)

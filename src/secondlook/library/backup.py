@@ -24,7 +24,6 @@ _HINT = "secondlook backup FILE makes one"
 
 
 def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
-    """Write the archive beside its final place first: `target` is whole or not there."""
     import zstandard
 
     manifest = manifests.read(library)

@@ -45,8 +45,6 @@ _MARK = "@change"
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    """A document ready to be stored; `extracted` is None when its text is held already."""
-
     row: DocumentRow
     """Its labels may be those of the document alone; the commit adds those of its files."""
     extracted: Extracted | None

@@ -56,8 +56,6 @@ _COMMIT_PASSAGES, _COMMIT_SECONDS = 500, 5.0  # how much is gathered before a co
 
 @dataclass(frozen=True, slots=True)
 class ReadFile:
-    """One content with the files that hold it, as a parser delivered it."""
-
     files: list[FileRow]
     parsed: list[Parsed]
     place: Path | None = None  # where it can be read again, for its tables
@@ -65,8 +63,6 @@ class ReadFile:
 
 @dataclass(frozen=True, slots=True)
 class Intake:
-    """One act of adding. Its maker holds the write lock, except for `plan`."""
-
     stores: Stores
     manifest: Manifest
     settings: IngestSettings
@@ -303,7 +299,6 @@ class Ingest:
     def _document(
         self, item: _Item, parsed: Parsed
     ) -> tuple[DocumentRow | None, ExtractionError | None]:
-        """The row of the document in `parsed`, cut and queued unless it is held already."""
         if parsed.extracted is None:
             return None, parsed.error
         identifier = document_id(parsed.sha256)

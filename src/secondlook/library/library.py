@@ -188,7 +188,6 @@ class Library:
         return [FileChange(file.path, "removed", file.document) for file in files.values()]
 
     def dismiss(self, path: str) -> bool:
-        """Take a file that could not be read off the list; whether it was there."""
         with self._writing():
             row = self._stores.catalog.file(path)
             if row is None or row.reason is None:
@@ -260,7 +259,6 @@ class Library:
         documents: Collection[str] | None = None,
         exclude: str | Collection[str] = (),
     ) -> Filter:
-        """Where to look. Documents are named by id, path, file name or title."""
         if filters is not None and len(filters) > _MOST_FILTERS:
             raise UsageError(
                 f"there are {len(filters):,} filters, and {_MOST_FILTERS} are taken",
@@ -580,7 +578,6 @@ class Shelf:
         return trained_for(self._library.reader())
 
     def find(self, query: str, options: SearchOptions, where: Filter = EVERYTHING) -> list[Hit]:
-        """What both searches together found, in the order of fusion, not yet read."""
         return self._hits(lambda: self._library.searcher().find(query, options, where))
 
     def read(
@@ -608,7 +605,6 @@ class Shelf:
         return [[float(value) for value in vector] for vector in made]
 
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
-        """The passages with these ids; those that are gone are left out."""
         from secondlook.retrieval.search import Ranked
 
         remembered = self._remembered

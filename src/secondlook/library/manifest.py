@@ -114,7 +114,6 @@ HOLDER_NAME = "writer.json"
 def writing(
     library: Path, *, wait: float, waiting: Callable[[str], None] | None = None
 ) -> Iterator[None]:
-    """Hold the write lock. `waiting` gets the holder's name, once, if the lock is not free."""
     import filelock
 
     lock = filelock.FileLock(library / LOCK_NAME)

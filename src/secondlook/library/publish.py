@@ -55,7 +55,6 @@ class Publication:
 
 
 def read_published(bucket: Bucket) -> dict[str, Any] | None:
-    """The manifest in a bucket; None where nothing was published."""
     data = bucket.read(manifests.FILE_NAME)
     if data is None:
         return None
@@ -197,7 +196,6 @@ def _held(folder: Path) -> tuple[object, object] | None:
 
 
 def _copied(bucket: Bucket, folder: Path, number: int) -> bool:
-    """Whether all of it was still there: the next publication but one takes it away."""
     catalog = manifests.generation_folder(folder, number) / "catalog.db"
     if not catalog.exists() and not bucket.fetch(f"catalogs/{number}.db", catalog):
         return False

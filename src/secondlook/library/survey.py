@@ -93,7 +93,6 @@ def survey(
 
 
 def _is_own(request: Request, path: Path) -> bool:
-    """Whether it is a part of the library, unless an upload was named outright."""
     own = request.own_folder
     if own is None or own not in path.parents:
         return False

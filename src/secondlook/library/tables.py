@@ -30,7 +30,6 @@ class TableStore:
         self._seen: dict[Path, _Record] = {}  # records that were read: they change rarely
 
     def known(self, reader: str, document: str = "*") -> set[str]:
-        """The documents that this version of the reader has looked at, their tables being there."""
         found = set()
         for held, version, file in self._records(document):
             _, tables, problem = self._record(file)
@@ -66,7 +65,6 @@ class TableStore:
             raise not_writable("table", target, error) from error
 
     def delete(self, document: str) -> None:
-        """Forget the tables of a document. Doing it twice does no harm."""
         gone: set[str] = set()
         for _, _, file in self._records(document):
             gone.update(table.id for table in self._record(file)[1])
@@ -86,7 +84,6 @@ class TableStore:
             shutil.rmtree(stage, ignore_errors=True)
 
     def _record(self, file: Path) -> _Record:
-        """What a record says. A damaged one names no table: its document is read again."""
         time = 0
         try:
             time = file.stat().st_mtime_ns

@@ -210,7 +210,6 @@ _RESERVED = re.compile(r"(?:con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³])(?=\.|
 
 
 def safe_name(given: str) -> str:
-    """What is left of a name that a client gave; never empty, never a path."""
     base = unicodedata.normalize("NFC", given).replace("\\", "/").rpartition("/")[2]
     base = "".join(
         char for char in base if unicodedata.category(char) not in {"Cc", "Cs", "Zl", "Zp"}

@@ -96,8 +96,6 @@ _WORD_COST = 1.6
 
 @dataclass(frozen=True, slots=True)
 class ChunkOptions:
-    """How long passages are, and how much of one is repeated at the start of the next."""
-
     tokens: int = 200
     overlap: int = 25
 
@@ -115,7 +113,6 @@ DEFAULT_OPTIONS = ChunkOptions()
 def chunk(
     document: Extracted, token_starts: TokenStarts, options: ChunkOptions = DEFAULT_OPTIONS
 ) -> list[Span]:
-    """The passages of a document, in order; every character but white space is in one."""
     text = document.text
     end = len(text.rstrip())
     if not end:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fused:
-    """One entry of the fused list, with where and how each search found it."""
-
     id: str
     score: float  # 1.0 for what is first in every list that counts
     dense_rank: int | None = None  # 1 is best; None when the dense search did not return it
@@ -130,7 +128,6 @@ def distinct(ranked: Sequence[Item], *, place: Callable[[Item], Place]) -> list[
 
 
 def blended(fusion: float, relevance: float, blend: float) -> float:
-    """Between the fusion score (blend 0) and the reader's relevance (blend 1), both in 0..1."""
     value = relevance / RELEVANCE_SCALE
     if math.isnan(value):  # a model gone wrong must not scramble the order
         seen = 0.0

@@ -24,8 +24,6 @@ _LONGEST_MARK = 8
 
 
 class Outline:
-    """The heading tree and page map of one document, made for questions by offset."""
-
     def __init__(self, document: Extracted) -> None:
         text = document.text
         self._pages = document.pages

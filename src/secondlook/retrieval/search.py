@@ -57,8 +57,6 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
-    """The services a search needs. The same query over the same index gives the same result."""
-
     index: Index
     embedder: Embedder
     reader: Reader | Callable[[], Reader] | None = None
@@ -79,7 +77,6 @@ class Searcher:
     def find(
         self, query: str, options: SearchOptions = DEFAULT_OPTIONS, where: Filter = EVERYTHING
     ) -> list[Ranked]:
-        """What both engines together found, in the order of fusion, not yet read."""
         if not query.strip():
             raise UsageError("the query is empty", hint="say what to look for")
         depth = max(options.pool, options.candidates, options.k)

@@ -66,7 +66,6 @@ def terms(text: str, language: str = "english") -> tuple[str, ...]:
 
 
 def query_terms(text: str, language: str = "english") -> tuple[str, ...]:
-    """The terms of a query: like a passage's, without stop words unless it has nothing else."""
     name = language_name(language)
     words = [word for token in _tokens(text, name) for word in _words(token, name)]
     stop_words = STOP_WORDS.get(name, frozenset())

@@ -86,7 +86,6 @@ class WrappingSandbox:
         return run_job(self._started, code, tables, limits or self._limits)
 
     def close(self) -> None:
-        """With all its jobs: what they would have said is lost."""
         with self._lock:
             self._closed = True
             for job in self._running:
@@ -120,8 +119,6 @@ _TRIAL = (
 
 
 class _WrappedJob:
-    """A job and the `bwrap` around it. Closing it kills both."""
-
     def __init__(self, process: subprocess.Popen[bytes], said: BinaryIO) -> None:
         self._process = process
         self._said = said

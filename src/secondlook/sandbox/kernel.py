@@ -83,7 +83,6 @@ def mount(
 
 
 def pivot_root(new_root: str) -> None:
-    """Makes a mounted folder the root, and lets go of the old one."""
     os.chdir(new_root)
     syscall(_PIVOT_ROOT[machine()], b".", b".", call="pivot_root")
     _checked(_libc().umount2(b".", _MNT_DETACH), "umount2")
@@ -157,7 +156,6 @@ class Allowed:
 
 
 def version() -> int:
-    """0 where the kernel has none, or it is switched off."""
     if not supported():
         return 0
     try:
@@ -256,7 +254,6 @@ def fork_into_new_process_space(home: int) -> int:
 
 
 def take_own_spaces(scratch_bytes: int, scratch_files: int) -> None:
-    """For a job, while it still may."""
     unshare(_ALL_BUT_USER_AND_PROCESS)
     options = f"size={scratch_bytes},nr_inodes={scratch_files},mode=1777"
     mount("tmpfs", SCRATCH, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options)

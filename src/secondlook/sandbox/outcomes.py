@@ -26,8 +26,6 @@ _MOST_CODE = 10_000_000
 
 
 class Job(Protocol):
-    """A job that runs. Closing it kills it."""
-
     @property
     def reply(self) -> int: ...
     @property

@@ -47,8 +47,6 @@ class Supplied:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """A frame as it left the sandbox."""
-
     columns: tuple[str, ...]
     rows: tuple[tuple[Plain, ...], ...]
     total_rows: int  # it may have more than came back
@@ -88,8 +86,6 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a backend can confine code on this machine."""
-
     name: str
     usable: bool
     why: str  # what it relies on here, or what is missing

@@ -164,7 +164,6 @@ def _achieved(evidence: Evidence) -> str | None:
 
 
 def _how_blocked(evidence: Evidence) -> str:
-    """By what it was stopped, in a line."""
     outcome = evidence.outcome
     if outcome is None:
         return evidence.broke
@@ -327,7 +326,6 @@ class World:
             pass
 
     def attack(self, sandbox: Sandbox, attack: Attack) -> Evidence:
-        """Make it, and gather what shows whether it succeeded."""
         address, descriptor = self._victim_at
         facts = {  # where things are, never what is in them
             "mark": self.mark,
@@ -405,7 +403,6 @@ def orphans_come_to_us() -> Iterator[None]:
 
 
 def descendants() -> set[int]:
-    """Living processes below ours."""
     parents: dict[int, int] = {}
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
@@ -432,7 +429,6 @@ def left_over(before: set[int], *, within: float = 3.0) -> set[int]:
 
 
 def end(processes: set[int]) -> None:
-    """Kill what stayed, and reap it where it has become ours."""
     for pid in processes:
         with contextlib.suppress(OSError):
             os.kill(pid, signal.SIGKILL)

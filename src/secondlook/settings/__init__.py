@@ -63,8 +63,6 @@ ENV_NAMES: dict[str, str] = {_variable(key): key for key in KEYS} | ENV_SHORT_FO
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """Effective settings, and for each dotted key the place its value came from."""
-
     settings: Settings
     origin: Mapping[str, str]
     files: tuple[Path, ...]  # the settings files that were read, the one that wins last
@@ -266,7 +264,6 @@ def _unknown(message: str, name: str) -> SettingsError:
 
 
 def nearest_key(name: str) -> str | None:
-    """The known key or section that a mistyped one most likely meant, if it is like any."""
     last = name.rpartition(".")[2]
     for key in KEYS:
         if key.rpartition(".")[2] == last:  # right key, wrong section or none
@@ -308,7 +305,6 @@ def _own_presets() -> Path:
 
 
 def find_preset(given: str, *, own: Path, cwd: Path) -> Preset:
-    """By its name, or by the path of a TOML file: `./fast.toml`."""
     if given.endswith(".toml") or "/" in given or "\\" in given:
         file = cwd / Path(given).expanduser()
         return Preset(given, file, trusted=file.parent.resolve() == own.resolve())
@@ -349,7 +345,6 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
 def why_refused(key: str, value: object) -> str | None:
-    """None = it may be said."""
     section = key.partition(".")[0]
     # An address may also stand within a model's name: openai:MODEL@http://HOST/v1
     addresses = _ADDRESS.findall(str(value)) if section in _SENDING else []

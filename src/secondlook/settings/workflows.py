@@ -16,7 +16,6 @@ def setting(default: Any, description: str, **limits: Any) -> Any:
 
 
 def words(description: str, **limits: Any) -> Any:
-    """A list of strings; TOML arrays become tuples."""
     return Field((), strict=False, description=description, **limits)
 
 

@@ -55,8 +55,6 @@ Entries = list["Entry"]
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """A passage that a remembered answer rests on, by what it said then."""
-
     passage: str
     sha256: str
 
@@ -85,8 +83,6 @@ class Alike:
 
 @dataclass(frozen=True, slots=True)
 class Asking:
-    """What must be equal, beside the question, for research to be used again."""
-
     scope: str  # which documents were asked
     manner: str  # how: settings and models that shape the research
 
@@ -116,7 +112,6 @@ class AnswerMemory:
 
     @classmethod
     def own(cls, runs: RunSettings, library: Path, *, embedder: Callable[[], str] = str) -> Self:
-        """The one beside the record of runs, of the library at that place."""
         told = place_of(library)
         address = told if told != str(library) else None
         folder = address or str(library.expanduser().resolve())
@@ -130,7 +125,6 @@ class AnswerMemory:
 
     @classmethod
     def temporary(cls) -> Self:
-        """One that begins empty, is in no file and ends with its engine."""
         return cls(None)
 
     def close(self) -> None:

@@ -60,8 +60,6 @@ CREATE TABLE IF NOT EXISTS passages (
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a database holds, and how that is told from what others keep."""
-
     name: Literal["runs", "answers"]
     what: str
     application_id: int
@@ -329,7 +327,6 @@ def _explanation(error: sqlite3.Error, file: Path, kind: Kind) -> RunError:
 
 
 def is_busy(error: sqlite3.Error) -> bool:
-    """Whether another connection holds what this one needs: to try again may help."""
     return _code(error) in _BUSY
 
 

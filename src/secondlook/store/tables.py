@@ -58,7 +58,6 @@ def _read(folder: Path) -> tuple[str, list[tuple[Table, Path]]]:
 
 
 def handed_tables(folder: Path) -> list[tuple[Table, Path]]:
-    """The tables of a run with their files; those that are gone are left out."""
     return _read(folder)[1]
 
 

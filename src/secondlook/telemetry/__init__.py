@@ -55,7 +55,6 @@ _PATIENCE = 5.0  # seconds that a collector may take for one report: a program m
 
 
 def observer_for(settings: Settings) -> Observer:
-    """Silent unless telemetry is switched on, or metrics are served."""
     telemetry = settings.telemetry
     if telemetry.endpoint is None and not settings.serve.metrics:
         return SILENT
@@ -70,7 +69,6 @@ def scraped(settings: Settings) -> bytes:
 
 
 def watch_queue(settings: Settings, counts: Callable[[], tuple[int, int]]) -> None:
-    """Tell how many questions are worked on, and how many wait."""
     if observer_for(settings) is SILENT:
         return
     from opentelemetry.metrics import Observation

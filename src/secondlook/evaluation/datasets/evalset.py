@@ -38,16 +38,12 @@ _GZIP_MARK = b"\x1f\x8b"
 
 @dataclass(frozen=True, slots=True)
 class TableFile:
-    """A table as a file would hold it."""
-
     file: str  # its name, such as `sales.csv`
     content: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class EvalSet:
-    """Questions and the documents that they are asked of."""
-
     name: str
     path: Path  # absolute: the folder, or the one file that holds everything
     form: Form
@@ -228,7 +224,6 @@ class Gathering:
 def read_cases(
     path: Path, problems: list[Problem], case_of: Callable[[dict[str, Any], Gathering, int], Case]
 ) -> tuple[Case, ...]:
-    """Every usable question of a file."""
     gathering = Gathering(path.name, problems)
     for line, row in objects(path, problems):
         try:

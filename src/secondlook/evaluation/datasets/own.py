@@ -68,8 +68,6 @@ def read_own(folder: Path, *, questions: Path, leave_out: Sequence[Path] = ()) -
 
 @dataclass(slots=True)
 class _Shelf:
-    """The documents of a folder, by their names in it."""
-
     folder: Path
     files: dict[str, Path] = field(default_factory=dict)  # by path below the folder, with slashes
     by_name: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))

@@ -58,7 +58,6 @@ def write(results: Results, folder: Path) -> list[Path]:
 
 
 def results_csv(rows: Sequence[Row]) -> bytes:
-    """One line per answer, for a spreadsheet or a data frame."""
     grouped: dict[tuple[str, int], list[Row]] = defaultdict(list)
     for row in rows:
         grouped[row.configuration, row.repeat].append(row)

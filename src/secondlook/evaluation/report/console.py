@@ -61,7 +61,6 @@ def comparisons(pairs: Sequence[Comparison]) -> list[Table]:
 
 
 def drawn(table: Table) -> list[RenderableType]:
-    """Title, table, note, and an empty line."""
     from rich.table import Table as RichTable
     from rich.text import Text
 
@@ -85,7 +84,6 @@ def drawn(table: Table) -> list[RenderableType]:
 
 
 def _summary(results: Results) -> Table:
-    """Metrics as lines with a few configurations side by side, or an overview of many."""
     summaries, title = results.summaries, "Summary"
     if asked := results.data.get("asked"):
         title = f"Summary: {counted(asked, 'question')}"
@@ -112,7 +110,6 @@ def _summary(results: Results) -> Table:
         return Table(title, ("configuration", *heads), tuple(rows), note=note)
 
     def cell(name: str, metric: str) -> str:
-        """With its interval where that fits."""
         item = summaries[name].metrics.get(metric)
         written = numbers.estimate(item, metric)
         fits = item is None or len(written) <= _FIGURE

@@ -72,7 +72,6 @@ def scalar(value: Scalar) -> str:
 
 
 def figure(value: float | None, metric: str, *, signed: bool = False) -> str:
-    """In the metric's own unit."""
     form = seconds if metric in _SECONDS else dollars if metric == "cost" else number
     return form(value, signed=signed)
 
@@ -86,7 +85,6 @@ def between(low: float | None, high: float | None, metric: str, *, signed: bool 
 
 
 def estimate(item: Estimate | None, metric: str, *, form: str = "{} {}") -> str:
-    """The figure and its interval, where that adds something."""
     if item is None:
         return DASH
     value, interval = figure(item.value, metric), between(item.low, item.high, metric)
@@ -101,13 +99,11 @@ def one_line(text: str) -> str:
 
 
 def arrow(metric: str) -> str:
-    """Which way is better, where one is."""
     better = METRICS[metric].better if metric in METRICS else "neither"
     return {"higher": "↑", "lower": "↓", "neither": ""}[better]
 
 
 def metric_names(results: Results) -> list[str]:
-    """Those that have a figure in any configuration, in the order of the catalogue."""
     found = (item.metrics.items() for item in results.summaries.values())
     return in_order({name for items in found for name, item in items if item.value is not None})
 

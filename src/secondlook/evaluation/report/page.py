@@ -66,7 +66,6 @@ def as_html(results: Results, plots: Sequence[Plot]) -> bytes:
 
 
 def _sections(results: Results, plots: Sequence[Plot]) -> dict[str, list[str]]:
-    """The parts of each by its title; one without parts is left out."""
     drawn = {plot.name: _figure(plot) for plot in plots if plot.svg}
 
     def plot(name: str) -> str:
@@ -118,7 +117,6 @@ def _text(words: str) -> str:
 
 
 def _table(item: Table) -> str:
-    """A table that scrolls in its own frame where the window is narrow."""
     if not item.rows:
         return ""
 

@@ -78,8 +78,6 @@ _STYLE = {
 
 @dataclass(frozen=True, slots=True)
 class Plot:
-    """A picture with what it shows, or the reason why there is none."""
-
     name: str
     title: str
     caption: str = ""
@@ -97,7 +95,6 @@ def can_draw() -> bool:
 
 
 def draw(results: Results) -> tuple[Plot, ...]:
-    """All of them; one without data carries the reason instead of a picture."""
     drawn = []
     with plain_style():
         for name, (title, make) in _PLOTS.items():
@@ -139,7 +136,6 @@ def as_png(figure: Figure) -> bytes:
 def _panels(
     height: float, rows: int = 1, columns: int = 1, **options: object
 ) -> tuple[Figure, list[Axes]]:
-    """A figure without global state, and its axes row by row."""
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(8.0, height), layout="constrained")
@@ -176,7 +172,6 @@ def _errors(items: Sequence[Estimate]) -> list[list[float]]:
 
 
 def _with_rest(results: Results, caption: str) -> str:
-    """Says what a plot that cannot hold all configurations leaves out."""
     more = len(results.summaries) - MOST
     first = f" The first {MOST} configurations; {more} more are in the tables."
     return caption + (first if more > 0 else "")

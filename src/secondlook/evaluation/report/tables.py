@@ -55,7 +55,6 @@ def estimate(figures: Mapping[str, Estimate], metric: str) -> str:
 
 
 def deciding(results: Results) -> str:
-    """The metric that decides."""
     studies = (results.ablation, results.sweep, *results.comparisons)
     found = next((item.metric for item in studies if item is not None), None)
     usual = ("accuracy", "values_accuracy", "f1_overall", "f1", "ndcg@10")
@@ -64,7 +63,6 @@ def deciding(results: Results) -> str:
 
 
 def findings(results: Results) -> list[str]:
-    """The few sentences that someone in a hurry reads."""
     said = []
     if ablation := results.ablation:
         found = Counter(item.verdict for item in ablation.verdicts if item.verdict != "reference")
@@ -97,8 +95,6 @@ def findings(results: Results) -> list[str]:
 
 
 def summary(results: Results) -> Table:
-    """Metrics as lines, configurations as columns."""
-
     def sizes(metric: str) -> str:
         found = [item.metrics.get(metric) for item in results.summaries.values()]
         known = {item.n for item in found if item}
@@ -190,8 +186,6 @@ def _plain(value: Any) -> str:
 
 
 def steps(results: Results) -> list[Table]:
-    """Why runs ended, and what each step took."""
-
     def crossed(
         title: str, head: str, field: str, cell: Callable[[Any], str], note: str = ""
     ) -> Table:
@@ -225,7 +219,6 @@ def failed(results: Results) -> Table:
 
 
 def comparisons(pairs: Iterable[Comparison]) -> list[Table]:
-    """A table per pair of configurations, each with every metric that was compared."""
     return [
         Table(
             f"{pair.other} against {pair.base}, on the same questions",
@@ -251,7 +244,6 @@ def comparisons(pairs: Iterable[Comparison]) -> list[Table]:
 
 
 def overview(pairs: Sequence[Comparison]) -> Table:
-    """Many pairs, each with the metric that decides."""
     rows = tuple((f"{pair.other} vs {pair.base}", *differences(pair.deciding)) for pair in pairs)
     metric = next((pair.metric for pair in pairs), "")
     return Table(f"Comparisons by {metric}, on the same questions", ("", *_DIFFERENCE), rows)
@@ -305,7 +297,6 @@ def splits(results: Results) -> Table:
 
 
 def verdicts(results: Results) -> Table:
-    """What each step buys, and what taking the configuration instead would mean."""
     ablation = results.ablation
     if ablation is None:
         return Table("Ablation")
@@ -387,7 +378,6 @@ def hypotheses(results: Results) -> Table:
 
 
 def criteria(results: Results) -> Table:
-    """The bars that were set beforehand, each met or not."""
     rows = tuple(
         (
             item.name,

@@ -45,8 +45,6 @@ of them in about 10 ms."""
 
 
 class LanceIndex:
-    """Implements the `Index` port. Threads may share one; processes open their own."""
-
     def __init__(
         self,
         place: str,
@@ -182,7 +180,6 @@ class LanceIndex:
             compact(self._opened(), purge=purge, approximate_from=self._approximate_from)
 
     def _opened(self) -> LanceDataset:
-        """The newest commit, in a handle of its own."""
         dataset: LanceDataset = engine().dataset(
             self._place, session=self._session, storage_options=self._options
         )
@@ -332,7 +329,6 @@ def index_names(dataset: LanceDataset) -> set[str]:
 
 
 def why_compact(dataset: LanceDataset, approximate_from: int) -> str:
-    """A plain reason to compact, or an empty string."""
     fragments = len(dataset.get_fragments())
     rows, missing, stale, _ = _text_coverage(dataset)
     is_large = _can_approximate(dataset, rows, approximate_from)
@@ -428,7 +424,6 @@ def _can_approximate(dataset: LanceDataset, rows: int, approximate_from: int) ->
 
 
 def _vector_coverage(dataset: LanceDataset) -> tuple[int, int]:
-    """How many rows the index lacks, and its partitions."""
     if VECTOR_INDEX not in index_names(dataset):
         return dataset.count_rows(), 0
     found = dataset.stats.index_stats(VECTOR_INDEX)

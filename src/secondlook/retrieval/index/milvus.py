@@ -290,7 +290,6 @@ class MilvusIndex:
 
 
 def drop(address: str, name: str, *, token: str | None = None) -> None:
-    """Forget an index; does nothing where there is none."""
     server = Server(address, token=token)
     for collection in server.names(f"{name}_"):
         server.drop(collection)

@@ -116,7 +116,6 @@ class Server:
             self._call("drop_collection", collection)
 
     def load(self, collection: str) -> None:
-        """Make it searchable; costs little where it is."""
         self._call("load_collection", collection)
 
     def create_heads(self, collection: str) -> None:
@@ -185,7 +184,6 @@ class Server:
     def query(
         self, collection: str, expression: str, fields: Sequence[str], *, limit: int = MOST_HITS
     ) -> list[dict[str, Any]]:
-        """Rows that are few, in any order."""
         options = {"output_fields": list(fields), "limit": limit, "consistency_level": _STRONG}
         return list(self._call("query", collection, filter=expression, **options))
 
@@ -211,7 +209,6 @@ class Server:
     def search(
         self, collection: str, field: str, query: Any, limit: int, expression: str, **options: Any
     ) -> list[tuple[str, float]]:
-        """Ids with what Milvus calls their distance."""
         found = self._call(
             "search",
             collection,
@@ -229,7 +226,6 @@ class Server:
         self._call("flush", collection)
 
     def compact(self, collection: str) -> None:
-        """Ask for it; the server does it in its own time."""
         self._call("compact", collection)
 
 

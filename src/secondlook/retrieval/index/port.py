@@ -33,8 +33,6 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which entries may be returned: all conditions hold together."""
-
     documents: frozenset[str] | None = None
     """Only these documents; None means all, an empty set means none."""
     labels: frozenset[str] = frozenset()  # entries that carry every one of these labels

@@ -31,7 +31,6 @@ _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def clean(text: str) -> str:
-    """NFC with "\\n" line ends, and without control characters or lone surrogates."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     if _SUSPECT.search(text):
@@ -43,7 +42,6 @@ def clean(text: str) -> str:
 
 
 def tidy(text: str) -> str:
-    """A clean block: no blanks at line ends, never more than one blank line."""
     text = "\n".join(line.rstrip() for line in clean(text).split("\n"))
     return _BLANK_LINES.sub(PARAGRAPH, text).strip("\n").rstrip()
 
@@ -54,8 +52,6 @@ def one_line(text: str) -> str:
 
 @dataclass(slots=True)
 class About:
-    """What a file says about itself, as found; judged when the document is finished."""
-
     title: str | None = None
     author: str | None = None
     date: str | None = None
@@ -85,7 +81,6 @@ class Composer:
         return self._append(tidy(text))
 
     def line(self, text: str) -> None:
-        """A row of a table or an item of a list: one line, close to the one before."""
         at_page_start = self._page is not None and self._page[1] is None
         is_next = self._after_line == self.length and not at_page_start
         self._append(one_line(text), "\n" if is_next else PARAGRAPH)
@@ -179,7 +174,6 @@ _SURE = 0.8
 
 
 def finish(extracted: Extracted, name: str) -> Extracted:
-    """Refuses empty texts; fills in what the parser left open."""
     if not extracted.text.strip():
         raise NoText("it holds no text")
     author = one_line(extracted.author or "")[:_LONGEST]

@@ -42,7 +42,6 @@ _DEEPEST_ARCHIVE = 5
 def extract(
     path: Path, limits: ParseLimits = DEFAULT_LIMITS, *, beat: Callable[[], None] = lambda: None
 ) -> list[Parsed]:
-    """Every document in a file, each with its text or the reason why there is none."""
     state = _state(path)
     try:
         source = open_source(path, Budget(limits, beat))
@@ -68,7 +67,6 @@ def _state(path: Path) -> tuple[int, int]:
 
 
 def _documents(source: Source, member: str = "") -> list[Parsed]:
-    """The source itself and, where it is an archive or a mail, what it carries."""
     found: list[Parsed] = []
     try:
         kind = kind_of(source)

@@ -42,8 +42,6 @@ _TITLE_NAMES = ("citation_title", "og:title", "dc.title")
 
 
 class PageWriter:
-    """Receives the parser's events and writes paragraphs, headings, lists and table rows."""
-
     def __init__(self, composer: Composer, *, keep_furniture: bool = False) -> None:
         self._composer = composer
         self._keep_furniture = keep_furniture

@@ -252,7 +252,6 @@ def _style(pages: Sequence[list[Line]]) -> _Style:
 
 
 def _blocks(lines: list[Line], style: _Style, outline: dict[str, int]) -> list[list[Line]]:
-    """Runs of lines that belong to one paragraph. A line that is a bookmark stands alone."""
     blocks: list[list[Line]] = []
     is_after_heading = False
     for line in lines:

@@ -131,8 +131,6 @@ def _start(limits: ParseLimits) -> subprocess.Popen[bytes]:
 
 
 class ParserPool:
-    """Worker processes that turn files into text. Use it as a context manager."""
-
     def __init__(self, workers: int = 1, limits: ParseLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._size = max(1, workers)

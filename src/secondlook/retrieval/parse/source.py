@@ -36,8 +36,6 @@ PARSER_VERSION = "1"
 
 @dataclass(frozen=True, slots=True)
 class ParseLimits:
-    """Bounds on one file. What breaks one is reported as `LimitExceeded`."""
-
     idle_seconds: float = 60  # a worker without a sign of life (a page, a member) is killed
     total_seconds: float = 900
     file_bytes: int = 1 << 30  # larger files are refused before they are read
@@ -59,8 +57,6 @@ DEFAULT_LIMITS = ParseLimits()
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """One document that came out of a file, or the reason why none did."""
-
     member: str  # "" for the file itself, "inner/path.txt" for what an archive or a mail carries
     sha256: str  # of the file's or member's bytes; "" when they were never read to the end
     bytes: int
@@ -139,7 +135,6 @@ class Budget:
     spent: Counter[str] = field(default_factory=Counter)
 
     def spend(self, limit: str, count: int = 1) -> None:
-        """Counts against the limit of that name."""
         self.beat()
         self.spent[limit] += count
         most = getattr(self.limits, limit)

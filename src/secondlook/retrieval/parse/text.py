@@ -235,7 +235,6 @@ def _column_names(first: Sequence[str], second: Sequence[str] | None) -> list[st
 
 
 def beginning(source: Source) -> tuple[str, Composer]:
-    """Its first lines, whole, and a composer that already knows what was lost."""
     with source.open() as stream:
         data = stream.read(1 << 20)
     end = data.rfind(b"\n") + 1 or len(data)

@@ -216,8 +216,6 @@ _NUMBER = re.compile(r"\d+|0x[0-9a-f]*")
 
 
 class Refused(WebSearchError):
-    """The address is not one that may be asked."""
-
     retryable = False
 
 

@@ -56,14 +56,10 @@ class WebPassage:
 
 
 class SearchEngine(Protocol):
-    """Who searches the web. Raises `WebSearchError`, and nothing else, when it cannot."""
-
     async def search(self, query: str, *, results: int) -> list[WebResult]: ...
 
 
 class WebSearch(SearchEngine, Protocol):
-    """A search engine, and someone who reads what it finds."""
-
     async def find(self, query: str) -> list[WebPassage]:
         """Passages of the pages found, best by words first. Raises `WebSearchError`."""
 

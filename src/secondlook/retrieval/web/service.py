@@ -75,8 +75,6 @@ _MOST_PASSAGES = 40
 
 
 class WebService:
-    """Implements `WebSearch`. Safe to use from several tasks, threads and event loops."""
-
     def __init__(
         self,
         engine: SearchEngine,
@@ -217,8 +215,6 @@ _OK = 200
 
 @dataclass(frozen=True, slots=True)
 class SearxngEngine:
-    """Asks the server that the user named, and nobody else."""
-
     url: str
     seconds: float
     open_fetcher: Callable[[Limits], Fetcher]

@@ -64,7 +64,6 @@ def serve(
 
 
 def answered(request: Request, table_files: Sequence[int]) -> bytes:
-    """Loads, runs, collects: the whole reply, whatever the code does."""
     try:
         names = _names(request, table_files)
         _run(request.code, names)
@@ -227,7 +226,6 @@ def collect(result: Any, most_rows: int) -> dict[str, Any]:
 
 
 def frame(value: Any, most_rows: int, depth: int = 0) -> dict[str, Any]:
-    """A frame or a series: its index becomes columns where it says something."""
     named = _columns(value)
     total = len(value)
     rows = min(total, most_rows, max(1, _MOST_CELLS // max(1, len(named))))
