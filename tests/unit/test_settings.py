@@ -135,30 +135,6 @@ def test_wrong_value_names_place_value_and_what_is_allowed(
 
 
 @pytest.mark.parametrize(
-    ("text", "key", "hint"),
-    [
-        (
-            '[embedding]\napi_key_env = "sk-very-secret"\n',
-            "embedding.api_key_env",
-            "OPENAI_API_KEY",
-        ),
-        ('[corrective]\ngrader = "auto"\n', "corrective.grader", "models.servers.grade"),
-        ("[search]\npool = 5\n", "search.pool", "remove it"),
-    ],
-)
-def test_a_retired_setting_says_what_to_do(places: Places, text: str, key: str, hint: str) -> None:
-    places.user.write_text(text)
-    error = places.error()
-    assert error.message == f"{places.user}: {key} is no longer a setting"
-    assert hint in (error.hint or "")
-    assert "secret" not in (error.hint or "")
-    places.user.unlink()
-    name = f"SECONDLOOK_{key.replace('.', '_').upper()}"
-    assert places.error(None, {name: "1"}).message == f"{name} is no longer a setting"
-    assert "no longer" in places.error({key: 1}).message
-
-
-@pytest.mark.parametrize(
     ("key", "value"),
     [
         ("base_url", "https://evil.example/v1"),

@@ -27,7 +27,6 @@ from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from secondlook.errors import SettingsError
 from secondlook.settings.mistakes import in_plain_words, nearest, where_to_look
-from secondlook.settings.retired import RETIRED
 from secondlook.settings.sections import APP_NAME, FIELDS, SECTIONS, Settings, value_of
 
 if TYPE_CHECKING:
@@ -200,8 +199,6 @@ def _flat(path: str, content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def _known(key: str, place: str) -> None:
-    if key in RETIRED:
-        raise SettingsError(f"{place}{key} is no longer a setting", hint=RETIRED[key])
     if key not in FIELDS:
         raise _unknown(f"{place}unknown setting {key!r}", key)
 
@@ -211,10 +208,13 @@ def _from_environment(variables: Mapping[str, str], here: Path) -> Iterator[_Giv
     for name in sorted(ours):  # sorted: SECONDLOOK_LIBRARY_PATH overrides its short form
         key = ENV_NAMES.get(name)
         if key is None:
-            raise _unknown_variable(name)
-        if variables[name] == "":
-            continue  # the usual way to unset a variable for one command
-        yield _Given(key, variables[name], place=name, origin=name, base=here, textual=True)
+            # Compared without the prefix: it alone would make every name look like every other.
+            known = {one.removeprefix(ENV_PREFIX): one for one in ENV_NAMES}
+            meant = nearest(name.removeprefix(ENV_PREFIX), known)
+            hint = where_to_look(known[meant] if meant else None)
+            raise SettingsError(f"unknown environment variable {name}", hint=hint)
+        if variables[name]:  # the usual way to unset a variable for one command is to empty it
+            yield _Given(key, variables[name], place=name, origin=name, base=here, textual=True)
 
 
 def _checked(given: _Given) -> object:
@@ -269,17 +269,6 @@ def nearest_key(name: str) -> str | None:
         if key.rpartition(".")[2] == last:  # right key, wrong section or none
             return key
     return nearest(name, [*KEYS, *SECTIONS] if "." in name else [*SECTIONS, *KEYS])
-
-
-def _unknown_variable(name: str) -> SettingsError:
-    retired = next((key for key in RETIRED if _variable(key) == name), None)
-    if retired is not None:
-        return SettingsError(f"{name} is no longer a setting", hint=RETIRED[retired])
-    # Compared without the prefix: it alone would make every name look like every other.
-    known = {one.removeprefix(ENV_PREFIX): one for one in ENV_NAMES}
-    meant = nearest(name.removeprefix(ENV_PREFIX), known)
-    hint = where_to_look(known[meant] if meant else None)
-    return SettingsError(f"unknown environment variable {name}", hint=hint)
 
 
 # Presets: sets of values that belong together, shipped, a person's own, or any file.

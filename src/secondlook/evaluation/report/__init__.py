@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from secondlook.errors import UsageError
 from secondlook.evaluation.metrics import METRICS
 from secondlook.evaluation.questions import lowest_of_best, question_values
-from secondlook.evaluation.report import numbers
+from secondlook.evaluation.report import tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def results_csv(rows: Sequence[Row]) -> bytes:
     nodes = sorted({node for row in rows for node in row.seconds_by_node})
     sheet = io.StringIO(newline="")
     writer = csv.writer(sheet, lineterminator="\r\n")
-    heads = [*_FIELDS, "accepted", "lowest_of_best_5", *numbers.in_order(metrics)]
+    heads = [*_FIELDS, "accepted", "lowest_of_best_5", *tables.in_order(metrics)]
     writer.writerow([*heads, *(_cell(f"seconds_{node}") for node in nodes)])
     for row in rows:
         found = figures[row.configuration, row.repeat]
@@ -79,7 +79,7 @@ def results_csv(rows: Sequence[Row]) -> bytes:
             *(getattr(row, name) for name in _FIELDS),
             accepted,
             lowest_of_best(row),
-            *(found[name].get(row.case) for name in numbers.in_order(metrics)),
+            *(found[name].get(row.case) for name in tables.in_order(metrics)),
             *(row.seconds_by_node.get(node) for node in nodes),
         ]
         writer.writerow(map(_cell, cells))

@@ -7,9 +7,8 @@ from textwrap import shorten, wrap
 from typing import TYPE_CHECKING
 
 from secondlook.evaluation.metrics import METRICS
-from secondlook.evaluation.report import numbers, tables
-from secondlook.evaluation.report.numbers import counted, one_line
-from secondlook.evaluation.report.tables import Table
+from secondlook.evaluation.report import tables
+from secondlook.evaluation.report.tables import Table, counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,20 +89,20 @@ def _summary(results: Results) -> Table:
     # What never happened in any configuration needs no line; no success at all does.
     silent = {
         name
-        for name in numbers.metric_names(results)
+        for name in tables.metric_names(results)
         if name in METRICS
         and METRICS[name].group in {"behaviour", "cost", "graders"}
         and METRICS[name].better != "higher"
         and not any(one.metrics[name].value for one in summaries.values() if name in one.metrics)
     }
-    there = [name for name in numbers.metric_names(results) if name not in silent]
+    there = [name for name in tables.metric_names(results) if name not in silent]
     if len(summaries) > _SIDE_BY_SIDE:
         wanted = dict.fromkeys((tables.deciding(results), *_OVERVIEW))
         names = [name for name in wanted if name in there]
         rows = []
         for name, one in summaries.items():
             items = [(metric, one.metrics.get(metric)) for metric in names]
-            cells = (numbers.figure(item.value if item else None, of) for of, item in items)
+            cells = (tables.figure(item.value if item else None, of) for of, item in items)
             rows.append((name, *cells))
         heads = [name.replace("_", "\n") for name in names]
         note = "report.html has all metrics."
@@ -111,11 +110,11 @@ def _summary(results: Results) -> Table:
 
     def cell(name: str, metric: str) -> str:
         item = summaries[name].metrics.get(metric)
-        written = numbers.estimate(item, metric)
+        written = tables.estimate(item, metric)
         fits = item is None or len(written) <= _FIGURE
-        return written if fits else numbers.figure(item.value if item else None, metric)
+        return written if fits else tables.figure(item.value if item else None, metric)
 
-    lower = ", ".join(name for name in there if numbers.arrow(name) == "↓")
+    lower = ", ".join(name for name in there if tables.arrow(name) == "↓")
     return Table(
         title,
         ("metric", *summaries),

@@ -8,8 +8,8 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from secondlook.evaluation.report import tables
-from secondlook.evaluation.report.numbers import counted, one_line
 from secondlook.evaluation.report.plots import INSTALL
+from secondlook.evaluation.report.tables import counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

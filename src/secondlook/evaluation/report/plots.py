@@ -22,8 +22,7 @@ from secondlook.evaluation.questions import (
     question_values,
 )
 from secondlook.evaluation.records import Estimate
-from secondlook.evaluation.report import numbers
-from secondlook.evaluation.report.tables import changes
+from secondlook.evaluation.report import tables
 from secondlook.evaluation.statistics import wilson
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ def _legend(figure: Figure, axes: Axes) -> None:
 
 def _label(text: str, longest: int = _LONGEST) -> str:
     """One printable line; of a long name its end, by which such names differ."""
-    shown = numbers.one_line(text)
+    shown = tables.one_line(text)
     return shown if len(shown) <= longest else f"…{shown[1 - longest :]}"
 
 
@@ -182,7 +181,7 @@ def _with_rest(results: Results, caption: str) -> str:
 
 def metrics_plot(results: Results) -> tuple[Figure, str]:
     """Dots with intervals: metrics as lines, configurations beside each other."""
-    there = set(numbers.metric_names(results))
+    there = set(tables.metric_names(results))
     names = [name for name in _HEADLINES if name in there]
     if not names:
         raise NothingToDraw("no metric between 0 and 1 has a figure")
@@ -208,7 +207,7 @@ def metrics_plot(results: Results) -> tuple[Figure, str]:
                 capsize=2,
                 label=_label(name),
             )
-    lower = {name: "\n(lower is better)" if numbers.arrow(name) == "↓" else "" for name in names}
+    lower = {name: "\n(lower is better)" if tables.arrow(name) == "↓" else "" for name in names}
     axes.set_yticks(range(len(names)), [f"{name}{lower[name]}" for name in names])
     axes.set(
         ylim=(len(names) - 0.5, -0.5),
@@ -264,7 +263,7 @@ def latency_plot(results: Results) -> tuple[Figure, str]:
         axes.plot(at, ys, marker, color="black", markersize=8, label=told)
         if metric == "latency_p95":
             for value, y in known:
-                axes.annotate(numbers.seconds(value), (value, y), (5, 0), **_BESIDE)
+                axes.annotate(tables.seconds(value), (value, y), (5, 0), **_BESIDE)
     _named_rows(axes, shown)
     axes.set_xlim(0, 1.12 * axes.get_xlim()[1])
     axes.set_xlabel("seconds per question")
@@ -364,7 +363,7 @@ def rerank_scores_plot(results: Results) -> tuple[Figure, str]:
         linewidth=0.5,
     )
     if threshold is not None:
-        said = f"searches again below {numbers.scalar(threshold)}"
+        said = f"searches again below {tables.scalar(threshold)}"
         axes.axvline(threshold, color="black", linestyle="--", linewidth=1.5, label=said)
     axes.grid(visible=True, axis="y")
     title = "Reranker's scores, by whether the fallback fired"
@@ -385,7 +384,7 @@ def f1_changes_plot(results: Results) -> tuple[Figure, str]:
     if not rest:
         raise NothingToDraw("there is only one configuration, so nothing to compare with")
     base = min(rest, key=lambda name: (bool(fell_back(rows[name])), name != _BASELINE))
-    found = changes(rows, base, other, "f1")
+    found = tables.changes(rows, base, other, "f1")
     if not any(abs(change) > _SAME for *_, change in found):
         raise NothingToDraw(f"F1 is the same in {base} and {other} for every question")
     fired = fell_back(rows[other])
@@ -426,7 +425,7 @@ def _waterfall(axes: Axes, ordered: Sequence[float]) -> None:
         part = np.maximum(sign * heights, 0) * sign
         axes.fill_between(share * len(ordered), part, facecolor=colour, label=told)
     mean = fmean(ordered)
-    said = f"mean change {numbers.number(mean, signed=True)}"
+    said = f"mean change {tables.number(mean, signed=True)}"
     axes.axhline(mean, color="black", linestyle="--", linewidth=1.2, label="mean change")
     axes.annotate(said, (0.03, 0.95), xycoords="axes fraction", va="top", fontsize=9)
 
@@ -459,7 +458,7 @@ def impact_plot(results: Results) -> tuple[Figure, str]:
             means, (below, above) = [item.value or 0.0 for item in found], _errors(found)
             panel.barh(at, means, xerr=[below, above], height=0.36, label=said, **looks)
             for item, mean, more, y in zip(found, means, above, at, strict=True):
-                text = "no questions" if item.value is None else numbers.number(mean)
+                text = "no questions" if item.value is None else tables.number(mean)
                 panel.annotate(text, (mean + more, y), (4, 0), **_BESIDE)
     _named_rows(axes[0], shown)
     figure.suptitle("F1 and faithfulness where the fallback fired, and elsewhere", **_SUPER)

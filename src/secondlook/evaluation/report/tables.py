@@ -1,26 +1,126 @@
 """What a report says, as tables of text. The page prints them whole, the terminal those of their
-columns that fit 80 characters."""
+columns that fit 80 characters. A missing figure is a dash."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secondlook.evaluation.metrics import METRICS
 from secondlook.evaluation.questions import question_values
-from secondlook.evaluation.report import numbers
-from secondlook.evaluation.report.numbers import DASH, count, counted, figure, number, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from secondlook.answer import Scalar
     from secondlook.evaluation.records import Comparison, Difference, Estimate, Results, Row
 
 _MOST_SENTENCES = 3
 _CLEAR = 0.05
 _MET = {True: "met", False: "not met", None: "not measured"}
 _DIFFERENCE = ("change", "95 % interval", "p", "p (Holm)")
+
+
+DASH = "\N{EN DASH}"
+_SECONDS = frozenset({"latency_p50", "latency_p95", "seconds_per_10_graded"})
+
+
+def number(value: float | None, *, signed: bool = False) -> str:
+    """Three decimals, fewer for what is large: `0.812`, `845`, `12.3k`."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    sign = "+" if signed else ""
+    if abs(value) >= 10_000:  # noqa: PLR2004
+        return f"{value / 1000:{sign},.1f}k"
+    if abs(value) >= 100:  # noqa: PLR2004
+        return f"{value:{sign},.0f}"
+    written = f"{value:{sign}.3f}"
+    return "0.000" if written == "-0.000" else written
+
+
+def count(value: int | None) -> str:
+    return DASH if value is None else f"{value:,}"
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def seconds(value: float | None, *, signed: bool = False) -> str:
+    """`3.2 ms`, `312 ms`, `1.25 s`, `75 s`."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    sign, size = ("+" if signed else ""), abs(value)
+    if size >= 1:
+        return f"{value:{sign},.{0 if size >= 60 else 2}f} s"  # noqa: PLR2004
+    return f"{value * 1000:{sign}.{0 if size >= 0.01 or not size else 1}f} ms"  # noqa: PLR2004
+
+
+def dollars(value: float | None, *, signed: bool = False) -> str:
+    """As many decimals as a price per question needs: `$0`, `$0.0004`, `$1.20`."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    sign, size = "-" if value < 0 else "+" if signed else "", abs(value)
+    return f"{sign}${size:.{max(2, 1 - math.floor(math.log10(size)))}f}" if size else f"{sign}$0"
+
+
+def p_value(p: float | None) -> str:
+    if p is None or not math.isfinite(p):
+        return DASH
+    return "<.001" if p < 0.001 else f"{p:.3f}"  # noqa: PLR2004
+
+
+def scalar(value: Scalar) -> str:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return DASH
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def figure(value: float | None, metric: str, *, signed: bool = False) -> str:
+    form = seconds if metric in _SECONDS else dollars if metric == "cost" else number
+    return form(value, signed=signed)
+
+
+def between(low: float | None, high: float | None, metric: str, *, signed: bool = False) -> str:
+    """An interval. A word keeps signed bounds apart."""
+    if low is None or high is None or not math.isfinite(low) or not math.isfinite(high):
+        return ""
+    first, last = figure(low, metric, signed=signed), figure(high, metric, signed=signed)
+    return f"{first}{' to ' if signed or first.startswith('-') else DASH}{last}"
+
+
+def estimate(item: Estimate | None, metric: str, *, form: str = "{} {}") -> str:
+    if item is None:
+        return DASH
+    value, interval = figure(item.value, metric), between(item.low, item.high, metric)
+    if value == DASH or not interval or figure(item.low, metric) == figure(item.high, metric):
+        return value
+    return form.format(value, interval)
+
+
+def one_line(text: str) -> str:
+    """Text of others, without what could steer a terminal or break a file."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
+def arrow(metric: str) -> str:
+    better = METRICS[metric].better if metric in METRICS else "neither"
+    return {"higher": "↑", "lower": "↓", "neither": ""}[better]
+
+
+def metric_names(results: Results) -> list[str]:
+    found = (item.metrics.items() for item in results.summaries.values())
+    return in_order({name for items in found for name, item in items if item.value is not None})
+
+
+def in_order(names: Iterable[str]) -> list[str]:
+    """As in the catalogue; unknown ones come last, by name."""
+    places = {name: place for place, name in enumerate(METRICS)}
+    return sorted(names, key=lambda name: (places.get(name, len(places)), name))
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +144,17 @@ def differences(item: Difference | None) -> tuple[str, str, str, str]:
         return DASH, DASH, DASH, DASH
     return (
         figure(item.difference, item.metric, signed=True),
-        numbers.between(item.low, item.high, item.metric, signed=True) or DASH,
-        numbers.p_value(item.p),
-        numbers.p_value(item.p_holm),
+        between(item.low, item.high, item.metric, signed=True) or DASH,
+        p_value(item.p),
+        p_value(item.p_holm),
     )
-
-
-def estimate(figures: Mapping[str, Estimate], metric: str) -> str:
-    return numbers.estimate(figures.get(metric), metric, form="{} ({})")
 
 
 def deciding(results: Results) -> str:
     studies = (results.ablation, results.sweep, *results.comparisons)
     found = next((item.metric for item in studies if item is not None), None)
     usual = ("accuracy", "values_accuracy", "f1_overall", "f1", "ndcg@10")
-    there = numbers.metric_names(results)
+    there = metric_names(results)
     return found or next((name for name in usual if name in there), "f1")
 
 
@@ -76,7 +172,7 @@ def findings(results: Results) -> list[str]:
         sure = "" if p < _CLEAR else "no clear difference: "
         said.append(
             f"{item.other} against {item.base}: {sure}{one.metric} {change} "
-            f"(95 % interval {interval}, p {numbers.p_value(p)}, n = {one.n:,})."
+            f"(95 % interval {interval}, p {p_value(p)}, n = {one.n:,})."
         )
     if (more := len(results.comparisons) - _MOST_SENTENCES) > 0:
         said.append(f"{counted(more, 'more comparison')} below.")
@@ -102,12 +198,15 @@ def summary(results: Results) -> Table:
 
     rows = tuple(
         (
-            f"{metric} {numbers.arrow(metric)}".rstrip(),
+            f"{metric} {arrow(metric)}".rstrip(),
             METRICS[metric].about if metric in METRICS else "",
             sizes(metric),
-            *(estimate(item.metrics, metric) for item in results.summaries.values()),
+            *(
+                estimate(item.metrics.get(metric), metric, form="{} ({})")
+                for item in results.summaries.values()
+            ),
         )
-        for metric in numbers.metric_names(results)
+        for metric in metric_names(results)
     )
     note = "Mean and 95 % interval over n questions. ↑ higher is better, ↓ lower is better."
     head = ("metric", "what it is", "n", *results.summaries)
@@ -126,7 +225,7 @@ def by_type(results: Results) -> list[Table]:
             items = [of.get(kind, {}).get(metric) for of in groups.values()]
             if any(items):
                 most = max(item.n for item in items if item)
-                cells = (numbers.estimate(item, metric) for item in items)
+                cells = (estimate(item, metric) for item in items)
                 rows.append((kind, count(most), *cells))
         found.append(Table(f"{metric} by {by}", (by, "n", *groups), tuple(rows)))
     return [table for table in found if table.rows]
@@ -182,7 +281,7 @@ def _plain(value: Any) -> str:
         return ", ".join(f"{key}: {_plain(item)}" for key, item in value.items()) or DASH
     if isinstance(value, list | tuple):
         return ", ".join(map(_plain, value)) or DASH
-    return numbers.scalar(value)
+    return scalar(value)
 
 
 def steps(results: Results) -> list[Table]:
@@ -254,12 +353,12 @@ def prices(results: Results) -> Table:
         (
             item.base,
             item.other,
-            numbers.dollars(item.cost_difference, signed=True),
+            dollars(item.cost_difference, signed=True),
             number(item.calls_difference, signed=True),
             number(item.tokens_difference, signed=True),
             seconds(item.latency_difference, signed=True),
             DASH if item.latency_ratio is None else f"{item.latency_ratio:.2f}x",
-            numbers.dollars(item.cost_per_point),
+            dollars(item.cost_per_point),
             seconds(item.seconds_per_point),
             count(item.right_withheld),
             count(item.wrong_withheld),
@@ -312,7 +411,7 @@ def verdicts(results: Results) -> Table:
                 f"{name} *" if name == ablation.cheapest else name,
                 item.verdict,
                 *differences(found.get(name)),
-                numbers.dollars(item.price[0]),
+                dollars(item.price[0]),
                 number(item.price[1]),
                 seconds(item.price[2]),
                 item.why,
@@ -352,9 +451,9 @@ def sweep(results: Results) -> Table:
         fired, rate = point.on_fallback, point.fallback_rate
         rows.append(
             (
-                numbers.scalar(point.value),
+                scalar(point.value),
                 DASH if rate is None else f"{100 * rate:.1f} %",
-                estimate(point.metrics, swept.metric),
+                estimate(point.metrics.get(swept.metric), swept.metric, form="{} ({})"),
                 *differences(point.difference),
                 DASH if fired is None else f"{differences(fired)[0]} (n {fired.n:,})",
             )
