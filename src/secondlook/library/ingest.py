@@ -61,134 +61,8 @@ class ReadFile:
     place: Path | None = None  # where it can be read again, for its tables
 
 
-@dataclass(frozen=True, slots=True)
-class Intake:
-    stores: Stores
-    manifest: Manifest
-    settings: IngestSettings
-    embedder: Callable[[], Embedder]
-    progress: Callable[[Progress], None]
-    done: Callable[[FileChange], None]
-    started: float = field(default_factory=time.monotonic)
-
-    def plan(self, request: Request) -> AddReport:
-        """What `add` would do: files to read count as added or updated before they are read."""
-        found = self._survey(request)
-        files = [file for files in found.to_read.values() for file in files]
-        reading = [FileChange(one.path, "updated" if one.document else "added") for one in files]
-        return AddReport([*found.changes, *reading], self._seconds(), dry_run=True)
-
-    def add(self, request: Request) -> AddReport:
-        try:
-            found = self._survey(request)
-        except KeyboardInterrupt:
-            return AddReport([], self._seconds(), interrupted=True)
-        with self.stores.catalog.transaction():
-            self.stores.catalog.put_files([*found.to_touch, *found.failed])
-        attach(self.stores, found.to_attach, found.to_drop)
-        for change in found.changes:
-            self.done(change)
-        places = {digest: Path(files[0].path) for digest, files in found.to_read.items()}
-        sources = (
-            ReadFile(found.to_read[digest], parsed, places[digest])
-            for digest, parsed in self._parsed(places)
-        )
-        total = sum(len(files) for files in found.to_read.values())
-        return self._take_in(sources, found.changes, total=total, force=request.force)
-
-    def add_bytes(self, data: bytes, name: str, metadata: Mapping[str, str]) -> AddReport:
-        digest = sha256(data).hexdigest()
-        row = _loose_row(f"stdin:{name}", digest, len(data), metadata)
-        if unchanged := self._unchanged(row):
-            return AddReport([unchanged], self._seconds())
-        with tempfile.TemporaryDirectory() as scratch:
-            # The parser goes by content and name, so the scratch file keeps the last part of it.
-            file = Path(scratch) / (Path(name).name or "stdin")
-            file.write_bytes(data)
-            parsed = self._parsed({digest: file})
-            return self._take_in((ReadFile([row], parts, file) for _, parts in parsed), [], total=1)
-
-    def add_texts(self, texts: Iterable[Text]) -> AddReport:
-        unchanged: list[FileChange] = []
-        new: list[ReadFile] = []
-        for text in texts:
-            check_metadata(text.metadata)
-            whole = f"{text.title}\n\n{text.text}" if text.title else text.text
-            data = whole.encode(errors="replace")
-            digest = sha256(data).hexdigest()
-            row = _loose_row(f"text:{text.name}", digest, len(data), text.metadata)
-            if same := self._unchanged(row):
-                unchanged.append(same)
-                continue
-            extracted = Extracted(text.text, title=text.title or text.name)
-            new.append(ReadFile([row], [Parsed("", digest, len(data), extracted, None)]))
-        return self._take_in(iter(new), unchanged, total=len(new))
-
-    def _unchanged(self, row: FileRow) -> FileChange | None:
-        known = self.stores.catalog.file(row.path)
-        said = (row.sha256, row.metadata, row.parser)
-        if known and known.document and (known.sha256, known.metadata, known.parser) == said:
-            return FileChange(known.path, "unchanged", known.document)
-        return None
-
-    def _survey(self, request: Request) -> Survey:
-        def looked(count: int, path: str) -> None:
-            self.progress(Progress("looking", files_total=count, current=path))
-
-        # Documents that may hold tables and were stored before this version of the reader.
-        known, rows = self.stores.tables.known(READER_VERSION), self.stores.catalog.documents()
-        stale = {row.id for row in rows if row.kind in _TABLE_KINDS and row.id not in known}
-        request = replace(request, stale=frozenset(stale))
-        return survey(self.stores.catalog, request, looked=looked)
-
-    def _take_in(
-        self,
-        sources: Iterator[ReadFile],
-        changes: list[FileChange],
-        *,
-        total: int,
-        force: bool = False,
-    ) -> AddReport:
-        report = AddReport()
-        if total:
-            tables = Tabulator(self.stores.tables, force=force)
-            ingest = Ingest(self.stores, self.manifest, self.embedder(), tables)
-            try:
-                report.interrupted = not ingest.run(
-                    sources, total=total, progress=self.progress, done=self.done
-                )
-            finally:
-                tables.close()
-            report.changes = ingest.changes
-            self.stores.tables.sweep(self.stores.catalog.ids())
-            if not report.interrupted and self.stores.index.stats().compact_due:
-                files = len(report.changes)
-                self.progress(Progress("finishing", files, files, report.passages))
-                self.stores.index.compact()
-        report.changes[:0] = changes
-        report.seconds = self._seconds()
-        return report
-
-    def _parsed(self, jobs: dict[str, Path]) -> Iterator[tuple[str, list[Parsed]]]:
-        if not jobs:
-            return
-        ocr = self.settings.ocr
-        limits = ParseLimits(
-            file_bytes=self.settings.max_file_mb << 20,
-            ocr="off" if ocr == "off" else "auto",
-            ocr_language="eng" if ocr in {"off", "auto"} else ocr,
-        )
-        # Embedding keeps the cores busy; parsing needs a small share of them.
-        workers = self.settings.workers or max(1, min(4, (os.cpu_count() or 2) // 2))
-        with ParserPool(min(len(jobs), workers), limits) as pool:
-            yield from pool.parse(jobs.items())
-
-    def _seconds(self) -> float:
-        return time.monotonic() - self.started
-
-
-def _loose_row(path: str, digest: str, size: int, metadata: Mapping[str, str]) -> FileRow:
-    return FileRow(path, digest, size, -1, PARSER_VERSION, metadata=dict(metadata))
+class _Stopped(Exception):
+    """Nothing new is begun; what is in the batch is still committed."""
 
 
 @dataclass(slots=True)
@@ -205,38 +79,145 @@ class _Item:
         return sum(len(document.entries) for document in self.prepared)
 
 
-class _Stopped(Exception):
-    """Nothing new is begun; what is in the batch is still committed."""
+class Intake:
+    """One act of adding. Its maker holds the write lock, except for `plan`."""
 
+    _embedder: Embedder  # loaded when there is something to take in
+    _flushed: float
 
-class Ingest:
     def __init__(
-        self, stores: Stores, manifest: Manifest, embedder: Embedder, tables: Tabulator
+        self,
+        stores: Stores,
+        manifest: Manifest,
+        settings: IngestSettings,
+        *,
+        embedder: Callable[[], Embedder],
+        progress: Callable[[Progress], None],
+        done: Callable[[FileChange], None],
     ) -> None:
-        self._stores, self._manifest, self._embedder = stores, manifest, embedder
-        self._tables = tables
+        self._stores, self._manifest, self._settings = stores, manifest, settings
+        self._load_embedder, self._tell, self._stored = embedder, progress, done
+        self._tables = Tabulator(stores.tables)
+        self._started = time.monotonic()
         self._stop = threading.Event()
         self._batch = Change()
         self._batch_changes: list[FileChange] = []
-        self._flushed = time.monotonic()
-        self._commits = 0
-        self._passages_read = 0
+        self._changes: list[FileChange] = []
+        self._commits = self._passages_read = 0
         self._done = Progress("reading")
-        self._table: tuple[str, float] | None = None
-        """The table that is being read, and how much of it is."""
-        self.changes: list[FileChange] = []
+        self._table: tuple[str, float] | None = None  # that is being read, and how much of it is
 
-    def run(
-        self,
-        sources: Iterator[ReadFile],
-        *,
-        total: int,
-        progress: Callable[[Progress], None],
-        done: Callable[[FileChange], None],
-    ) -> bool:
-        """Take in everything that `sources` yields. False when stopped by Ctrl-C. `done` is called
-        with each file once it is stored, `progress` ten times a second."""
-        self._done = Progress("reading", files_total=total)
+    def plan(self, request: Request) -> AddReport:
+        """What `add` would do: files to read count as added or updated before they are read."""
+        found = self._survey(request)
+        files = [file for files in found.to_read.values() for file in files]
+        reading = [FileChange(one.path, "updated" if one.document else "added") for one in files]
+        return AddReport([*found.changes, *reading], self._seconds(), dry_run=True)
+
+    def add(self, request: Request) -> AddReport:
+        try:
+            found = self._survey(request)
+        except KeyboardInterrupt:
+            return AddReport([], self._seconds(), interrupted=True)
+        with self._stores.catalog.transaction():
+            self._stores.catalog.put_files([*found.to_touch, *found.failed])
+        attach(self._stores, found.to_attach, found.to_drop)
+        for change in found.changes:
+            self._stored(change)
+        places = {digest: Path(files[0].path) for digest, files in found.to_read.items()}
+        sources = (
+            ReadFile(found.to_read[digest], parsed, places[digest])
+            for digest, parsed in self._parsed(places)
+        )
+        total = sum(len(files) for files in found.to_read.values())
+        self._tables.force = request.force
+        return self._take_in(sources, found.changes, total)
+
+    def add_bytes(self, data: bytes, name: str, metadata: Mapping[str, str]) -> AddReport:
+        digest = sha256(data).hexdigest()
+        row = _loose_row(f"stdin:{name}", digest, len(data), metadata)
+        if unchanged := self._unchanged(row):
+            return AddReport([unchanged], self._seconds())
+        with tempfile.TemporaryDirectory() as scratch:
+            # The parser goes by content and name, so the scratch file keeps the last part of it.
+            file = Path(scratch) / (Path(name).name or "stdin")
+            file.write_bytes(data)
+            parsed = self._parsed({digest: file})
+            return self._take_in((ReadFile([row], parts, file) for _, parts in parsed), [], 1)
+
+    def add_texts(self, texts: Iterable[Text]) -> AddReport:
+        unchanged: list[FileChange] = []
+        new: list[ReadFile] = []
+        for text in texts:
+            check_metadata(text.metadata)
+            whole = f"{text.title}\n\n{text.text}" if text.title else text.text
+            data = whole.encode(errors="replace")
+            digest = sha256(data).hexdigest()
+            row = _loose_row(f"text:{text.name}", digest, len(data), text.metadata)
+            if same := self._unchanged(row):
+                unchanged.append(same)
+                continue
+            extracted = Extracted(text.text, title=text.title or text.name)
+            new.append(ReadFile([row], [Parsed("", digest, len(data), extracted, None)]))
+        return self._take_in(iter(new), unchanged, len(new))
+
+    def _unchanged(self, row: FileRow) -> FileChange | None:
+        known = self._stores.catalog.file(row.path)
+        said = (row.sha256, row.metadata, row.parser)
+        if known and known.document and (known.sha256, known.metadata, known.parser) == said:
+            return FileChange(known.path, "unchanged", known.document)
+        return None
+
+    def _survey(self, request: Request) -> Survey:
+        def looked(count: int, path: str) -> None:
+            self._tell(Progress("looking", files_total=count, current=path))
+
+        # Documents that may hold tables and were stored before this version of the reader.
+        known, rows = self._stores.tables.known(READER_VERSION), self._stores.catalog.documents()
+        stale = {row.id for row in rows if row.kind in _TABLE_KINDS and row.id not in known}
+        request = replace(request, stale=frozenset(stale))
+        return survey(self._stores.catalog, request, looked=looked)
+
+    def _parsed(self, jobs: dict[str, Path]) -> Iterator[tuple[str, list[Parsed]]]:
+        if not jobs:
+            return
+        ocr = self._settings.ocr
+        limits = ParseLimits(
+            file_bytes=self._settings.max_file_mb << 20,
+            ocr="off" if ocr == "off" else "auto",
+            ocr_language="eng" if ocr in {"off", "auto"} else ocr,
+        )
+        # Embedding keeps the cores busy; parsing needs a small share of them.
+        workers = self._settings.workers or max(1, min(4, (os.cpu_count() or 2) // 2))
+        with ParserPool(min(len(jobs), workers), limits) as pool:
+            yield from pool.parse(jobs.items())
+
+    def _seconds(self) -> float:
+        return time.monotonic() - self._started
+
+    def _take_in(
+        self, sources: Iterator[ReadFile], changes: list[FileChange], total: int
+    ) -> AddReport:
+        report = AddReport(self._changes)
+        if total:
+            self._embedder = self._load_embedder()
+            self._done, self._flushed = Progress("reading", files_total=total), time.monotonic()
+            try:
+                report.interrupted = not self._run(sources)
+            finally:
+                self._tables.close()
+            self._stores.tables.sweep(self._stores.catalog.ids())
+            if not report.interrupted and self._stores.index.stats().compact_due:
+                files = len(report.changes)
+                self._tell(Progress("finishing", files, files, report.passages))
+                self._stores.index.compact()
+        report.changes = [*changes, *self._changes]
+        report.seconds = self._seconds()
+        return report
+
+    def _run(self, sources: Iterator[ReadFile]) -> bool:
+        """False when stopped by Ctrl-C. Each file is told of once it is stored, the progress ten
+        times a second."""
         completed, reported = True, 0
         with ThreadPoolExecutor(1, thread_name_prefix="secondlook") as threads:
             work = threads.submit(self._work, sources)
@@ -246,25 +227,21 @@ class Ingest:
                     now = replace(self._done, passages_read=self._passages_read)
                     if table := self._table:
                         now = replace(now, stage="tables", current=table[0], share=table[1])
-                    progress(now)
-                    for change in self.changes[reported:]:
+                    self._tell(now)
+                    for change in self._changes[reported:]:
                         reported += 1
-                        done(change)
+                        self._stored(change)
                     if is_over:
                         break
-                except KeyboardInterrupt:
-                    self._end()
+                except BaseException as error:
+                    # Nothing new is begun, and a table that takes its time is given up.
+                    self._stop.set()
+                    self._tables.close()
+                    if not isinstance(error, KeyboardInterrupt):
+                        raise
                     completed = False
-                except BaseException:
-                    self._end()
-                    raise
         work.result()
         return completed
-
-    def _end(self) -> None:
-        """Nothing new is begun, and a table that takes its time is given up."""
-        self._stop.set()
-        self._tables.close()
 
     def _cut(self, source: ReadFile) -> _Item:
         self._go_on()
@@ -414,7 +391,7 @@ class Ingest:
             if self._commits % 100 == 0:
                 # Thousands of small fragments would slow every search until the end of a long add.
                 self._stores.index.compact()
-        self.changes.extend(self._batch_changes)
+        self._changes.extend(self._batch_changes)
         self._batch, self._batch_changes = Change(), []
         self._flushed = time.monotonic()
 
@@ -432,6 +409,10 @@ class Ingest:
         )
 
 
+def _loose_row(path: str, digest: str, size: int, metadata: Mapping[str, str]) -> FileRow:
+    return FileRow(path, digest, size, -1, PARSER_VERSION, metadata=dict(metadata))
+
+
 # From a document's file to its tables: read, profiled, and on record before the commit.
 
 _TABLE_KINDS: Final = frozenset({"csv", "sheet", "parquet", "sqlite", "jsonl"})
@@ -439,9 +420,9 @@ _TABLE_KINDS: Final = frozenset({"csv", "sheet", "parquet", "sqlite", "jsonl"})
 
 
 class Tabulator:
-    def __init__(self, store: TableStore, *, force: bool = False) -> None:
+    def __init__(self, store: TableStore) -> None:
         self._store = store
-        self._force = force
+        self.force = False  # also what is known is read again
         self._worker: Worker | None = None
         self._lock = threading.Lock()
         self._closed = False
@@ -456,7 +437,7 @@ class Tabulator:
         from secondlook.tables.read import read_tables
 
         folder = self._store.folder
-        if not self._force and self._store.known(READER_VERSION, document):
+        if not self.force and self._store.known(READER_VERSION, document):
             return
         try:
             worker = self._started()

@@ -489,9 +489,14 @@ class Library:
         # Parsing and ingesting are a good part of all imports, and a search needs none of them.
         from secondlook.library.ingest import Intake
 
-        tell, stored = progress or _ignore, done or _ignore
-        ingest = self.settings.ingest
-        return Intake(self._stores, self._manifest, ingest, self.embedder, tell, stored)
+        return Intake(
+            self._stores,
+            self._manifest,
+            self.settings.ingest,
+            embedder=self.embedder,
+            progress=progress or _ignore,
+            done=done or _ignore,
+        )
 
     def _ids(self, names: Iterable[str]) -> frozenset[str]:
         listed: list[DocumentInfo] = []
