@@ -75,7 +75,16 @@ def run_query(
         if query.measures:
             columns, rows = _with_arrays(connection, query, table, columns, rows)
             total, rows = shaped(query, columns, rows)
-            rows = [_rounded(query, row) for row in rows]
+            decimals = [*(None for _ in query.group_by), *(one.decimals for one in query.measures)]
+            rows = [
+                tuple(
+                    round(value, places)
+                    if places is not None and isinstance(value, float)
+                    else value
+                    for value, places in zip(row, decimals, strict=True)
+                )
+                for row in rows
+            ]
         used = _run(connection, used_rows(query, table)).fetchone()
     except duckdb.Error as error:
         said = str(error).strip().splitlines()[0]
@@ -163,17 +172,6 @@ def plain(value: Any) -> Scalar:
     if isinstance(value, timedelta):
         return value / timedelta(days=1)
     return value if isinstance(value, str | int | bool) or value is None else str(value)
-
-
-def _rounded(query: Query, row: Row) -> Row:
-    keys = len(query.group_by)
-    values = [
-        round(value, one.decimals)
-        if one.decimals is not None and isinstance(value, float)
-        else value
-        for one, value in zip(query.measures, row[keys:], strict=True)
-    ]
-    return (*row[:keys], *values)
 
 
 # Groups of a result: which are kept, in which order, how many.

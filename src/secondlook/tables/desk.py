@@ -47,9 +47,8 @@ class Desk:
 
     def table(self, table: str) -> Table:
         """By its id, or by its name."""
-        found = self._by_id.get(table) or next(
-            (one for one in self._tables if one.name == table), None
-        )
+        by_name = (one for one in self._tables if one.name == table)
+        found = self._by_id.get(table) or next(by_name, None)
         if found is None:
             known = ", ".join(one.name for one in self._tables) or "none"
             raise TableError(f"there is no table {table!r} at hand", hint=f"There are: {known}.")

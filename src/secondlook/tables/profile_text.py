@@ -41,12 +41,11 @@ MOST_JOINS = 6
 
 @dataclass(frozen=True, slots=True)
 class Extent:
-    """How much is told."""
+    """How much is told: so many columns in a line of their own, the most relevant ones, so many
+    others by name, of so many tables."""
 
     lines: int
-    """Of the columns, so many in a line of their own, the most relevant ones."""
     names: int
-    """Of the others, so many by name."""
     tables: int
     joins: int = MOST_JOINS
     warnings: int = MOST_WARNINGS
@@ -97,9 +96,8 @@ class _Telling:
         def side(id_: str, column: str) -> str:
             table, profile = shown[id_]
             names = [each.name for each in table.columns]
-            name = repr(column)
-            if column in names:
-                name = shown_name(table, profile, names.index(column))
+            known = column in names
+            name = shown_name(table, profile, names.index(column)) if known else repr(column)
             return f"{table.name}[{name}]"
 
         return [
@@ -218,27 +216,24 @@ def _values(column: ColumnProfile) -> list[str]:
     if column.type == "boolean":
         share = column.mean or 0.0
         return [f"True {percent(share)}, False {percent(1 - share)}"]
+    if column.type in NUMERIC and column.top and column.distinct <= FEW_NUMBERS:
+        return _texts(column)
     if column.type in NUMERIC or column.type in TEMPORAL:
-        few = column.type in NUMERIC and column.top and column.distinct <= FEW_NUMBERS
-        return _texts(column) if few else _range(column)
+        told = []
+        constant = column.minimum == column.maximum
+        if column.minimum is not None:
+            low, high = shown_value(column.minimum), shown_value(column.maximum)
+            told.append(f"always {low}" if constant else f"{low} to {high}")
+        if column.mean is not None and not column.key and not constant:
+            told.append(f"mean {number(column.mean)}")
+            if column.quantiles:
+                told.append(f"median {number(column.quantiles[len(column.quantiles) // 2])}")
+        return [*told, "different in every row"] if column.key else told
     if column.distinct == 1 and column.top:
         return [f"always {quoted(column.top[0].value)}"]
     about = "" if column.exact else "about "
     different = f"{about}{column.distinct:,} value{'s' if column.distinct != 1 else ''}"
     return ["different in every row" if column.key else different, *_texts(column)]
-
-
-def _range(column: ColumnProfile) -> list[str]:
-    told = []
-    if column.minimum is not None:
-        constant = column.minimum == column.maximum
-        low, high = shown_value(column.minimum), shown_value(column.maximum)
-        told.append(f"always {low}" if constant else f"{low} to {high}")
-    if column.mean is not None and not column.key and column.minimum != column.maximum:
-        told.append(f"mean {number(column.mean)}")
-        if column.quantiles:
-            told.append(f"median {number(column.quantiles[len(column.quantiles) // 2])}")
-    return [*told, "different in every row"] if column.key else told
 
 
 def _texts(column: ColumnProfile) -> list[str]:

@@ -53,10 +53,10 @@ def read_tables(
     for the name of the file; `on_progress` is told which share of it is done. Raises
     ExtractionError for a file that cannot be read, TableError for one without a usable table.
     """
-    if not source.exists():
-        raise ExtractionError(f"there is no file {str(source)!r}")
     if not source.is_file():
-        raise ExtractionError(f"{str(source)!r} is no file")
+        gone = not source.exists()
+        said = f"there is no file {str(source)!r}" if gone else f"{str(source)!r} is no file"
+        raise ExtractionError(said)
     if not os.access(source, os.R_OK):
         raise ExtractionError(f"{str(source)!r} cannot be read: permission denied")
     with _stage(into) as stage:
@@ -76,10 +76,7 @@ def read_tables(
             unique = unlike(identifier_of(name or stem_of(source.name), sheet), taken)
             taken.add(unique)
             title = source.name if is_single else f"{source.name}, {sheet}"
-            path = str(source.absolute())
-            read.append(
-                _kept(one, into, sha256=found["sha256"], name=unique, title=title, path=path)
-            )
+            read.append(_kept(one, into, found["sha256"], unique, title, source.absolute()))
         return read
 
 
@@ -89,8 +86,7 @@ def table_from_frame(name: str, frame: object, into: Path, *, title: str | None 
 
     with _stage(into) as stage:
         found = write_frame(name, frame, stage / "frame.parquet")
-        title, sha256 = title or name, found["sha256"]
-        return _kept(found, into, sha256=sha256, name=identifier_of(name), title=title, path=None)
+        return _kept(found, into, found["sha256"], identifier_of(name), title or name, None)
 
 
 def table_id(sha256: str, sheet: str) -> str:
@@ -110,8 +106,8 @@ def _stage(into: Path) -> Iterator[Path]:
         shutil.rmtree(stage, ignore_errors=True)
 
 
-def _kept(
-    found: dict[str, Any], into: Path, *, sha256: str, name: str, title: str, path: str | None
+def _kept(  # noqa: PLR0917
+    found: dict[str, Any], into: Path, sha256: str, name: str, title: str, path: Path | None
 ) -> Read:
     identity = table_id(sha256, found["sheet"])
     file = into / f"{identity}.parquet"
@@ -129,7 +125,7 @@ def _kept(
         id=identity,
         name=name,
         title=title,
-        path=path,
+        path=None if path is None else str(path),
         sha256=sha256,
         rows=found["rows"],
         columns=tuple(Column(**column) for column in found["columns"]),
@@ -137,8 +133,6 @@ def _kept(
     )
     return Read(table, file)
 
-
-# What reading a table gives.
 
 READER_VERSION = "2"
 """Goes up whenever the same bytes would give another table. It is part of a table's id."""
@@ -255,17 +249,10 @@ def write_frame(name: str, frame: object, target: Path) -> dict[str, Any]:
         described.append({"name": column_name, "type": kind})
     if not columns or not table.num_rows:
         raise UsageError(f"table {name!r} is empty: it has no {'rows' if columns else 'columns'}")
-    made = pa.table(columns, names=[one["name"] for one in described])
-    parquet.write_table(made, target)
+    parquet.write_table(pa.table(columns, names=[one["name"] for one in described]), target)
     digest = hashlib.sha256(target.read_bytes()).hexdigest()
-    return {
-        "file": str(target),
-        "sheet": "",
-        "sha256": digest,
-        "rows": table.num_rows,
-        "columns": described,
-        "warnings": warnings,
-    }
+    found = {"file": str(target), "sheet": "", "sha256": digest, "rows": table.num_rows}
+    return {**found, "columns": described, "warnings": warnings}
 
 
 def _as_arrow(name: str, frame: object) -> Any:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from secondlook.tables.table import ColumnProfile, Table, TableProfile
     from secondlook.tables.words import Atom
 
-# Which column or value a word of a question means: data only.
-
 Embed: TypeAlias = "Callable[[Sequence[str]], list[list[float]]]"
 """Texts to vectors of length one."""
 MOST_VALUES = 5000
@@ -39,11 +37,10 @@ class AskedTable:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """A column, and how sure it is that it was meant."""
+    """A column, and how sure it is that it was meant; `table` is an id."""
 
     asked: str
     table: str
-    """Id of the table."""
     column: str
     score: float
     how: ResolvedHow
@@ -60,15 +57,13 @@ class Mention:
 
 @dataclass(frozen=True, slots=True)
 class ValueMention:
-    """Characters [start, end) of a text name a value of a column."""
+    """Characters [start, end) of a text name a value of a column, which is given as stored."""
 
     start: int
     end: int
     table: str
-    """Id of the table."""
     column: str
     value: str
-    """As stored."""
     score: float
 
 
@@ -255,7 +250,13 @@ def _likeness(phrase: Name, column: Name, *, whole: bool) -> tuple[float, Resolv
         return STEMS, "fuzzy"
     left = tuple(one for one in column.stems if one not in GENERIC)
     generic = NEARLY if left and left != column.stems and left == phrase.stems else 0.0
-    parts = 0.0 if whole else _parts(phrase, column)
+    parts = 0.0
+    if not whole and phrase.stems and column.stems:
+        # By the words that both have: all of one of them must be among the other's.
+        in_column = sum(any(same_word(a, b) for b in phrase.stems) for a in column.stems)
+        in_phrase = sum(any(same_word(a, b) for b in column.stems) for a in phrase.stems)
+        shares = in_column / len(column.stems), in_phrase / len(phrase.stems)
+        parts = PARTS * (0.6 * max(shares) + 0.4 * min(shares)) * min(1.0, sum(shares))
     return max(_abbreviated(phrase, column), generic, parts, _letters(phrase, column)), "fuzzy"
 
 
@@ -264,23 +265,10 @@ def _abbreviated(phrase: Name, column: Name) -> float:
     words = phrase.stems
     if len(words) == len(column.stems) and all(map(same_word, words, column.stems)):
         return SHORT
-    if len(words) > 1:
-        initials = "".join(word[0] for word in words)
-        if initials == column.squeezed and len(initials) >= SHORTEST_PREFIX:
-            return SHORT
-        if initials[:-1] + words[-1] == column.squeezed:
-            return SHORT
-    return 0.0
-
-
-def _parts(phrase: Name, column: Name) -> float:
-    """By the words that both have: all of one of them must be among the other's."""
-    if not phrase.stems or not column.stems:
-        return 0.0
-    in_column = sum(any(same_word(a, b) for b in phrase.stems) for a in column.stems)
-    in_phrase = sum(any(same_word(a, b) for b in column.stems) for a in phrase.stems)
-    shares = in_column / len(column.stems), in_phrase / len(phrase.stems)
-    return PARTS * (0.6 * max(shares) + 0.4 * min(shares)) * min(1.0, sum(shares))
+    initials = "".join(word[0] for word in words) if len(words) > 1 else ""
+    is_short = len(initials) >= SHORTEST_PREFIX and initials == column.squeezed
+    is_class = initials != "" and initials[:-1] + words[-1] == column.squeezed
+    return SHORT if is_short or is_class else 0.0
 
 
 def _letters(phrase: Name, column: Name) -> float:
@@ -374,20 +362,17 @@ class Meaning:
 
     def __init__(self, columns: list[ColumnProfile], embed: Embed) -> None:
         self._embed = embed
-        self._columns = columns
+        self._texts = []
+        for one in columns:
+            top = ", ".join(each.value for each in one.top[:MOST_TOP] if one.type == "text")
+            self._texts.append(one.name.replace("_", " ") + (f": {top}" if top else ""))
         self._vectors: list[list[float]] | None = None
 
     def scores(self, phrase: str) -> list[float]:
         """0 to `SURE` per column, in their order."""
         if self._vectors is None:
-            self._vectors = self._embed([described(one) for one in self._columns])
+            self._vectors = self._embed(self._texts)
         (vector,) = self._embed([phrase])
         cosines = (sum(map(mul, vector, other)) for other in self._vectors)
         scale = 1 - NOTHING_IN_COMMON
         return [SURE * min(1.0, max(0.0, (one - NOTHING_IN_COMMON) / scale)) for one in cosines]
-
-
-def described(column: ColumnProfile) -> str:
-    top = ", ".join(one.value for one in column.top[:MOST_TOP])
-    name = column.name.replace("_", " ")
-    return f"{name}: {top}" if top and column.type == "text" else name

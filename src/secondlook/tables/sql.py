@@ -250,14 +250,13 @@ def _after_a_pass(measure: Measure, p: str) -> str:
     if measure.statistic in {"outliers_iqr", "outliers_z"}:
         return f"count(*) FILTER (WHERE {p})"
     count, second = f"count({p})", f"nullif(avg({p} ** 2), 0)"
-    if measure.statistic == "skewness":
-        biased = f"avg({p} ** 3) / ({second}) ** 1.5"
-        if measure.method == "biased":
-            return biased
-        return f"{biased} * sqrt({count} * ({count} - 1.0)) / nullif({count} - 2.0, 0)"
+    is_skewness = measure.statistic == "skewness"
     biased = f"(avg({p} ** 4) / ({second}) ** 2 - 3)"
+    biased = f"avg({p} ** 3) / ({second}) ** 1.5" if is_skewness else biased
     if measure.method == "biased":
         return biased
+    if is_skewness:
+        return f"{biased} * sqrt({count} * ({count} - 1.0)) / nullif({count} - 2.0, 0)"
     factor = f"({count} - 1.0) / nullif(({count} - 2.0) * ({count} - 3.0), 0)"
     return f"{factor} * (({count} + 1.0) * {biased} + 6)"
 
@@ -411,7 +410,7 @@ def number(writing: Writing, name: str) -> str:
         return f"epoch({column})"
     if kind in TEMPORAL:
         return f"(epoch(CAST({column} AS TIMESTAMP)) / 86400.0)"
-    return plain_number(column)
+    return number_in_text(column, alone=True)
 
 
 def term(writing: Writing, of: Term, *, numeric: bool) -> str:
@@ -499,21 +498,12 @@ def transformed(column: str, kind: ColumnType, transform: Transform) -> str:
     return f"abs({number})" if transform == "abs" else number
 
 
-def plain_number(column: str) -> str:
-    """A text that is a number and nothing else, or a time such as 1:02:03, in seconds."""
-    text = f"trim(CAST({column} AS VARCHAR))"
-    return _or_clock(text, f"TRY_CAST(replace({text}, ',', '') AS DOUBLE)")
-
-
-def number_in_text(column: str) -> str:
-    """The first number; of a time such as 1:02:03 the seconds."""
+def number_in_text(column: str, *, alone: bool = False) -> str:
+    """The first number, or one that is there `alone`; of a time such as 1:02:03 the seconds."""
     text = f"trim(CAST({column} AS VARCHAR))"
     found = f"regexp_extract({text}, '{NUMBER_IN_TEXT}', 1)"
     first = f"TRY_CAST(replace(replace({found}, ',', ''), '\u2212', '-') AS DOUBLE)"
-    return _or_clock(text, first)
-
-
-def _or_clock(text: str, otherwise: str) -> str:
+    otherwise = f"TRY_CAST(replace({text}, ',', '') AS DOUBLE)" if alone else first
     hours, minutes, seconds = (_extracted(text, CLOCK, at) for at in (1, 2, 3))
     clock = f"coalesce({hours}, 0) * 3600 + {minutes} * 60 + {seconds}"
     return f"CASE WHEN regexp_matches({text}, '{CLOCK}') THEN {clock} ELSE {otherwise} END"

@@ -84,12 +84,8 @@ class Worker:
         longer than `seconds` or the process died.
         """
         files: list[str] = []
-        job = {
-            "task": task,
-            "arguments": {name: _plain(value, files) for name, value in arguments.items()},
-            "files": files,
-            "report": on_progress is not None,
-        }
+        job = {"task": task, "arguments": _plain(arguments, files), "files": files}
+        job["report"] = on_progress is not None
         with self._turn:
             if self._process is not None and not self._process.is_alive():
                 self._drop()

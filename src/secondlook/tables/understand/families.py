@@ -432,27 +432,17 @@ def _most_frequent(parsed: Parsed, extreme: Extreme, conditions: ConditionSet) -
     for target in parsed.targets[:3]:
         name = target.column.name
         if target.column.distinct < 1:
-            yield Draft(
-                kind="frequent",
-                family="superlatives",
-                query=parsed.query(
-                    where=conditions.conditions,
-                    group_by=(Key(column=name),),
-                    measures=(Measure(name="rows", statistic="count"),),
-                    order=(Order(by="rows", descending=extreme.descending),),
-                    limit=extreme.limit,
-                    offset=extreme.offset,
-                ),
-                said=f"{name} with the {which} rows{where}",
-                used=places_of(
-                    extreme.used, target.used, conditions.used, times, noun, parsed.asking
-                ),
-                answer="list",
-                conditions=conditions,
-                target=target,
-                traits=(
-                    f"frequent:{extreme.word}",
-                    f"frequent:{'times' if times else 'noun'}",
-                    f"frequent:{'named' if named else 'unnamed'}",
-                ),
+            query = parsed.query(
+                where=conditions.conditions,
+                group_by=(Key(column=name),),
+                measures=(Measure(name="rows", statistic="count"),),
+                order=(Order(by="rows", descending=extreme.descending),),
+                limit=extreme.limit,
+                offset=extreme.offset,
             )
+            said = f"{name} with the {which} rows{where}"
+            used = places_of(extreme.used, target.used, conditions.used, times, noun, parsed.asking)
+            told = extreme.word, "times" if times else "noun", "named" if named else "unnamed"
+            traits = tuple(f"frequent:{one}" for one in told)
+            made = Draft("frequent", "superlatives", query, said, used, "list")
+            yield replace(made, conditions=conditions, target=target, traits=traits)

@@ -78,9 +78,11 @@ def slots(asked: Sentence) -> list[Slot]:
         if clash is None:
             found.append(slot)
         else:
-            found[found.index(clash)] = clash.joined(slot)
+            # Both, of which one can hold.
+            both = sorted((*clash.choices, *slot.choices), key=lambda choice: -choice.score)
+            found[found.index(clash)] = Slot(clash.places, tuple(both[: MOST_CHOICES + 1]))
     best = sorted(found, key=lambda slot: -slot.score)[:MOST_SLOTS]
-    return sorted(best, key=lambda slot: slot.first)
+    return sorted(best, key=lambda slot: min(slot.places))
 
 
 def condition_sets(asked: Sentence) -> list[ConditionSet]:
@@ -178,17 +180,8 @@ class Slot:
     """The likeliest first."""
 
     @property
-    def first(self) -> int:
-        return min(self.places)
-
-    @property
     def score(self) -> float:
         return self.choices[0].score if self.choices else 0.0
-
-    def joined(self, other: Slot) -> Slot:
-        """Both, of which one can hold."""
-        together = sorted((*self.choices, *other.choices), key=lambda choice: -choice.score)
-        return Slot(self.places, tuple(together[: MOST_CHOICES + 1]))
 
 
 # Conditions that compare: `at least 3 gold medals`, `after march 2004`, `between 5 and 10`.
@@ -256,11 +249,10 @@ class _Compared(NamedTuple):
 
 
 def comparison_slots(asked: Sentence) -> list[Slot]:
-    slots = [*_dates(asked)]
-    slots += _compared(asked, _SIGNS, kind="compare")
-    slots += _compared(asked, _YEARS, kind="year")
-    slots += _compared(asked, _EQUAL, kind="equal")
-    return [slot for slot in slots if slot.choices]
+    kinds: tuple[Source, ...] = ("compare", "year", "equal")
+    patterns = zip((_SIGNS, _YEARS, _EQUAL), kinds, strict=True)
+    compared = (slot for some, kind in patterns for slot in _compared(asked, some, kind=kind))
+    return [slot for slot in (*_dates(asked), *compared) if slot.choices]
 
 
 def _compared(
@@ -344,18 +336,12 @@ def _dates(asked: Sentence) -> Iterator[Slot]:
         sure = 2.6
         if match["sign"] in {"in", "on", "of", "during"}:
             sure = 2.1 if match["y"] and not (match["d"] or match["e"]) else 1.5
-        choices = [
-            Choice(
-                _date_conditions(column, match),
-                column.name,
-                places,
-                sure - 0.05 * column.place,
-                "date",
-                f"{column.name}: {match[0]}",
-            )
-            for column in asked.table.columns
-            if column.kind == "date"
-        ]
+        choices = []
+        for one in asked.table.columns:
+            if one.kind == "date":
+                made, score = _date_conditions(one, match), sure - 0.05 * one.place
+                said = f"{one.name}: {match[0]}"
+                choices.append(Choice(made, one.name, places, score, "date", said))
         yield Slot(places, tuple(choices[:MOST_CHOICES]))
 
 
@@ -367,17 +353,14 @@ def _date_conditions(column: ColumnFacts, match: re.Match[str]) -> tuple[Conditi
         return (Filter(column=column.name, comparison="=", value=month, transform="month"),)
     low = year * 10_000 + month * 100 + day
     high = low if day else low + 99
-    signs: dict[str, tuple[tuple[Comparison, int], ...]] = {
-        "after": ((">", high),),
-        "since": ((">=", low),),
-        "before": (("<", low),),
-        "prior to": (("<", low),),
-        "until": (("<=", high),),
-        "by": (("<=", high),),
-    }
+    comparisons: dict[str, tuple[Comparison, int]] = {"after": (">", high), "since": (">=", low)}
+    comparisons |= dict.fromkeys(("before", "prior to"), ("<", low))
+    comparisons |= dict.fromkeys(("until", "by"), ("<=", high))
+    single = comparisons.get(match["sign"])
+    both: list[tuple[Comparison, int]] = [single] if single else [(">=", low), ("<=", high)]
     return tuple(
         Filter(column=column.name, comparison=sign, value=value, transform="date")
-        for sign, value in signs.get(match["sign"], ((">=", low), ("<=", high)))
+        for sign, value in both
     )
 
 

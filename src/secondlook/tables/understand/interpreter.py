@@ -160,9 +160,8 @@ def _chosen(readings: list[Reading]) -> Understanding:
     # The doubts of rows and of statistics are not of one scale: only like is compared with like.
     alike = [one for one in others if (one.family in MOST_DOUBT) == (best.family in MOST_DOUBT)]
     rival = next((one for one in alike if one.doubt <= best.doubt + SAME_DOUBT), None)
-    if rival is not None and (
-        (_unnamed(best), best.operation) != (_unnamed(rival), rival.operation)
-    ):
+    same = rival and (_unnamed(best), best.operation) == (_unnamed(rival), rival.operation)
+    if rival is not None and not same:
         return Understanding(None, tuple(readings), f"Either {best.said}, or {rival.said}.")
     return Understanding(best, tuple(others), f"Read as: {best.said}.")
 

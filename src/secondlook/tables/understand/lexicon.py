@@ -263,18 +263,24 @@ def options(text: str) -> Options:
         if not NOT.search(text, start, end)  # `do not remove outliers`
         for match in REMOVED.finditer(text, start, end)
     ]
-    left_out = [span for span in sentences(text) if _leaves_out(text[slice(*span)])]
+    left_out = [  # rows without a value are left out, as they are anyway
+        (start, end)
+        for start, end in sentences(text)
+        if all(one.search(text[start:end]) for one in (GONE, LEAVE_OUT))
+        and not FILL.search(text[start:end])
+    ]
     unchanged = [span for span in sentences(text) if NOT.search(text[slice(*span)])]
     population = find(POPULATION) is not None
     for pattern in (SAMPLE, CONVERTED, EXPLAINED):
         find(pattern)
     if left_out or removed:  # the steps that it consists of are said, and done
         find(STEPS)
+    said = limit[1].lower().replace("\u2212", "-") if limit else ""
     return Options(
         correlation=method,  # type: ignore[arg-type]
         normality=test,
         outliers=outliers,
-        limit=None if limit is None else _number(limit[1]),
+        limit=None if limit is None else abs(WORDS.get(said) or float(said)),
         without_outliers=bool(removed),
         population=population,
         understood=(*spans, *removed, *left_out, *unchanged),
@@ -283,15 +289,6 @@ def options(text: str) -> Options:
 
 def sentences(text: str) -> list[Span]:
     return [match.span() for match in SENTENCE.finditer(text)]
-
-
-def _number(said: str) -> float:
-    return abs(WORDS.get(said.lower()) or float(said.replace("\u2212", "-")))
-
-
-def _leaves_out(sentence: str) -> bool:
-    """Rows without a value are left out, as they are anyway."""
-    return bool(GONE.search(sentence) and LEAVE_OUT.search(sentence) and not FILL.search(sentence))
 
 
 # Numbers turned into the words that a question asks for, by the rules it gives.

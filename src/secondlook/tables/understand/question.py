@@ -64,11 +64,8 @@ class Asked:
 
     def is_number(self, column: str) -> bool:
         kind = next((one.type for one in self.table.table.columns if one.name == column), None)
-        return (
-            kind in NUMERIC
-            or kind == "time"
-            or (kind == "text" and spells_numbers(self.table, column))
-        )
+        spelt = kind == "text" and spells_numbers(self.table, column)
+        return kind in NUMERIC or kind == "time" or spelt
 
     def in_question(self, at: int) -> bool:
         return at < self.question
@@ -365,11 +362,8 @@ def said_of(query: Query, clauses: Sequence[str]) -> str:
     rows = " and ".join(clauses)
     if not rows and any(one.statistic == "share" for one in query.measures):
         return what
-    return (
-        what
-        + (f" for each {each}" if each else "")
-        + (f" where {rows}" if rows else " over all rows")
-    )
+    told = f"{what} for each {each}" if each else what
+    return f"{told} where {rows}" if rows else f"{told} over all rows"
 
 
 # How much of a question a reading leaves out.

@@ -142,8 +142,6 @@ WORDS_FOLLOW = re.compile(
 
 
 class Parts(NamedTuple):
-    """A question and the form it wants."""
-
     body: str
     form: str
 
@@ -287,20 +285,17 @@ def _output(one: Output, computed: Sequence[Computed]) -> JsonValue:
         return values if one.every == "list" else dict(zip(names, values, strict=True))
     keys = len(one.group)
     row = next((row for row in result.rows if row[:keys] == one.group), None)
-    if one.cases:
-        # The first case that holds.
-        for case in one.cases:
-            cells = [_cell(result, bound.measure, row) for bound in case.bounds]
-            numbers = [cell for cell in cells if isinstance(cell, int | float)]
-            if len(numbers) < len(cells):
-                return None
-            if all(
-                SIGNS[bound.sign](abs(value) if bound.absolute else value, bound.value)
-                for bound, value in zip(case.bounds, numbers, strict=True)
-            ):
-                return case.word
-        return None
-    return _rounded(_cell(result, one.measure, row), one.decimals)
+    for case in one.cases:
+        cells = [_cell(result, bound.measure, row) for bound in case.bounds]
+        numbers = [cell for cell in cells if isinstance(cell, int | float)]
+        if len(numbers) < len(cells):
+            return None
+        if all(
+            SIGNS[bound.sign](abs(value) if bound.absolute else value, bound.value)
+            for bound, value in zip(case.bounds, numbers, strict=True)
+        ):
+            return case.word
+    return None if one.cases else _rounded(_cell(result, one.measure, row), one.decimals)
 
 
 def formatted(value: JsonValue) -> str:
