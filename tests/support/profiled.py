@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import duckdb
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -15,15 +13,11 @@ from secondlook.tables.profile import profile
 from secondlook.tables.table import Column, ColumnType, Table, TableProfile
 from secondlook.tables.worker import Worker
 from secondlook.tables.worker_process import find
+from tests.support.tables import database
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
-
-
-@cache
-def database() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(config={"threads": 1})
 
 
 @dataclass(frozen=True, slots=True)

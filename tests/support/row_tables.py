@@ -9,8 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
-
 from secondlook.tables import formats as task
 from secondlook.tables.compute import run_query
 from secondlook.tables.profile import profile
@@ -19,6 +17,7 @@ from secondlook.tables.resolver import AskedTable
 from secondlook.tables.table import Column, Table, TableProfile
 from secondlook.tables.understand.readings import Wanted, queries, values_of
 from secondlook.tables.understand.rows import read as read_rows
+from tests.support.tables import database
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,11 +60,6 @@ ORDERS = """order_id|region|product|price|quantity|note
 105|east|pear|7.25|8|
 106|north|apple|5|1|broken
 107|west|plum|11.5|4|"""
-
-
-@cache
-def database() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(config={"threads": 1})
 
 
 @cache

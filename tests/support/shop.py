@@ -7,7 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import duckdb
 import numpy as np
 import pandas as pd
 
@@ -18,6 +17,7 @@ from secondlook.tables.resolver import AskedTable
 from secondlook.tables.table import TableProfile
 from secondlook.tables.understand.interpreter import understand
 from secondlook.tables.understand.readings import queries, values_of, wanted_of
+from tests.support.tables import database
 
 if TYPE_CHECKING:
     from pydantic import JsonValue
@@ -49,11 +49,6 @@ def orders() -> pd.DataFrame:
     frame.loc[::11, "rating"] = np.nan
     frame.loc[::50, "discountPct"] = np.nan
     return frame
-
-
-@cache
-def database() -> duckdb.DuckDBPyConnection:
-    return duckdb.connect(config={"threads": 1})
 
 
 def asked_table(frame: pd.DataFrame, name: str = "orders") -> AskedTable:

@@ -294,19 +294,6 @@ def computed(*rows: tuple[object, ...], columns: tuple[str, ...] = ("n",)) -> Co
     return Computed(columns=columns, rows=rows, total_rows=len(rows), sql="")  # type: ignore[arg-type]
 
 
-def test_operations() -> None:
-    both = [computed((5,)), computed((3,))]
-    for operation, expected in (("difference", 2), ("greater", True), ("less", False)):
-        asked = reading(more=(COUNT,), operation=operation)
-        assert values_of(asked, both) == {"answer": expected}
-    assert values_of(reading(operation="exists"), [computed((1,))]) == {"answer": True}
-    assert values_of(reading(operation="exists"), [computed()]) == {"answer": False}
-    less = reading(more=(COUNT,), operation="difference")
-    assert values_of(less, [computed((1,)), computed(("x",))]) == {}
-    assert values_of(reading(), both) == {}
-    assert values_of(reading(query=Query(table="t")), [computed()]) == {}
-
-
 def test_outputs() -> None:
     cases = (Case("big", (Bound("n", ">", 10, absolute=True),)), Case("small"))
     outputs = (

@@ -62,13 +62,6 @@ def test_what_is_computed(desk: Desk) -> None:
         total(desk, orders, "nothing")
 
 
-def test_a_profile_is_computed_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    first = desk.profile("orders")
-    assert first.rows == 4
-    monkeypatch.setattr("secondlook.tables.desk.cached_profile", None)
-    assert desk.profile("orders") is first
-
-
 def test_joins_between_tables(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     both = [table.id for table in desk.tables()]
     found = desk.joins(both)

@@ -36,6 +36,7 @@ _SAMPLED_ROWS = (200, 20_000)
 _GATHERED = 50
 """Misfits of a column that are looked at before its form is chosen anew."""
 _MOST_ROUNDS = 8
+_GAPS_TAKEN = "cells such as '-', '?' or 'n.a.' were taken for missing"
 _MISFIT = "a cell does not fit the form of its column"
 _ROW_GROUP_CELLS = 4_000_000
 _ROW_GROUP_ROWS = (2_048, 122_880)
@@ -90,7 +91,12 @@ def convert(
         rows = _try_to_write(connection, relation, columns, forms, target, report=report)
         if rows is not None:
             types = tuple(column.type or forms[at].type for at, column in enumerate(columns))
-            return Converted(rows, types, _notes(columns, forms))
+            notes: list[str] = []
+            for at, form in forms.items():
+                name = repr(columns[at].name)
+                notes += [form.note.format(column=name)] if form.note else []
+                notes += [f"{name}: {_GAPS_TAKEN}"] if form.has_gaps else []
+            return Converted(rows, types, tuple(notes))
         for at, cells in _gather(connection, relation, columns, forms).items():
             # Seen before and fitting by our pattern, yet no value: 31 April, for example.
             if round_ >= _MOST_ROUNDS - 2 or seen[at].issuperset(cells):
@@ -189,17 +195,6 @@ def _gather(
     return {at: cells for at, cells in zip(checked, found, strict=True) if cells}
 
 
-def _notes(columns: Sequence[Cells], forms: dict[int, Form]) -> tuple[str, ...]:
-    notes: list[str] = []
-    for at, form in forms.items():
-        column = repr(columns[at].name)
-        if form.note:
-            notes.append(form.note.format(column=column))
-        if form.has_gaps:
-            notes.append(f"{column}: cells such as '-', '?' or 'n.a.' were taken for missing")
-    return tuple(notes)
-
-
 @contextmanager
 def watched(connection: Any, report: Report) -> Iterator[None]:
     """Passes on how far DuckDB has come with the statement that runs meanwhile."""
@@ -237,7 +232,7 @@ def infer(columns: Sequence[Collection[str]], dates_only: Collection[int] = ()) 
         empty = TEXT if columns[at] else forms_of.INTEGER
         found.append(_find(cells, dates_only=at in dates_only) if cells else empty)
     # A comma marks decimals if a column is numbers only so, and none is with a point.
-    proofs = {(*one,)[0] for one in found if isinstance(one, dict) and len(one) == 1}
+    proofs = {next(iter(one)) for one in found if isinstance(one, dict) and len(one) == 1}
     points = "." in proofs or any(
         one is NUMBER and any("." in cell for cell in cells) and not forms_of.dots_may_group(cells)
         for one, cells in zip(found, present, strict=True)

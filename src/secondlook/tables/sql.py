@@ -173,19 +173,13 @@ def _rows(writing: Writing, query: Query) -> str:
     source = "different" if query.distinct else "found"
     if query.distinct and any(one.by not in columns for one in query.order):
         source = "found"
-    return f"{start} {_limited(query, wanted, source, order)}"
-
-
-def _limited(query: Query, wanted: str, source: str, order: str) -> str:
-    if query.limit is None:
-        return f"SELECT {wanted} FROM {source} {order} OFFSET {query.offset:d}"
-    if not query.ties or not query.order:
-        end = f"LIMIT {query.limit:d} OFFSET {query.offset:d}"
-        return f"SELECT {wanted} FROM {source} {order} {end}"
-    by = order.removesuffix(f', "{ROW}"')
-    ranked = f"SELECT *, rank() OVER ({by}) AS standing FROM {source}"
+    if query.limit is None or not query.ties or not query.order:
+        limit = "" if query.limit is None else f"LIMIT {query.limit:d} "
+        return f"{start} SELECT {wanted} FROM {source} {order} {limit}OFFSET {query.offset:d}"
+    tied = order.removesuffix(f', "{ROW}"')
+    ranked = f"SELECT *, rank() OVER ({tied}) AS standing FROM {source}"
     bounds = f"standing > {query.offset:d} AND standing <= {query.offset + query.limit:d}"
-    return f"SELECT {wanted} FROM ({ranked}) WHERE {bounds} {order}"
+    return f"{start} SELECT {wanted} FROM ({ranked}) WHERE {bounds} {order}"
 
 
 # Statistics as SQL.

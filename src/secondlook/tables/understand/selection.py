@@ -392,7 +392,7 @@ def derived_in(text: str, mentions: Sequence[Mention]) -> Derived | None:
         if span[1] <= start.start():
             continue
         within = [one for one in mentions if span[0] <= one.start < span[1]]
-        found = _formula(text, within) or _described(span, text, within)
+        found = _term(span, text, within)
         if found is not None:
             spans += [(one.end, two.start) for one, two in pairwise(within)]
             spans += [cue.span() for _, pattern, _ in CUES for cue in pattern.finditer(text, *span)]
@@ -405,17 +405,13 @@ def derived_in(text: str, mentions: Sequence[Mention]) -> Derived | None:
     return Derived(name, term, tuple(spans), parts)
 
 
-def _formula(text: str, mentions: Sequence[Mention]) -> Term | None:
-    """`A - B`, spelt out."""
+def _term(span: Span, text: str, mentions: Sequence[Mention]) -> Term | None:
+    """`A - B`, spelt out or described."""
     for one, other in pairwise(mentions):
         sign = FORMULA.match(text[one.end : other.start])
         if sign is not None:
             operator = SPELT[sign[1].lower()]
             return Term(column=one.resolved.column, operator=operator, other=other.resolved.column)
-    return None
-
-
-def _described(span: Span, text: str, mentions: Sequence[Mention]) -> Term | None:
     for operator, pattern, reverse in CUES:
         for cue in pattern.finditer(text, *span):
             named = (one.resolved.column for one in mentions if one.start >= cue.end())

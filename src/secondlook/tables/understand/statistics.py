@@ -351,8 +351,21 @@ def _of_trend(asked: Asked) -> list[Plan]:
 
 
 def _by_segments(asked: Asked, said: list[Said]) -> list[Plan]:
-    """Nothing where one of the statistics has no column, or a column no place beside another."""
-    if _stands_apart(asked, said):
+    """Nothing where one of the statistics has no column, or a column no place beside another:
+    `the mean of units for orders with a discount` is no mean of the discount."""
+    away = {one.key.column for one in asked.groups}
+    away |= {column for clause in asked.clauses for column in columns_of(clause)}
+    measured = [
+        one
+        for one in asked.mentions
+        if asked.is_number(one.resolved.column) and one.resolved.column not in away
+    ]
+    if any(
+        one.resolved.column != other.resolved.column
+        and not any(one.end <= each.start < other.end for each in said)
+        and BESIDE.fullmatch(asked.text[one.end : other.start]) is None
+        for one, other in pairwise(measured)
+    ):
         return []
     plans = [
         _plan_of(asked, one, column)
@@ -435,23 +448,6 @@ def _segments(asked: Asked, said: list[Said]) -> list[tuple[list[Said], list[Tar
     if segments and not segments[-1][1]:
         segments[-1][1].extend(before)
     return segments
-
-
-def _stands_apart(asked: Asked, said: list[Said]) -> bool:
-    """`the mean of units for orders with a discount` is no mean of the discount."""
-    away = {one.key.column for one in asked.groups}
-    away |= {column for clause in asked.clauses for column in columns_of(clause)}
-    columns = [
-        one
-        for one in asked.mentions
-        if asked.is_number(one.resolved.column) and one.resolved.column not in away
-    ]
-    return any(
-        one.resolved.column != other.resolved.column
-        and not any(one.end <= each.start < other.end for each in said)
-        and BESIDE.fullmatch(asked.text[one.end : other.start]) is None
-        for one, other in pairwise(columns)
-    )
 
 
 # Wanted names such as `mean_fare_class1`: which statistic, which column, which rows they mean.
