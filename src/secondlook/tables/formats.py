@@ -255,6 +255,14 @@ _BROADER = re.compile(r"FLOAT|DOUBLE|UBIGINT|U?HUGEINT|DECIMAL\(.*\)")
 _TEXTS = re.compile(r"VARCHAR|UUID|ENUM\(.*\)|INTERVAL|BIT|\"NULL\"|NULL")
 _NESTED = re.compile(r".*\[\d*\]|MAP\(.*\)|UNION\(.*\)|VARIANT.*", re.DOTALL)
 _DEEPEST = 8
+_CASTS: tuple[tuple[str, str, ColumnType], ...] = (
+    ("DATE", "{}", "date"),
+    ("BOOLEAN", "{}", "boolean"),
+    ("TIMESTAMP WITH TIME ZONE", "timezone('UTC', {})", "datetime"),
+    ("TIMESTAMP", "CAST({} AS TIMESTAMP)", "datetime"),
+    ("TIME", "CAST({} AS TIME)", "time"),
+    ("JSON", "json_extract_string({}, '$')", "text"),  # a text without its quotes
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,17 +319,8 @@ def _plain(path: tuple[str, ...], sql: str, kind: str) -> Typed | None:
         return Typed(path, f"CAST({sql} AS BIGINT)", "integer")
     if _BROADER.fullmatch(kind):
         return Typed(path, f"CAST({sql} AS DOUBLE)", "number")
-    casts: tuple[tuple[str, str, ColumnType], ...] = (
-        ("DATE", "{}", "date"),
-        ("BOOLEAN", "{}", "boolean"),
-        ("TIMESTAMP WITH TIME ZONE", "timezone('UTC', {})", "datetime"),
-        ("TIMESTAMP", "CAST({} AS TIMESTAMP)", "datetime"),
-        ("TIME", "CAST({} AS TIME)", "time"),
-        ("JSON", "json_extract_string({}, '$')", "text"),  # a text without its quotes
-    )
-    for name, cast, type_ in casts:
-        nested = kind.endswith("]")
-        if kind.startswith(name) and not nested:
+    for name, cast, type_ in _CASTS:
+        if kind.startswith(name) and not kind.endswith("]"):
             return Typed(path, cast.format(sql), type_)
     if _NESTED.fullmatch(kind) or kind.startswith("STRUCT("):
         return Typed(path, f"CAST(to_json({sql}) AS VARCHAR)", "text")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from secondlook.tables.query import Filter, Key, Measure, Order, Query, Term
 from secondlook.tables.table import NUMERIC, TEMPORAL
@@ -106,7 +106,12 @@ def _read(
         measure = Measure(name="correlation", statistic="correlation", of=of, other=other)
         query = Query(table=table.table.id, measures=(measure,))
         return query, f"{of.column} against {other.column}, their correlation"
-    key = _time_key(question, table, columns)
+    dates = [one.name for one in table.table.columns if one.type in TEMPORAL]
+    named = [one.name for one in columns if one.type in TEMPORAL]
+    part, key = _PART.search(question), None
+    if 1 in {len(dates), len(named)} and (part or named or _TIME.search(question)):
+        unit: Any = part[1].lower() if part else None
+        key = Key(column=(named or dates)[0], part=unit)
     if key is None:
         # The last that is named after `by`, `per` or `each` is what rows are grouped by.
         cue = re.search(r"\b(?:by|per|each|every)\b", question, re.IGNORECASE)
@@ -116,17 +121,6 @@ def _read(
         key = Key(column=after[0].resolved.column)
     others = [one for one in columns if one.name != key.column]
     return _grouped(question, table, others, key)
-
-
-def _time_key(question: str, table: AskedTable, columns: Sequence[ColumnProfile]) -> Key | None:
-    dates = [one.name for one in table.table.columns if one.type in TEMPORAL]
-    named = [one.name for one in columns if one.type in TEMPORAL]
-    if len(dates) != 1 and len(named) != 1:
-        return None
-    column, part = (named or dates)[0], _PART.search(question)
-    if part is not None:
-        return Key(column=column, part=part[1].lower())  # type: ignore[arg-type]
-    return Key(column=column) if named or _TIME.search(question) else None
 
 
 def _grouped(

@@ -74,10 +74,6 @@ class Parsed:
         return condition_sets(self.asked)
 
     @cached_property
-    def table_id(self) -> str:
-        return self.asked.table.asked.table.id
-
-    @cached_property
     def wh(self) -> tuple[str, frozenset[int]] | None:
         """The question word and where it stands."""
         match = _WH.search(self.asked.joined)
@@ -95,7 +91,7 @@ class Parsed:
         return self.wh is not None and self.wh[0] == "how many"
 
     def query(self, **parts: Any) -> Query:
-        return Query(table=self.table_id, **parts)
+        return Query(table=self.asked.table.asked.table.id, **parts)
 
     def is_row(self, place: int) -> bool:
         """Whether a word names what the rows are: the table's name, or that of their label."""
@@ -193,7 +189,7 @@ def features(draft: Draft, parsed: Parsed, computed: Computed | None) -> Mapping
     if draft.target is not None:
         _target(found, draft, draft.target, parsed)
     if computed is not None:
-        _outcome(found, draft, computed)
+        found.update(_outcome(draft, computed))
     return found
 
 
@@ -242,19 +238,17 @@ def _target(found: Found, draft: Draft, target: Target, parsed: Parsed) -> None:
     found[f"target:note:{kind}"] = bool({"note", "reference", "report", "web"} & set(column.words))
 
 
-def _outcome(found: Found, draft: Draft, computed: Computed) -> None:
+def _outcome(draft: Draft, computed: Computed) -> dict[str, float]:
     rows = len(computed.rows)
     first = computed.rows[0][0] if rows and computed.rows[0] else None
     if draft.answer == "list":
         size = "one" if rows == 1 else "few" if rows <= FEW else "many"
         size = "none" if rows == 0 or (rows == 1 and first in {None, ""}) else size
-        found[f"rows:{size}"] = 1
-        found[f"{draft.kind}:rows:{size}"] = 1
-    elif draft.kind in {"count", "distinct"}:
+        return {f"rows:{size}": 1, f"{draft.kind}:rows:{size}": 1}
+    if draft.kind in {"count", "distinct"}:
         value = first if isinstance(first, int | float) else 0
-        found[f"count:is:{'none' if not value else 'one' if value == 1 else 'more'}"] = 1
-    elif first is None:
-        found["value:none"] = 1
+        return {f"count:is:{'none' if not value else 'one' if value == 1 else 'more'}": 1}
+    return {"value:none": 1} if first is None else {}
 
 
 # Which draft is meant, and how sure that is: a log-linear model over named features.

@@ -88,15 +88,14 @@ def _guarded(
     """A reading that measures something else than what is to be measured is doubtful; so is one
     about rows that leaves out a grouping or a number that is named, or takes one row for all that a
     name has."""
-    if _measures_something_else(reading, question):
-        return replace(reading, doubt=min(1.0, reading.doubt + DROPPED_GROUP))
-    if reading.family in COUNTED_DOUBT:
-        return reading
-    single = reading.query.measures and not reading.query.group_by and not reading.outputs
-    grouped = EACH.search(question) is not None or _drops_a_group(reading, question, resolver)
-    if not (single and grouped) and not _drops_a_number(reading, question, tables, resolver):
-        return reading
-    return replace(reading, doubt=min(1.0, reading.doubt + DROPPED_GROUP))
+    doubtful = _measures_something_else(reading, question)
+    if not doubtful and reading.family not in COUNTED_DOUBT:
+        single = reading.query.measures and not reading.query.group_by and not reading.outputs
+        grouped = EACH.search(question) is not None or _drops_a_group(reading, question, resolver)
+        lost = _drops_a_number(reading, question, tables, resolver)
+        doubtful = bool(single and grouped) or lost
+    added = DROPPED_GROUP if doubtful else 0.0
+    return replace(reading, doubt=min(1.0, reading.doubt + added)) if added else reading
 
 
 def _measures_something_else(reading: Reading, question: str) -> bool:

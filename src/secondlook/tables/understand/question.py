@@ -510,9 +510,8 @@ def drops_something(asked: Asked, query: Query) -> bool:
     # `the sum of A by B` is no sum of B.
     by = {one.column for one in query.group_by} | {one.by for one in query.order} | made_of
     after = cued(asked.text[: asked.question], asked.mentions)
-    if any(one in named and one.resolved.column not in by for one in after):
-        return True
-    return _drops_a_value(asked, query)
+    lost = any(one in named and one.resolved.column not in by for one in after)
+    return lost or _drops_a_value(asked, query)
 
 
 def _calls_rows(asked: Asked, mention: Mention, query: Query) -> bool:

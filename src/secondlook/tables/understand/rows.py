@@ -207,7 +207,7 @@ def _reading(one: Ranked, doubt: float) -> Reading:
         measure = draft.query.group_by[0].column
         outputs = (Output(name="answer", measure=measure, every=None if single else "list"),)
     # The columns it uses, with the words of the question that mean them.
-    words, table = one.parsed.asked.words, one.parsed.table_id
+    words, table = one.parsed.asked.words, one.parsed.asked.table.asked.table.id
     found: dict[str, Resolved] = {}
     target = one.draft.target
     if target is not None:
