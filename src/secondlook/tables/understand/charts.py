@@ -108,7 +108,8 @@ def _read(
         return query, f"{of.column} against {other.column}, their correlation"
     dates = [one.name for one in table.table.columns if one.type in TEMPORAL]
     named = [one.name for one in columns if one.type in TEMPORAL]
-    part, key = _PART.search(question), None
+    part = _PART.search(question)
+    key: Key | None = None
     if 1 in {len(dates), len(named)} and (part or named or _TIME.search(question)):
         unit: Any = part[1].lower() if part else None
         key = Key(column=(named or dates)[0], part=unit)
