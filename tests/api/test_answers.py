@@ -71,11 +71,29 @@ def test_an_answer_is_saved_as_markdown_json_and_page(
     assert other.status_code == 422
 
 
+def _suggested(client: TestClient) -> list[str]:
+    return [one["question"] for one in client.get(f"{LIBRARY}/suggestions").json()["questions"]]
+
+
+def test_suggested_questions_are_answered_by_the_files_they_were_made_from(
+    client: TestClient,
+) -> None:
+    made = _suggested(client)
+    assert made[0] == "What is the mean price by region?"
+    assert len(set(made)) == 3
+    for question in made:
+        workflow = "summary" if question.startswith("Summarise") else "analyst"
+        answer = _asked(client, question, workflow)
+        assert answer["status"] == "answered", (question, answer["text"])
+
+
 def test_an_answer_whose_document_is_gone_no_longer_stands(
     client: TestClient, fact: dict[str, Any]
 ) -> None:
     document = documents(client)["survey.md"]["id"]
+    before = _suggested(client)
     client.delete(f"{LIBRARY}/documents/{document}")
+    assert _suggested(client) != before, "made again when documents change"
     runs = client.app.state.served.runs  # type: ignore[attr-defined]
     with runs._lock:  # as after a restart: only the record knows the run
         runs._kept.clear()

@@ -1,4 +1,4 @@
-"""Where an answer comes from: the text around a quote, and the file itself."""
+"""Documents, tables and passages over HTTP, and the file that an answer comes from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support import files
-from tests.support.library_http import HARBOUR, LIBRARY, documents, uploaded
+from tests.support.library_http import HARBOUR, LIBRARY, SALES, documents, uploaded
 from tests.support.serving import client_of
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def client(place: Path) -> Iterator[TestClient]:
             ("long.txt", LONG),
             ("page.html", SCRIPT),
             ("note \u2013 \u00fc.md", HARBOUR),
+            ("sales.csv", SALES),
+            ("bad.pdf", b"%PDF-1.4"),
         )
         yield client
 
@@ -108,3 +110,52 @@ def test_a_file_that_changed_or_went_is_gone(tmp_path: Path) -> None:
         secret.write_text("secret", "utf-8")
         stored.symlink_to(secret)
         assert _original(client, "note.md").status_code == 410
+
+
+def test_documents_are_listed_with_what_failed(client: TestClient) -> None:
+    found = documents(client)
+    assert next(iter(found)) == "bad.pdf"
+    assert found["bad.pdf"]["status"] == "failed"
+    assert found["bad.pdf"]["reason"]
+    assert found["bad.pdf"]["id"].startswith("failed:")
+    note = found["note \u2013 \u00fc.md"]
+    assert note["title"] == "Harbour survey"
+    assert note["status"] == "ready"
+    assert note["has_original"]
+    assert note["uploaded"]
+    (table,) = found["sales.csv"]["tables"]
+    assert (table["name"], table["rows"], table["columns"]) == ("sales", 60, 3)
+
+
+def test_a_table_is_shown_with_its_profile_and_rows(client: TestClient) -> None:
+    (listed,) = client.get(f"{LIBRARY}/tables").json()
+    assert listed["document"] == documents(client)["sales.csv"]["id"]
+    shown = client.get(f"{LIBRARY}/tables/{listed['id']}", params={"rows": 2}).json()
+    assert shown["rows"] == [["North", 10.5, 1], ["South", 11.5, 2]]
+    assert [(one["name"], one["type"]) for one in shown["columns"]] == [
+        ("region", "text"),
+        ("price", "number"),
+        ("units", "integer"),
+    ]
+    assert shown["columns"][0]["about"] == "East (20), North (20), South (20)"
+    assert shown["columns"][1]["about"] == "10.5 to 69.5, mean 40"
+    assert shown["total_rows"] == 60
+    assert client.get(f"{LIBRARY}/tables/sales", params={"rows": 0}).json()["rows"] == []
+    assert client.get(f"{LIBRARY}/tables/sales", params={"rows": 9999}).status_code == 422
+
+
+def test_search_finds_passages_that_can_be_fetched(client: TestClient) -> None:
+    found = client.post(
+        f"{LIBRARY}/search",
+        json={"query": "how deep is berth 4", "k": 1, "documents": ["note \u2013 \u00fc.md"]},
+    ).json()
+    (hit,) = found["hits"]
+    assert "7.5 metres" in hit["text"]
+    assert hit["heading"] == "Harbour survey \u203a Depths"
+    passage = client.get(f"{LIBRARY}/passages/{hit['passage']}").json()
+    assert passage["text"] == hit["text"]
+    elsewhere = {"query": "how deep is berth 4", "documents": ["sales.csv"]}
+    hits = client.post(f"{LIBRARY}/search", json=elsewhere).json()["hits"]
+    assert {hit["title"] for hit in hits} <= {"sales"}
+    unknown = client.post(f"{LIBRARY}/search", json={"query": "x", "documents": ["nowhere"]})
+    assert (unknown.status_code, unknown.json()["code"]) == (422, "usage_error")

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import socket
+import threading
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 import pytest
 
 from secondlook.library.uploads import new_staging
+from secondlook.server.jobs import Jobs, Placed, RunningJob
 from tests.support.library_http import (
     HARBOUR,
     LIBRARY,
     OWN,
     documents,
     ended,
+    followed,
     only,
     post,
     stored,
@@ -27,6 +30,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from fastapi.testclient import TestClient
+
+    from secondlook.library.library import Library
 
 OTHER = "The lighthouse was painted red by the harbour authority in 1931.\n"
 
@@ -55,34 +60,18 @@ def client(running: TestClient, place: Path) -> Iterator[TestClient]:
     assert stored(place) == []
 
 
-def test_an_upload_becomes_a_document(client: TestClient, place: Path) -> None:
-    response = post(client, ("survey.md", HARBOUR))
-    assert response.status_code == 202
-    assert response.json()["status"] in {"queued", "running"}
-    job = ended(client, response.json()["id"])
-    file = only(job)
-    assert (job["status"], job["share"], job["error"]) == ("done", 1.0, None)
-    assert (file["name"], file["status"], file["share"]) == ("survey.md", "ready", 1.0)
-    assert file["document"] == documents(client)["survey.md"]["id"]
-    assert stored(place) == ["survey.md"]
-
-
-def test_the_same_name_again_is_a_new_version(client: TestClient, place: Path) -> None:
-    first = only(uploaded(client, ("note.txt", HARBOUR)))
-    second = only(uploaded(client, ("note.txt", OTHER)))
+def test_the_same_name_again_is_a_new_version_and_a_broken_one_is_not(
+    client: TestClient, place: Path
+) -> None:
+    first = only(uploaded(client, ("note.txt", OTHER)))
+    second = only(uploaded(client, ("note.txt", HARBOUR)))
     assert second["status"] == "ready"
     assert second["document"] != first["document"]
-    assert [item["id"] for item in documents(client).values()] == [second["document"]]
-    assert stored(place) == ["note.txt"]
-
-
-def test_a_broken_new_version_leaves_the_one_before(client: TestClient, place: Path) -> None:
-    first = only(uploaded(client, ("note.txt", HARBOUR)))
     broken = only(uploaded(client, ("note.txt", b"")))
     assert broken["status"] == "failed"
     assert "the version before it is kept" in broken["reason"]
-    assert documents(client)["note.txt"]["id"] == first["document"]
-    assert documents(client)["note.txt"]["status"] == "ready"
+    held = [(one["id"], one["status"]) for one in documents(client).values()]
+    assert held == [(second["document"], "ready")]
     assert stored(place) == ["note.txt"]
     assert (place / "library" / "uploads" / "note.txt").read_text("utf-8") == HARBOUR
 
@@ -158,8 +147,6 @@ def test_a_client_that_goes_away_leaves_nothing(tmp_path: Path) -> None:
 
 def _until(holds: Any) -> None:
     """Looks again and again; the machine may be busy."""
-    import threading
-
     for _ in range(3000):
         if holds():
             return
@@ -182,3 +169,46 @@ def test_a_server_takes_up_what_a_killed_one_left(tmp_path: Path) -> None:
             ended(client, job["id"])
         assert list(documents(client)) == ["note.txt"]
         assert stored(tmp_path) == ["note.txt"]
+
+
+class Waiting(Placed):
+    """Work that goes on until it is let go or stopped."""
+
+    def __init__(self) -> None:
+        super().__init__([])
+        self.began, self.go_on = threading.Event(), threading.Event()
+
+    def run(self, library: Library, job: RunningJob) -> None:
+        self.began.set()
+        while not self.go_on.wait(0.01) and not job.stopping:
+            pass
+
+
+def test_a_job_over_http_is_followed_and_stopped(tmp_path: Path) -> None:
+    with client_of(tmp_path) as client:
+        held = only(uploaded(client, ("held.txt", "The harbour is closed.")))["document"]
+        jobs: Jobs = client.app.state.served.jobs  # type: ignore[attr-defined]
+        first = Waiting()
+        blocking = jobs.start("default", first)
+        assert first.began.wait(30)
+        waiting = post(client, ("note.txt", HARBOUR)).json()
+        assert waiting["status"] == "queued"
+        listed = client.get(f"{LIBRARY}/documents").json()["jobs"]
+        assert [job["id"] for job in listed] == [blocking.id, waiting["id"]]
+        assert client.get("/api/libraries").json()[0]["writing"] is True
+        busy = client.delete(f"{LIBRARY}/documents/{held}")
+        assert (busy.status_code, busy.json()["code"]) == (409, "library_busy")
+        assert busy.headers["retry-after"]
+        for _ in range(99):
+            jobs.start("default", Placed([tmp_path / "gone.txt"]))
+        assert post(client, ("more.txt", HARBOUR)).status_code == 429
+        stopped = client.delete(f"{LIBRARY}/jobs/{waiting['id']}").json()
+        assert stopped["status"] == "stopped"
+        assert stored(tmp_path) == ["held.txt"]
+        for job in jobs.active("default")[1:]:
+            jobs.stop("default", job.id)
+        first.go_on.set()
+        seen = followed(client, blocking.id)
+        assert seen[-1]["status"] == "done"
+        assert client.get(f"{LIBRARY}/jobs/{blocking.id}").json() == seen[-1]
+        assert list(documents(client)) == ["held.txt"]

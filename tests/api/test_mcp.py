@@ -139,9 +139,6 @@ def test_figures_are_computed_with_their_code(server: Serving) -> None:
     assert asked.structured_content is not None
     assert asked.structured_content["table"] == told["table"]
     assert told["code"] in data_in(said(asked))
-    unknown = call(server, "analyse", question="what is the mean of rainfall")
-    assert unknown.structured_content is not None
-    assert unknown.structured_content["status"] == "abstained"
 
 
 def test_orders_in_a_document_stay_data(server: Serving) -> None:

@@ -18,16 +18,9 @@ from mcp import Client, StdioServerParameters
 from tests.support.protocols import harbour
 
 COMMAND = (sys.executable, "-m", "secondlook", "mcp")
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {
-        "protocolVersion": "2025-06-18",
-        "capabilities": {},
-        "clientInfo": {"name": "test", "version": "1"},
-    },
-}
+CLIENT = {"name": "test", "version": "1"}
+GREETING = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": CLIENT}
+INITIALIZE = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": GREETING}
 
 
 @pytest.fixture(scope="module")

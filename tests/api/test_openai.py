@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from typing import TYPE_CHECKING, Any
 
 import httpx
 import openai
 import pytest
 
+from secondlook.answer import Analysis, Answer, Citation, Claim, ResultTable
 from secondlook.graphs.registry import WORKFLOWS
-from tests.support.protocols import ScriptedEngine, harbour, libraries_of
+from secondlook.server.openai import written
+from tests.support.protocols import ScriptedEngine, answer_of, harbour, libraries_of
 from tests.support.serving import served, settings_at
 
 if TYPE_CHECKING:
@@ -20,6 +23,8 @@ if TYPE_CHECKING:
     from tests.support.serving import Serving
 
 DEPTH = "how deep is berth 4"
+BASE, RUN = "http://localhost:8765/", "20260102-abc"
+PAGE = f"{BASE}#/runs/{RUN}"
 NO_TOKEN, TOKEN = "none", "a-secret-token"
 
 
@@ -150,14 +155,11 @@ def test_the_door_speaks_their_form_below_v1(tmp_path: Path) -> None:
         assert no.value.response.headers["www-authenticate"] == "Bearer"
         with client_at(server, TOKEN) as client:
             assert client.models.list().data
-        base = f"{server.base_url}/v1/models"
-        foreign = httpx.get(base, headers={"Origin": "https://evil.example"})
+        foreign = httpx.get(
+            f"{server.base_url}/v1/models", headers={"Origin": "https://evil.example"}
+        )
         assert foreign.json()["error"]["type"] == "permission_error"
         assert foreign.status_code == 403
-        rebound = httpx.get(base, headers={"Host": "evil.example"})
-        assert (rebound.status_code, rebound.json()["error"]["code"]) == (421, "host_not_allowed")
-        elsewhere = httpx.get(f"{server.base_url}/api/settings-nowhere")
-        assert elsewhere.json()["code"] == "token_needed"
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -184,3 +186,57 @@ async def _drained(client: openai.AsyncOpenAI, *, stream: bool) -> None:
     if isinstance(asked, openai.AsyncStream):
         async for _ in asked:
             pass
+
+
+# Messages read, and answers written, without a server
+
+
+def cited(number: int, **changes: Any) -> Citation:
+    first = answer_of().citations[0]
+    return first.model_copy(update={"number": number, "title": f"Paper {number}", **changes})
+
+
+def links(answer: Answer) -> list[str]:
+    """What the annotations point at, which must be what stands there."""
+    text, annotations = written(answer, BASE)
+    found = []
+    for one in annotations:
+        place = one.url_citation
+        number = place.url.rpartition("/")[2]
+        shown = text[place.start_index : place.end_index]
+        assert shown == f"[[{number}]]({PAGE}/citations/{number})"
+        found.append(number)
+    return found
+
+
+def test_what_looks_like_a_mark_within_a_claim_is_left_alone() -> None:
+    quote = "See note [1] of the survey."
+    answer = answer_of(text=f"{quote} [1]", claims=(Claim(text=quote, citations=(1,)),))
+    said = written(answer, BASE)[0]
+    assert r"See note \[1\] of the survey. [[1]](" in said
+    assert links(answer) == ["1", "1"]
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "![x](https://evil.example/leak.png)",
+        "[click](javascript:alert)",
+        "<img src=x onerror=alert(1)>",
+        "\ue0001\ue001 and \ue0007\ue001",
+    ],
+)
+def test_words_of_documents_stay_words(hostile: str) -> None:
+    table = ResultTable(columns=(hostile,), rows=((hostile,),), total_rows=1)
+    answer = answer_of(
+        text=f"{hostile} [1]",
+        short=hostile,
+        assumed=hostile,
+        claims=(Claim(text=hostile, citations=(1,)),),
+        citations=(cited(1, title=hostile),),
+        analysis=Analysis(kind="computed", table=table),
+    )
+    said = written(answer, BASE)[0]
+    assert set(re.findall(r"(?<!\\)\]\((\w+:[^/]*//[^/)]*)", said)) == {"http://localhost:8765"}
+    assert "<img" not in said.replace("\\<img", "")
+    assert links(answer) == ["1", "1"]

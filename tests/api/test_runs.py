@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -11,12 +12,10 @@ import httpx
 import pytest
 
 from secondlook.engine.record import RunStore
-from secondlook.events import Event, NodeFinished, RunStarted
-from secondlook.server import runs as asking_runs
+from secondlook.events import NodeFinished, RunStarted, Token
 from secondlook.server.asking import turns_before
-from secondlook.server.events import EACH
+from secondlook.server.events import EACH, TAKEN_UP, EventLog
 from tests.support.asking_http import QUESTION, events_of, gated, gated_server, library_at
-from tests.support.memory_runs import full_answer
 from tests.support.serving import client_of
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def folder(tmp_path: Path, library: Path) -> Path:
-    """A folder with a copy of the shared library."""
     shutil.copytree(library / "library", tmp_path / "library")
     return tmp_path
 
@@ -65,13 +63,6 @@ def watched(client: TestClient, run: str, **options: Any) -> list[Any]:
 
 def runs_of(client: TestClient) -> Any:
     return client.app.state.served.runs  # type: ignore[attr-defined]
-
-
-def put_away(client: TestClient, reply: Any) -> str:
-    """The run of an answer, once nothing works on it any more."""
-    run = str(reply.json()["run"])
-    assert runs_of(client).live(run).put_away.wait(20)
-    return run
 
 
 # Watching
@@ -204,51 +195,6 @@ def test_a_run_is_deleted_with_every_trace(folder: Path) -> None:
             assert reply.status_code == 404
 
 
-def test_a_run_of_another_server_is_stopped_there(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(asking_runs, "_LOOKS_FOR_STOPS", 0.01)
-    with gated(folder, serve={"concurrency": 1}) as (owner, gate), client_of(folder) as client:
-        going, waiting = detached(owner), detached(owner)
-        assert gate.asked.acquire(timeout=20)
-        for run in (waiting, going):
-            reply = client.post(f"/api/runs/{run}/cancel")
-            assert (reply.status_code, reply.json()["status"]) == (202, "interrupted")
-            assert shown(owner, run)["status"] == "interrupted"
-            assert json.loads(watched(owner, run)[-1].data)["why"] == "it was stopped"
-        gate.open()
-        assert owner.post(f"/api/runs/{going}/resume").status_code == 202
-        assert watched(owner, going)[-1].event == "answered", "the wish was for that time"
-
-
-def test_a_run_of_another_process_is_watched_until_it_ends(folder: Path) -> None:
-    """From any number, as its own server would have it; what went on before is told at once."""
-    with RunStore.open(folder / "runs.db") as store, gated_server(folder) as (server, _gate):
-        events: list[Event] = [
-            RunStarted(run="r", question="q", workflow="linear"),
-            NodeFinished(run="r", node="retrieve", said="done"),
-            NodeFinished(run="r", node="answer", said="done"),
-        ]
-        store.start("r", question="q", workflow="linear", created="2026-01-01T00:00:00")
-        for event in events[:2]:
-            store.append(event)
-        url = f"{server.base_url}/api/runs/r/events"
-        with httpx.stream("GET", url, params={"after": EACH}, timeout=60) as reply:
-            lines = reply.iter_lines()
-            first = next(line for line in lines if line.startswith("id"))
-            store.append(events[2])
-            store.finish(full_answer("r"))
-            rest = [line for line in lines if line.startswith(("id", "event"))]
-        assert first == f"id: {2 * EACH}"
-        assert rest == [
-            "event: node_finished",
-            f"id: {3 * EACH}",
-            "event: answered",
-            f"id: {4 * EACH}",
-        ]
-        assert httpx.get(f"{server.base_url}/api/runs/r").json()["status"] == "answered"
-
-
 # Clients that go
 
 
@@ -284,6 +230,64 @@ def test_what_cannot_be_asked_is_told_at_once(folder: Path) -> None:
                 reply = ask(client, **{**body, **how})
                 assert (reply.status_code, reply.json()["code"]) == (status, code), (body, how)
                 assert reply.json()["hint"]
+
+
+def test_a_budget_that_is_too_small_ends_with_an_answer_that_says_so(folder: Path) -> None:
+    with client_of(folder) as client:
+        answer = ask(client, budget={"seconds": 1e-6}).json()
+        assert (answer["status"], answer["stop_reason"]) == ("failed", "deadline")
+        assert "To allow more: --timeout or budget.seconds." in answer["text"]
+        assert ask(client, budget={"calls": 3, "money": 0.5}).json()["status"] == "answered"
+
+
+def test_who_asks_without_the_web_is_answered_by_an_engine_that_has_none(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(engine: Any) -> None:
+        assert not engine.settings.web.enable_web_search
+
+    with client_of(folder, web={"enable_web_search": True}) as client:
+        monkeypatch.setattr("secondlook.engine.secondlook.Secondlook._web_search", opened)
+        assert ask(client, web=False).json()["status"] == "answered"
+        libraries = client.app.state.served.libraries  # type: ignore[attr-defined]
+        quiet = libraries.without_web("default")
+        assert quiet is libraries.without_web("default")
+        assert quiet.library is libraries.engine().library
+
+
+# A server that ends
+
+
+def test_questions_that_waited_when_the_server_ended_are_taken_up(folder: Path) -> None:
+    with gated(folder, serve={"concurrency": 1}) as (client, gate):
+        asked = [detached(client) for _ in range(3)]
+        assert gate.asked.acquire(timeout=60)
+    with RunStore.open(folder / "runs.db", create=False) as store:
+        assert {run.run: run.status for run in store.list()} == dict.fromkeys(asked, "interrupted")
+    with gated(folder) as (client, gate):
+        gate.open()
+        for run in reversed(asked):
+            assert client.post(f"/api/runs/{run}/resume").status_code == 202
+            assert watched(client, run)[-1].event == "answered"
+            assert shown(client, run)["answer"]["status"] == "answered"
+
+
+def test_numbers_of_a_server_that_was_killed_are_not_given_to_other_events() -> None:
+    """It had sent the last three of these, and recorded the first alone."""
+    began = RunStarted(run="r", question="q", workflow="linear")
+    steps = [NodeFinished(run="r", node=name, said="done") for name in ("retrieve", "answer")]
+    killed = EventLog([began, steps[0], Token(run="r", text="Berth"), steps[1]])
+    went_on = EventLog([began, began, steps[0], Token(run="r", text="Berth 4."), steps[1]])
+    went_on.close()
+
+    async def read() -> list[Any]:
+        return [entry async for entry in went_on.follow(killed.number) if entry is not None]
+
+    entries = asyncio.run(read())
+    assert [one.event for one in entries if one.event != began][-1] == steps[1]
+    numbers = [entry.number for entry in entries]
+    assert numbers[:2] == [2 * EACH + TAKEN_UP, 3 * EACH + TAKEN_UP]
+    assert numbers == sorted(set(numbers))
 
 
 # Conversations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -19,11 +20,15 @@ import secondlook
 from secondlook.cli import serve as cli
 from secondlook.cli.main import main
 from secondlook.errors import UsageError
+from secondlook.graphs.registry import WORKFLOWS
 from secondlook.settings import load
 from secondlook.settings.sections import Settings
+from tests.support.serving import client_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from fastapi.testclient import TestClient
 
 SERVE = [sys.executable, "-m", "secondlook", "serve", "--port", "0", "--json"]
 EVERYWHERE = "0.0.0.0"  # noqa: S104  # it is only read
@@ -91,16 +96,16 @@ def test_a_port_that_is_in_use_is_told_with_what_to_do(
 # Tokens
 
 
-def settings_for(host: str) -> Settings:
-    return Settings.model_validate({"serve": {"host": host}})
+def test_a_token_is_needed_by_other_machines_and_made_up_or_given(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def made(host: str) -> str | None:
+        return cli.chosen_token(Settings.model_validate({"serve": {"host": host}}), None)
 
-
-def test_on_this_machine_no_token_is_needed() -> None:
-    for host in ("127.0.0.1", "localhost", "::1", "127.0.0.2"):
-        assert cli.chosen_token(settings_for(host), None) is None
-
-
-def test_a_token_comes_from_the_call_or_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert {made(host) for host in ("127.0.0.1", "localhost", "::1", "127.0.0.2")} == {None}
+    tokens = {made(host) for host in (EVERYWHERE, "::", "192.168.0.7", "box.local")}
+    assert len(tokens) == 4
+    assert all(token is not None and len(token) >= 32 for token in tokens)
     monkeypatch.setenv("SECONDLOOK_TOKEN", TOKEN)
     settings = load().settings  # the variable is no unknown setting
     assert cli.chosen_token(settings, None) == TOKEN
@@ -110,14 +115,48 @@ def test_a_token_comes_from_the_call_or_the_environment(monkeypatch: pytest.Monk
             cli.chosen_token(settings, short)
 
 
-# Announcing
+# What the server shows of itself
 
 
-# Settings
+@pytest.fixture(scope="module")
+def client(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with client_of(tmp_path_factory.mktemp("shown")) as made:
+        yield made
 
 
-@pytest.mark.parametrize("host", [EVERYWHERE, "::", "192.168.0.7", "box.local"])
-def test_for_other_machines_one_is_made_up(host: str) -> None:
-    made = {cli.chosen_token(settings_for(host), None) for _ in range(3)}
-    assert len(made) == 3
-    assert all(token is not None and len(token) >= 32 for token in made)
+def test_settings_are_shown_without_secrets(tmp_path: Path) -> None:
+    sections: dict[str, Any] = {
+        "models": {"default": "openai:small@https://inside.example/v1"},
+        "serve": {"libraries": [f"papers={tmp_path / 'papers'}"]},
+    }
+    with client_of(tmp_path, token="a token of some length", **sections) as client:  # noqa: S106
+        headers = {"authorization": "Bearer a token of some length"}
+        reply = client.get("/api/settings", headers=headers)
+    told = reply.json()
+    assert told["model"] == "openai:small"
+    assert told["libraries"] == ["default", "papers"]
+    assert told["token_required"] is True
+    assert told["limits"]["question_characters"] == 4000
+    assert {item["name"] for item in told["workflows"]} == set(WORKFLOWS)
+    assert told["workflow"] in WORKFLOWS
+    for secret in ("inside.example", str(tmp_path), "a token"):
+        assert secret not in reply.text
+
+
+# The API to read
+
+
+def test_the_docs_need_no_other_host(client: TestClient) -> None:
+    page = client.get("/docs").text
+    assert "//" not in page.replace("<!doctype", "")
+    for path in re.findall(r'(?:src|href)="(/[^"]+)"', page):
+        assert client.get(path).status_code == 200, path
+    assert "<script>" not in page
+
+
+def test_not_ready_where_a_library_cannot_be_opened(tmp_path: Path) -> None:
+    (tmp_path / "library").mkdir()
+    (tmp_path / "library" / "library.json").write_text("{", encoding="utf-8")
+    with client_of(tmp_path) as client:
+        answer = client.get("/api/ready")
+    assert (answer.status_code, answer.json()["code"]) == (503, "not_ready")

@@ -8,7 +8,8 @@ import subprocess
 import sys
 import threading
 from collections import Counter
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import httpx
@@ -102,53 +103,14 @@ class Member:
                     fields = {}
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class Fleet:
     folder: Path
     """Where the library lies."""
     store: str
     model: str
-    members: list[Member] = field(default_factory=list)
-    processes: list[subprocess.Popen[str]] = field(default_factory=list)
-    """All that were started, also those that never told their address."""
-
-    def living(self, many: int) -> list[Member]:
-        """So many of them; those that are missing start beside each other."""
-        alive = [member for member in self.members if member.process.poll() is None]
-        processes = [self._process() for _ in range(many - len(alive))]
-        self.processes += processes
-        made = [Member(process, _address(process)) for process in processes]
-        self.members += made
-        return [*made, *alive]
-
-    def _process(self) -> subprocess.Popen[str]:
-        own = {
-            "SECONDLOOK_LIBRARY_PATH": str(self.folder / "library"),
-            "SECONDLOOK_RUNS_PATH": str(self.folder / "runs.db"),
-            "SECONDLOOK_RUNS_STORE": self.store,
-            "SECONDLOOK_MODELS_DEFAULT": self.model,
-            "SECONDLOOK_SERVE_CONCURRENCY": "1",
-            "XDG_CONFIG_HOME": str(self.folder),
-            "XDG_DATA_HOME": str(self.folder),
-        }
-        with (self.folder / "stderr").open("a") as errors:
-            return subprocess.Popen(
-                [*SECONDLOOK, "serve", "--port", "0", "--json"],
-                env=environment(own),
-                stdout=subprocess.PIPE,
-                stderr=errors,
-                text=True,
-            )
-
-    def close(self) -> None:
-        for process in self.processes:
-            process.kill()
-            process.communicate()
-
-
-def _address(process: subprocess.Popen[str]) -> str:
-    assert process.stdout is not None
-    return str(json.loads(process.stdout.readline())["url"])
+    members: list[Member]
+    """Those that nobody has ended yet."""
 
 
 @pytest.fixture(scope="module")
@@ -164,11 +126,32 @@ def fleet(
 ) -> Iterator[Fleet]:
     folder = tmp_path_factory.mktemp("fleet")
     library_at(folder)
-    made = Fleet(folder, postgres.new_database(), f"openai:held@{server.url}/v1")
-    try:
-        yield made
-    finally:
-        made.close()
+    store, model = postgres.new_database(), f"openai:held@{server.url}/v1"
+    own = {
+        "SECONDLOOK_LIBRARY_PATH": str(folder / "library"),
+        "SECONDLOOK_RUNS_PATH": str(folder / "runs.db"),
+        "SECONDLOOK_RUNS_STORE": store,
+        "SECONDLOOK_MODELS_DEFAULT": model,
+        "SECONDLOOK_SERVE_CONCURRENCY": "1",
+        "XDG_CONFIG_HOME": str(folder),
+        "XDG_DATA_HOME": str(folder),
+    }
+    command = [*SECONDLOOK, "serve", "--port", "0", "--json"]
+    with ExitStack() as ending, (folder / "stderr").open("a") as errors:
+        begun = []
+        for _ in range(2):  # beside each other
+            process = subprocess.Popen(
+                command, env=environment(own), stdout=subprocess.PIPE, stderr=errors, text=True
+            )
+            ending.callback(process.communicate)
+            ending.callback(process.kill)
+            begun.append(process)
+        yield Fleet(folder, store, model, [Member(one, _address(one)) for one in begun])
+
+
+def _address(process: subprocess.Popen[str]) -> str:
+    assert process.stdout is not None
+    return str(json.loads(process.stdout.readline())["url"])
 
 
 @pytest.fixture
@@ -188,7 +171,7 @@ def keys_sent(server: ChatServer) -> Counter[str]:
 def test_a_run_is_watched_stopped_and_resumed_on_the_other(
     fleet: Fleet, held: Held, server: ChatServer
 ) -> None:
-    first, other = fleet.living(2)
+    first, other = fleet.members
     run = first.ask().json()["run"]
     assert held.asked.acquire(timeout=SECONDS)
     assert other.call("GET", f"/runs/{run}").json()["status"] == "running"
@@ -217,7 +200,7 @@ def test_a_run_left_by_a_server_that_ended_or_died_is_resumed_by_another(
 ) -> None:
     """Told to end, it finishes its step; killed, the call that was under way is sent once more,
     under the same key."""
-    ending, *_ = fleet.living(1)
+    ending = fleet.members.pop()
     run = ending.ask().json()["run"]
     assert held.asked.acquire(timeout=SECONDS)
     ending.process.send_signal(ends)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
 AT_ONCE = 50
-END = b"--cut--\r\n"
 NAMES = (
     "../../../climbed.txt",
     "..\\..\\climbed.txt",
@@ -143,8 +142,10 @@ def test_bombs_and_disguises_end_with_a_reason(
         kept = {file["name"] for file in job["files"] if file["status"] != "failed"}
         assert "good.md" in kept
         assert set(stored(place)) >= kept
-        assert set(stored(place)).isdisjoint(_failed(job))
-    assert not any(forms.CANARY in hit["text"] for hit in _found(client, forms.CANARY))
+        assert set(stored(place)).isdisjoint({file["name"] for file in job["files"]} - kept)
+    found = client.post(f"{LIBRARY}/search", json={"query": forms.CANARY, "k": 20})
+    assert found.status_code == 200, found.text
+    assert not any(forms.CANARY in hit["text"] for hit in found.json()["hits"])
 
 
 def _taken(client: TestClient, *files: tuple[str, bytes]) -> dict[str, Any]:
@@ -153,36 +154,17 @@ def _taken(client: TestClient, *files: tuple[str, bytes]) -> dict[str, Any]:
     return ended(client, response.json()["id"])
 
 
-def _failed(job: dict[str, Any]) -> set[str]:
-    return {file["name"] for file in job["files"] if file["status"] == "failed"}
-
-
-def _found(client: TestClient, query: str) -> list[dict[str, Any]]:
-    response = client.post(f"{LIBRARY}/search", json={"query": query, "k": 20})
-    assert response.status_code == 200, response.text
-    return list(response.json()["hits"])
-
-
-def part(name: bytes | str, data: bytes, *, field: bytes = b"files") -> bytes:
-    """A file of a form; quotes and ends of lines in its name are written as browsers do."""
-    given = name.encode("utf-8", "surrogatepass") if isinstance(name, str) else name
-    for bad, good in ((b'"', b"%22"), (b"\r", b"%0D"), (b"\n", b"%0A")):
-        given = given.replace(bad, good)
-    head = b'--cut\r\nContent-Disposition: form-data; name="%s"; filename="%s"\r\n\r\n'
-    return head % (field, given) + data + b"\r\n"
-
-
-def sent(client: TestClient, body: bytes, *, boundary: str = "cut") -> Any:
-    kind = f"multipart/form-data; boundary={boundary}"
-    return client.post(f"{LIBRARY}/documents", content=body, headers={**OWN, "Content-Type": kind})
-
-
 # What they are called
 
 
 def test_no_name_leads_out_of_the_folder(client: TestClient, place: Path) -> None:
-    body = b"".join(part(name, f"{HARBOUR} Number {at}.".encode()) for at, name in enumerate(NAMES))
-    response = sent(client, body + END)
+    head = '--cut\r\nContent-Disposition: form-data; name="files"; filename="{}"\r\n\r\n'
+    parts = [f"{head.format(name)}{HARBOUR} Number {at}.\r\n" for at, name in enumerate(NAMES)]
+    response = client.post(
+        f"{LIBRARY}/documents",
+        content="".join([*parts, "--cut--\r\n"]).encode(),
+        headers=OWN | {"Content-Type": "multipart/form-data; boundary=cut"},
+    )
     assert response.status_code == 202, response.text
     job = ended(client, response.json()["id"])
     assert job["status"] == "done"
@@ -194,6 +176,3 @@ def test_no_name_leads_out_of_the_folder(client: TestClient, place: Path) -> Non
         assert len(name.encode()) <= MOST_BYTES
         assert name.isprintable()
         assert not set(name) & set('/\\:*?"<>|')
-
-
-# How they are sent

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 SOUNDINGS = "What would a yearly line of soundings cost?"
 CHART = "plot the mean of tonnes by goods"
-BOTH = "How long is the breakwater, and what is the mean of tonnes by goods?"
 UNKNOWN = "Who designed the lighthouse on Cape Varn?"
 SURVEY = "Halvermouth Harbour Survey 2024"
 
@@ -63,21 +62,6 @@ def test_a_table_question_gets_a_figure_its_data_and_its_code(visitor: Visitor) 
     page.get_by_label("How this answer was made").get_by_role("button", name="cargo").click()
     expect(page.get_by_role("heading", name="First 20 rows")).to_be_visible()
     expect(page.locator("[data-used=true]").first).to_be_visible()
-
-
-def test_a_question_of_both_kinds_shows_both_kinds_of_evidence(visitor: Visitor) -> None:
-    page = visitor.page
-    visitor.asks(BOTH).is_answered()
-    expect(visitor.answer).to_contain_text("640 metres")
-    expect(visitor.answer).to_contain_text("timber: 5906.5")
-    expect(page.locator(".chip[data-citation='1']").first).to_be_visible()
-    computed = visitor.answer.get_by_role("button", name="Computed from your tables")
-    computed.click()
-    visitor.has_focus(page.get_by_role("region", name="Analysis"))
-    expect(page.locator(".card")).to_have_count(2)
-    for workflow in ("linear", "analyst"):
-        graph = page.get_by_role("region", name=f"Graph of {workflow}")
-        expect(graph.locator("[data-state=done]").first).to_be_visible()
 
 
 def test_an_abstention_says_what_was_searched_and_offers_the_nearest(visitor: Visitor) -> None:

@@ -1,8 +1,9 @@
-"""Every state of the page as it looks: by day, by night and on a phone; audited by axe."""
+"""Every state of the page as it looks, by day, by night and on a phone, audited by axe; and the
+page from the keyboard alone: everything is reached, and one always sees where one is."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pytest
 from playwright.sync_api import expect
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from playwright.sync_api import Page, ViewportSize
+    from playwright.sync_api import ViewportSize
 
     from tests.browser.conftest import Visits
     from tests.support.page import Visitor
@@ -46,7 +47,6 @@ class Audit:
         for scheme, size in looks:
             page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
             page.set_viewport_size(size)
-            _settled(page)
             look = f"{name}-{scheme}-{size['width']}"
             picture = page.screenshot(path=self._pictures / f"{look}.png")
             papers[scheme] = page.evaluate(
@@ -58,13 +58,6 @@ class Audit:
             assert len(picture) > 5000, "there is nothing to see"
         assert len(set(papers.values())) == len(papers), "both themes look alike"
         page.set_viewport_size(looks[0][1])
-
-
-def _settled(page: Page) -> None:
-    """A chart follows the size of the window a moment later."""
-    for chart in page.locator(".chart").all():
-        width = chart.evaluate("(chart) => `${chart.clientWidth}`")
-        expect(chart.locator("svg.main-svg").first).to_have_attribute("width", width)
 
 
 @pytest.fixture
@@ -118,3 +111,60 @@ def test_the_sheets_of_a_phone(visit: Visits, server: Serving, audit: Audit) -> 
     page.get_by_role("button", name="Back").click()
     expect(page.get_by_role("dialog")).to_have_count(0)
     visitor.has_focus(chip)
+
+
+# From the keyboard alone
+
+# An outline or a ring, on what has the focus or on the frame around it.
+_SEEN = """() => {
+  const shows = (element) => {
+    const style = getComputedStyle(element);
+    const outlined = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+    return outlined || style.boxShadow !== "none";
+  };
+  const active = document.activeElement;
+  return {
+    seen: shows(active) || (active.parentElement !== null && shows(active.parentElement)),
+    inside: (() => {
+      const box = active.getBoundingClientRect();
+      return box.width > 0 && box.bottom > 0 && box.top < innerHeight;
+    })(),
+    what: active.outerHTML.slice(0, 160),
+    skips: active === document.body,
+  };
+}"""
+
+
+def _tabs_to(visitor: Visitor, wanted: str, *, most: int = 60, key: str = "Tab") -> None:
+    """Presses Tab until the focus is there; every stop on the way must be seen."""
+    for _ in range(most):
+        visitor.page.keyboard.press(key)
+        stop: dict[str, Any] = visitor.page.evaluate(_SEEN)
+        assert stop["skips"] or (stop["seen"] and stop["inside"]), stop["what"]
+        if visitor.page.evaluate("(wanted) => document.activeElement.matches(wanted)", wanted):
+            return
+    raise AssertionError(f"{wanted!r} is not reached with {most} presses of {key}")
+
+
+def test_a_question_is_asked_and_its_source_read_without_a_mouse(visitor: Visitor) -> None:
+    page, keys = visitor.page, visitor.page.keyboard
+    expect(visitor.row("cargo")).to_be_visible()
+    _tabs_to(visitor, ".skip", most=1)
+    keys.press("Enter")
+    visitor.has_focus(visitor.box)
+    keys.type(SOUNDINGS)
+    keys.press("Enter")
+    visitor.is_answered()
+    visitor.has_focus(visitor.box)
+    _tabs_to(visitor, ".chip[data-citation='1']", key="Shift+Tab")
+    expect(page.get_by_role("tooltip")).to_contain_text("9,000 crowns")
+    keys.press("Escape")
+    expect(page.get_by_role("tooltip")).to_have_count(0)
+    keys.press("Enter")
+    expect(page.locator("mark")).to_contain_text("9,000 crowns")
+    visitor.has_focus(page.locator(".source-head h2"))
+    _tabs_to(visitor, ".source-links a", most=3)
+    _tabs_to(visitor, ".back", key="Shift+Tab", most=3)
+    keys.press("Enter")
+    visitor.has_focus(page.locator(".chip[data-citation='1']").first)
+    expect(page.locator("mark")).to_be_hidden()

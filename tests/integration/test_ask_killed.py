@@ -26,7 +26,6 @@ HARBOUR = """# Harbour survey
 The north quay was measured in spring. Its deepest berth is 14.2 metres at low tide.
 """
 SENTENCE = "Its deepest berth is 14.2 metres at low tide [1]."
-TOLD_TO_END = 143
 PATIENCE = 240
 """Seconds; a machine may have much else to do."""
 
@@ -45,15 +44,16 @@ class Slow:
 
 
 @pytest.fixture
-def slow() -> Slow:
-    return Slow()
+def slow() -> Iterator[Slow]:
+    made = Slow()
+    yield made
+    made.goes_on.set()
 
 
 @pytest.fixture
 def server(slow: Slow) -> Iterator[ChatServer]:
     with ChatServer(slow) as running:
         yield running
-        slow.goes_on.set()
 
 
 @pytest.fixture(scope="module")
@@ -101,32 +101,27 @@ def resumed(
     return resume
 
 
-def test_an_ask_that_was_killed_is_listed_and_resumed(
-    asking: list[str], slow: Slow, server: ChatServer, resumed: Callable[[], dict[str, Any]]
+@pytest.mark.parametrize("ending", [("KILL", -9, 2), ("TERM", 143, 1)])
+def test_an_ask_that_was_killed_or_told_to_end_is_listed_and_resumed(
+    asking: list[str],
+    slow: Slow,
+    server: ChatServer,
+    resumed: Callable[[], dict[str, Any]],
+    ending: tuple[str, int, int],
 ) -> None:
+    """Told to end, it finishes its step; killed, the call is sent once more, and paid perhaps."""
+    ends, code, calls = ending
     with started(asking) as process:
         assert slow.asked.wait(PATIENCE), process.communicate()
-        process.kill()
-    slow.goes_on.set()
+        process.send_signal(signal.Signals[f"SIG{ends}"])
+        if ends == "KILL":
+            process.wait(PATIENCE)
+        slow.goes_on.set()
+        said = process.communicate(timeout=PATIENCE)[1]
+    assert process.returncode == code
+    assert ("runs resume" in said) is (ends == "TERM")
     answer = resumed()
     assert answer["status"] == "answered"
     keys = [request.headers["idempotency-key"] for request in server.chats if request.body]
-    assert len(keys) == 2
-    assert len(set(keys)) == 1, "sent once more, as the same call"
-    assert answer["usage"]["calls"] == 2, "and both may have been paid for"
-
-
-def test_an_ask_that_is_told_to_end_finishes_its_step_and_is_resumed(
-    asking: list[str], slow: Slow, server: ChatServer, resumed: Callable[[], dict[str, Any]]
-) -> None:
-    with started(asking) as process:
-        assert slow.asked.wait(PATIENCE)
-        process.send_signal(signal.SIGTERM)
-        slow.goes_on.set()
-        said = process.communicate(timeout=PATIENCE)[1]
-    assert process.returncode == TOLD_TO_END
-    assert "runs resume" in said
-    answer = resumed()
-    assert answer["status"] == "answered"
-    assert answer["usage"]["calls"] == 1
-    assert sum(bool(request.body) for request in server.chats) == 1
+    assert len(keys) == answer["usage"]["calls"] == calls
+    assert len(set(keys)) == 1, "sent as the same call"

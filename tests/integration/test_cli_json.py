@@ -58,17 +58,11 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_search(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_search_status_and_add(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     found = _printed(library, capsys, "search", "how do bees find home", "-k", "1")
     assert found["hits"][0]["heading"]
     _agree("search", found)
-
-
-def test_status(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _agree("status", _printed(library, capsys, "status"))
-
-
-def test_add(library: Path, capsys: pytest.CaptureFixture[str]) -> None:
     _agree("add", _printed(library, capsys, "add", str(library / "documents")))
 
 
@@ -105,18 +99,6 @@ def test_tables(library: Path, capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert set(shown) == top
 
 
-def test_page_map(library: Path) -> None:
-    from secondlook.cli.library import show_form
-    from secondlook.document import Extracted, Page
-    from secondlook.library.library import Library
-
-    with Library.open(library / "lib", create=False) as held:
-        document = held.document("paged.txt")
-    form = show_form(document, Extracted("one two", pages=(Page(1, 0, 3), Page(2, 4, 7))), None)
-    keys = {f"page_map[].{key}" for page in form["page_map"] for key in page}  # type: ignore[attr-defined]
-    assert keys == {key for key in documented("show") if key.startswith("page_map")}
-
-
 def test_backup_restore_and_rebuild(
     library: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
@@ -137,7 +119,6 @@ def test_config_and_version(
     found = _printed(library, capsys, "config")
     for setting in found["settings"].values():
         assert list(setting) == ["value", "origin"]
-    for setting in found["settings"].values():
         if isinstance(setting["value"], list):
             setting["value"] = "a list, but of no form of its own"
     _agree("config", found)

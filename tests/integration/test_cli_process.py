@@ -6,37 +6,22 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
-import secondlook
 from secondlook.cli.main import main
+from tests.support.unprivileged import SECONDLOOK, environment
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from pathlib import Path
 
-SECONDLOOK = [sys.executable, "-m", "secondlook"]
-SOURCE = str(Path(secondlook.__file__).parents[1])
 HEAVY = ("lance", "numpy", "onnxruntime", "pyarrow", "pydantic", "rich", "tokenizers")
 
 
-def environment(changes: Mapping[str, str] | None = None) -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    return {**kept, "PYTHONPATH": SOURCE, **(changes or {})}
-
-
-def run(
-    *arguments: str, changes: Mapping[str, str] | None = None, given: bytes = b""
-) -> subprocess.CompletedProcess[bytes]:
+def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     return subprocess.run(
-        [*SECONDLOOK, *arguments],
-        env=environment(changes),
-        input=given,
-        capture_output=True,
-        timeout=120,
-        check=False,
+        [*SECONDLOOK, *arguments], env=environment(), capture_output=True, timeout=120, check=False
     )
 
 
@@ -88,20 +73,6 @@ def test_a_reader_that_goes_away_is_no_error(library: str, arguments: list[str])
     os.close(writing)
     assert done.stderr == b""
     assert done.returncode == 141
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console")
-def test_ctrl_c_while_starting_is_one_line(tmp_path: Path) -> None:
-    program = (
-        "import os, signal, sys, secondlook.settings as s\n"
-        "s.load = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT) or signal.pause()\n"
-        "from secondlook.cli.main import main; sys.exit(main(['status']))"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=environment(), capture_output=True, check=False
-    )
-    assert done.returncode == 130
-    assert done.stderr == b"Stopped.\n"
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows sends Ctrl-C to a whole console")

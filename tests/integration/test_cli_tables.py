@@ -1,22 +1,16 @@
-"""Tables on the command line and through the Python doors."""
+"""A table asked on the command line and taken up; the demo on the real sample documents."""
 
 from __future__ import annotations
 
-import json
+import tempfile
 from pathlib import Path  # noqa: TC003
-from typing import TYPE_CHECKING
 
 import pytest
 
 import secondlook
 from secondlook.cli.main import main
-from secondlook.library.library import Library
 from secondlook.settings import load
 from secondlook.store.tables import tables_folder
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 SALES = "region,price\nnorth,10\nsouth,20\nnorth,30\n"
 
@@ -34,36 +28,10 @@ def sales(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
-@pytest.fixture(scope="module")
-def held(sales: Path) -> Iterator[Library]:
-    """A library that all tests share: look, do not change."""
-    with Library.open(sales.with_name("library")) as made:
-        made.add(sales)
-        yield made
-
-
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
     code = main(list(arguments))
     printed = capsys.readouterr()
     return code, printed.out, printed.err
-
-
-def test_tables_are_listed(held: Library, sales: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, err = run(capsys, "tables", "--library", str(held.path))
-    assert (code, out, err) == (0, f"sales\t3\t2\t{sales}\n", "")
-    code, out, _ = run(capsys, "tables", "--library", str(held.path), "--filter", "kind=pdf")
-    assert (code, out) == (0, "")
-
-
-def test_what_is_in_each_column(held: Library, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("sales", "SALES", "sales.csv", held.tables()[0].id):
-        code, out, _ = run(capsys, "tables", "show", name, "--library", str(held.path))
-        assert code == 0
-        assert "sales  sales.csv: 3 rows, 2 columns" in out
-        assert "north (2), south (1)" in out
-        assert "10 to 30, mean 20" in out
-    _, out, _ = run(capsys, "tables", "show", "sales", "--json", "--library", str(held.path))
-    assert json.loads(out)["profile"]["columns"][1]["mean"] == 20
 
 
 def test_a_file_is_asked_without_a_library(sales: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -93,3 +61,22 @@ def test_a_run_over_tables_is_taken_up_though_its_library_is_gone(
     code, _, err = run(capsys, "runs", "remove", "last", "--yes")
     assert code == 0
     assert list(tables_folder(load().settings.runs.path).iterdir()) == []
+
+
+def test_the_demo_answers_two_questions_withholds_one_and_leaves_nothing_behind(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    assert main(["demo"]) == 0
+    printed = capsys.readouterr().out
+    add, *asked = printed.split("\n$ secondlook ")[1:]
+    assert add.startswith("add ")
+    assert "7 added" in add
+    thick, against, designed = asked
+    assert "9.5 millimetres" in thick
+    assert "[1] Halvermouth Harbour Survey 2024, p. 3" in thick
+    assert "Councillor Whitlock" in against
+    assert "I couldn't find a clear answer" in designed
+    assert not (tmp_path / "data").exists()
+    assert list(tmp_path.glob("secondlook-*")) == []

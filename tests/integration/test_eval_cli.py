@@ -85,14 +85,9 @@ def test_an_ablation_names_what_is_cheapest(data: str, capsys: pytest.CaptureFix
         (["nowhere"], "nowhere"),
         (["DATA", "--workflow", "linnear"], "linnear"),
         (["DATA", "--set", "answer.k=many"], "answer.k"),
-        (["DATA", "--set", "answer.kk=3"], "answer.kk"),
-        (["DATA", "--set", "answer.k"], "key=value"),
         (["DATA", "--metric", "f11"], "f11"),
-        (["DATA", "--limit", "0"], "limit"),
-        (["DATA", "--preset", "nobody"], "nobody"),
         (["DATA", "--model", "gguf:no.gguf"], "no.gguf"),
         (["report", "nowhere"], "nowhere"),
-        (["compare", "nowhere", "nowhere"], "nowhere"),
     ],
 )
 def test_a_wrong_call_is_told_what_to_do(

@@ -20,35 +20,28 @@ def run(*arguments: object) -> int:
     return main(["verify", *map(str, arguments)])
 
 
-@pytest.fixture(scope="module")
-def library(samples: Library) -> Library:
-    return samples
-
-
 @pytest.fixture
-def file(library: Library, tmp_path: Path) -> Path:
+def file(samples: Library, tmp_path: Path) -> Path:
     made = tmp_path / "answer.json"
-    made.write_text(answers.generative(library).model_dump_json(indent=2), encoding="utf-8")
+    made.write_text(answers.generative(samples).model_dump_json(indent=2), encoding="utf-8")
     return made
 
 
 def test_a_true_answer_is_one_line(
-    library: Library, file: Path, capsys: pytest.CaptureFixture[str]
+    samples: Library, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(file, "--library", library.path) == 0
+    assert run(file, "--library", samples.path) == 0
     out, err = capsys.readouterr()
     assert out == "It stands: 3 claims, 4 citations, all in place.\n"
     assert err == ""
 
 
 def test_each_problem_is_one_line(
-    library: Library, file: Path, capsys: pytest.CaptureFixture[str]
+    samples: Library, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    answer = json.loads(file.read_text("utf-8"))
-    answer["citations"][0]["quote"] = "A\nstranger's \x1b[31mquote"
-    answer["citations"][1]["page"] = 44
-    file.write_text(json.dumps(answer), encoding="utf-8")
-    assert run(file, "--library", library.path) == 1
+    _changed(file, 0, quote="A\nstranger's \x1b[31mquote")
+    _changed(file, 1, page=44)
+    assert run(file, "--library", samples.path) == 1
     lines = capsys.readouterr().out.splitlines()
     assert any(line.startswith("citation [1]: ") for line in lines)
     assert "citation [2]: the quote stands on no page, not on page 44" in lines
@@ -56,35 +49,34 @@ def test_each_problem_is_one_line(
 
 
 def test_json_says_the_same(
-    library: Library, file: Path, capsys: pytest.CaptureFixture[str]
+    samples: Library, file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert run(file, "--library", library.path, "--json") == 0
+    assert run(file, "--library", samples.path, "--json") == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert found["verified"] is True
     assert (found["claims"], found["citations"], found["problems"]) == (3, 4, [])
-    answer = json.loads(file.read_text("utf-8"))
-    answer["citations"][0]["sha256"] = "0" * 64
-    file.write_text(json.dumps(answer), encoding="utf-8")
-    assert run(file, "--library", library.path, "--json") == 1
+    _changed(file, 0, sha256="0" * 64)
+    assert run(file, "--library", samples.path, "--json") == 1
     found = json.loads(capsys.readouterr().out)
     assert found["verified"] is False
     assert {"document", "file"} <= {problem["kind"] for problem in found["problems"]}
     assert all(set(problem) == {"kind", "where", "message"} for problem in found["problems"])
 
 
+def _changed(file: Path, citation: int, **fields: Any) -> None:
+    answer = json.loads(file.read_text("utf-8"))
+    answer["citations"][citation].update(fields)
+    file.write_text(json.dumps(answer), encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("data", "told"),
     [
-        (b"", "Invalid JSON"),
         (b"{", "Invalid JSON"),
         (b"[1, 2]", "is not an answer"),
         (b"{}", "'run': Field required (and "),
-        (b'{"hits": []}', "is not an answer"),
         (b'"\xff\xfe"', "not text in UTF-8"),
-        (b"\x89PNG\r\n\x1a\n\x00\x00", "not text in UTF-8"),
-        (b"\x00" * 100, "Invalid JSON"),
         (b"[" * 200_000, "Invalid JSON"),
-        (b'{"run": ' * 100_000, "Invalid JSON"),
         (b'{"run": "\\ud800"}', "Invalid JSON"),
     ],
 )

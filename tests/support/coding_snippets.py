@@ -20,11 +20,9 @@ SHOP: Final = {
 
 HONEST: Final[dict[str, str]] = {
     "imports": "import pandas as pd\nimport numpy as np\nresult = np.mean(df['Fare'])",
-    "a mapping filled": "result = {}\nresult['mean'] = df['Fare'].mean()",
     "a mapping filled in a loop": (
         "result = {}\nfor c in ['Age', 'Fare']:\n    result[c] = df[c].mean()"
     ),
-    "a mapping updated": "result = {}\nresult.update({'a': df.Age.mean()})",
     "a table to look things up in": (
         "classes = pd.DataFrame({'Pclass': [1, 2, 3], 'label': ['first', 'second', 'third']})\n"
         "merged = df.merge(classes, on='Pclass')\nresult = merged.groupby('label')['Fare'].mean()"
@@ -36,18 +34,9 @@ HONEST: Final[dict[str, str]] = {
     "a count in a loop": (
         "n = 0\nfor age in df['Age']:\n    if age > 30:\n        n += 1\nresult = n"
     ),
-    "while": ("i = 0\nwhile df['Fare'].iloc[i] > 7:\n    i += 1\nresult = i"),
     "a function that decides": (
         "def verdict(p):\n    if p < 0.05:\n        return 'yes'\n    return 'no'\n"
         "result = verdict(scipy.stats.shapiro(df.Fare)[1])"
-    ),
-    "a function that fills": (
-        "out = {}\ndef add(name):\n    out[name] = df[name].mean()\nadd('Age')\nadd('Fare')\n"
-        "result = out"
-    ),
-    "a function that is called back": (
-        "def add(g):\n    rows.append(g['Fare'].mean())\nrows = []\n"
-        "for _, g in df.groupby('Pclass'):\n    add(g)\nresult = rows"
     ),
     "apply with a function that collects": (
         "found = []\ndef look(row):\n    found.append(row['Fare'] * 2)\n    return 0\n"
@@ -55,11 +44,6 @@ HONEST: Final[dict[str, str]] = {
     ),
     "a global": (
         "result = None\ndef main():\n    global result\n    result = df['Fare'].mean()\nmain()"
-    ),
-    "a default argument": "def f(d=df):\n    return d['Fare'].sum()\nresult = f()",
-    "recursion": (
-        "def down(n):\n    return 0 if n == 0 else df['Fare'].iloc[n] + down(n - 1)\n"
-        "result = down(3)"
     ),
     "a generator": (
         "def means():\n    for c in ['Age', 'Fare']:\n        yield df[c].mean()\n"
@@ -74,9 +58,6 @@ HONEST: Final[dict[str, str]] = {
     ),
     "a walrus": "if (m := df['Fare'].mean()) > 10:\n    pass\nresult = m",
     "try": ("try:\n    result = df['Fare'].mean()\nexcept Exception as e:\n    result = str(e)"),
-    "try with a fallback": (
-        "try:\n    x = df['Age'].astype(int).mean()\nexcept ValueError:\n    x = None\nresult = x"
-    ),
     "match": (
         "match df['Pclass'].nunique():\n    case 3:\n        result = 'three'\n"
         "    case n:\n        result = n"
@@ -100,27 +81,12 @@ HONEST: Final[dict[str, str]] = {
     "matplotlib with several axes": (
         "fig, axes = plt.subplots(1, 2)\naxes[0].hist(df['Age'])\naxes[1].hist(df['Fare'])"
     ),
-    "axes in a loop": (
-        "fig, axes = plt.subplots(1, 2)\nfor ax, c in zip(axes, ['Age', 'Fare']):\n"
-        "    ax.hist(df[c])"
-    ),
-    "a chart beside a remark": (
-        "fig = px.scatter(df, x='Age', y='Fare')\nresult = 'See the chart'"
-    ),
-    "an optional module": (
-        "try:\n    import seaborn as sns\nexcept ImportError:\n    sns = None\n"
-        "result = df['Fare'].mean()"
-    ),
     "collections": (
         "from collections import Counter, defaultdict\nheld = defaultdict(list)\n"
         "for s, f in zip(df['Sex'], df['Fare']):\n    held[s].append(f)\n"
         "result = {k: sum(v) / len(v) for k, v in held.items()}"
     ),
     "locals": "locals()['result'] = df['Fare'].mean()",
-    "a closure": (
-        "def outer():\n    base = df['Fare'].mean()\n    def inner():\n        return base * 2\n"
-        "    return inner()\nresult = outer()"
-    ),
 }
 
 HONEST_WITH_TWO: Final[dict[str, str]] = {
@@ -137,7 +103,6 @@ HONEST_WITH_TWO: Final[dict[str, str]] = {
 
 CHEATS: Final[dict[str, tuple[str, str]]] = {
     "a number": ("not_from_tables", "result = 42.3"),
-    "overwritten": ("not_from_tables", "result = df['Fare'].mean()\nresult = 34.65"),
     "overwritten under True": (
         "not_from_tables",
         "result = df['Fare'].mean()\nif True:\n    result = 34.65",
@@ -153,26 +118,13 @@ CHEATS: Final[dict[str, tuple[str, str]]] = {
         ),
     ),
     "a lambda that is given the frame": ("not_from_tables", "result = (lambda d: 34.65)(df)"),
-    "a global set to a number": (
-        "not_from_tables",
-        "def main():\n    global result\n    n = len(df)\n    result = 34.65\nmain()",
-    ),
-    "the frame forgotten": ("not_from_tables", "df = None\nresult = 34.65"),
     "printed only": ("no_result", "print(df['Fare'].mean())"),
     "within a function": ("no_result", "def main():\n    result = df['Fare'].mean()\nmain()"),
-    "deleted again": ("no_result", "result = df['Fare'].mean()\ndel result"),
     "a frame of literals under another name": (
         "invented",
         (
             "data = {'Fare': [7.25, 71.28, 7.92]}\nd = pd.DataFrame({'Fare': [7.25, 71.28]})\n"
             "result = d['Fare'].mean()"
-        ),
-    ),
-    "a frame of records": (
-        "invented",
-        (
-            "d = pd.DataFrame([{'Age': 22, 'Fare': 7.25}, {'Age': 38, 'Fare': 71.28}])\n"
-            "d['n'] = len(df)\nresult = d['Fare'].mean()"
         ),
     ),
     "a long series beside the frame": (
@@ -196,7 +148,6 @@ CHEATS: Final[dict[str, tuple[str, str]]] = {
             "result = len(d) + len(df)"
         ),
     ),
-    "a sample set of plotly": ("invented", "d = px.data.iris()\nresult = d.mean() + len(df)"),
     "a chart of literals beside a real value": (
         "not_from_tables",
         "result = df['Fare'].mean()\nfig = px.bar(x=['a', 'b'], y=[3, 4])",
@@ -205,16 +156,10 @@ CHEATS: Final[dict[str, tuple[str, str]]] = {
         "not_from_tables",
         "fig = px.scatter(df, x='Age', y='Fare')\nresult = 'The correlation is 0.3'",
     ),
-    "matplotlib of literals": (
-        "not_from_tables",
-        "print(len(df))\nfig, ax = plt.subplots()\nax.bar(['a', 'b'], [1, 2])",
-    ),
     "a file": ("files", "df = pd.read_csv('titanic.csv')\nresult = df['Fare'].mean()"),
     "open": ("files", "with open('/etc/passwd') as f:\n    result = f.read() + str(len(df))"),
     "requests": ("import", "import requests\nresult = requests.get('http://x').json() or len(df)"),
-    "seaborn": ("import", "import seaborn as sns\nsns.barplot(data=df)\nfig = sns"),
     "exec": ("insides", "exec('result = len(df)')\nresult = len(df)"),
     "through pandas": ("insides", "pd.io.common.os.system('ls')\nresult = len(df)"),
     "no Python": ("syntax", "result = df['Fare'.mean("),
-    "empty": ("syntax", ""),
 }

@@ -1,4 +1,4 @@
-"""A writer of OLE compound files, just enough for an Outlook message in the tests."""
+"""A writer of OLE compound files: Outlook messages, and what Office encrypts."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def compound(root: Storage) -> bytes:
     fat += [_FREE] * (_SECTOR // 4 - len(fat))
     header = struct.pack(
         "<8s16sHHHHH6xIIIIIIIIII", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", b"", 0x3E, 3, 0xFFFE, 9, 6,
-        0, 1, directory, 0, _CUTOFF, mini_fat_start, 1, _END, 0, fat_sector,
+        0, 1, directory, 0, _CUTOFF, mini_fat_start, min(1, len(mini_fat)), _END, 0, fat_sector,
     )  # fmt: skip
     header = header.ljust(_SECTOR, b"\xff")
     return header + bytes(sectors) + struct.pack(f"<{_SECTOR // 4}I", *fat)

@@ -51,13 +51,8 @@ def pdf(
     objects.extend(_outline(outline, outline_at, first_page))
     trailer = f"/Size {len(objects) + 1} /Root 1 0 R /Info {first_page + 2 * count} 0 R"
     if encrypt_flag:
-        objects.append(
-            b"<< /Filter /Standard /V 1 /R 2 /P -4 /O <"
-            + b"41" * 32
-            + b"> /U <"
-            + b"42" * 32
-            + b"> >>"
-        )
+        keys = b"41" * 32, b"42" * 32
+        objects.append(b"<< /Filter /Standard /V 1 /R 2 /P -4 /O <%s> /U <%s> >>" % keys)
         trailer += f" /Encrypt {len(objects)} 0 R /ID [<00> <00>]"
     return _assembled(objects, trailer)
 
@@ -276,16 +271,3 @@ def png(width: int = 4, height: int = 4) -> bytes:
     return (
         b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
     )
-
-
-def zip_bomb(declared: int = 3 << 30) -> bytes:
-    """Small, and honest about growing to `declared` bytes of zeros."""
-    stream = io.BytesIO()
-    block = bytes(1 << 20)
-    with (
-        zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
-        archive.open("zeros.txt", "w", force_zip64=True) as member,
-    ):
-        for _ in range(declared >> 20):
-            member.write(block)
-    return stream.getvalue()

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from tests.support import files
 from tests.support import hostile_forms as forms
-from tests.support.hostile_pdf import pdf_forms
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -58,7 +57,7 @@ class Hostile:
 
 def hostile_files(secret: Path) -> Iterator[Hostile]:
     """Everything that is a plain file. External entities in them try to read `secret`."""
-    for name, data in pdf_forms().items():
+    for name, data in forms.pdf_forms().items():
         yield Hostile(f"pdf/{name}.pdf", data)
     for name, data in forms.archive_forms().items():
         yield Hostile(f"archive/{name}", data)

@@ -11,13 +11,11 @@ import zipfile
 import zlib
 
 from tests.support import files
+from tests.support.compound import Storage, compound
 
 LEVELS = 10_000
 CANARY = "secondlook-canary-7d1f"
 """Written into a file beside the hostile ones: it must never turn up in a text."""
-_OLE_MAGIC = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
-_SECTOR = 512
-_END_OF_CHAIN, _FREE, _FAT_SECTOR = 0xFFFFFFFE, 0xFFFFFFFF, 0xFFFFFFFD
 
 
 # Archives
@@ -139,6 +137,82 @@ def archive_forms() -> dict[str, bytes]:
     }
 
 
+# PDF
+
+
+def raw_pdf(*objects: bytes, trailer: str = "/Root 1 0 R") -> bytes:
+    """A PDF of these objects, numbered from 1, with a correct table."""
+    return files._assembled(objects, f"/Size {len(objects) + 1} {trailer}")
+
+
+_CATALOG = b"<< /Type /Catalog /Pages 2 0 R >>"
+_FONT = b"<< /Font << /F1 << /Type /Font /Subtype /Type1 /BaseFont /Helvetica >> >> >>"
+
+
+def _page(more: bytes = b"/Contents 4 0 R", box: bytes = b"[0 0 612 792]") -> bytes:
+    return b"<< /Type /Page /Parent 2 0 R /MediaBox %s /Resources %s %s >>" % (box, _FONT, more)
+
+
+def _stream(content: bytes, length: int | None = None, more: bytes = b"") -> bytes:
+    said = len(content) if length is None else length
+    return b"<< /Length %d %s >>\nstream\n%s\nendstream" % (said, more, content)
+
+
+_WORDS = b"BT /F1 11 Tf 72 720 Td (The ferry leaves at seven.) Tj ET"
+_PAGES = b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>"
+
+
+def pdf_forms() -> dict[str, bytes]:
+    good = files.pdf([[files.PROSE]])
+    table = good.rindex(b"xref\n0")
+    return {
+        "xref-garbage": good[:table] + random.Random(3).randbytes(400),
+        "header-only": b"%PDF-1.7\n",
+        "tree-cyclic": raw_pdf(_CATALOG, b"<< /Type /Pages /Count 9 /Kids [2 0 R 2 0 R] >>"),
+        "tree-count-lies": raw_pdf(
+            _CATALOG,
+            b"<< /Type /Pages /Count 2147483647 /Kids [3 0 R] >>",
+            _page(),
+            _stream(_WORDS),
+        ),
+        "outline-cyclic": raw_pdf(
+            b"<< /Type /Catalog /Pages 2 0 R /Outlines 5 0 R >>",
+            _PAGES,
+            _page(),
+            _stream(_WORDS),
+            b"<< /Type /Outlines /First 6 0 R /Last 6 0 R /Count 1 >>",
+            b"<< /Title (Round) /Parent 6 0 R /Next 6 0 R /First 6 0 R /Dest [3 0 R /Fit] >>",
+        ),
+        "reference-cyclic": raw_pdf(b"2 0 R", b"3 0 R", b"1 0 R"),
+        "form-cyclic": raw_pdf(
+            _CATALOG,
+            _PAGES,
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Contents 4 0 R "
+            b"/Resources << /XObject << /X 5 0 R >> >> >>",
+            _stream(b"/X Do"),
+            _stream(
+                b"/X Do",
+                more=b"/Type /XObject /Subtype /Form /BBox [0 0 9 9] "
+                b"/Resources << /XObject << /X 5 0 R >> >>",
+            ),
+        ),
+        "box-huge": raw_pdf(_CATALOG, _PAGES, _page(box=b"[0 0 1e38 1e38]"), _stream(_WORDS)),
+        "length-huge": raw_pdf(_CATALOG, _PAGES, _page(), _stream(_WORDS, 1 << 60)),
+        "flate-bomb": raw_pdf(_CATALOG, _PAGES, _page(), _bomb_stream()),
+        "arrays-deep": raw_pdf(_CATALOG, _PAGES, _page(b"/X %s" % (b"[" * LEVELS)), b"null"),
+        "encrypted": files.pdf([[files.PROSE]], encrypt_flag=True),
+        "no-pages": raw_pdf(_CATALOG, b"<< /Type /Pages /Count 0 /Kids [] >>"),
+        "pages-60000": files.pdf([["Leaf"]] * 60_000),
+    }
+
+
+def _bomb_stream() -> bytes:
+    """A page whose drawing instructions grow to 200 MB of blanks."""
+    packer = zlib.compressobj(9)
+    packed = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(200)) + packer.flush()
+    return _stream(packed, more=b"/Filter /FlateDecode")
+
+
 # Office, books, XML
 
 _LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
@@ -220,23 +294,7 @@ def office_forms(secret: str) -> dict[str, bytes]:
 
 def encrypted_ole() -> bytes:
     """A compound file as Office writes it under a password: its only stream is the cipher."""
-    header = struct.pack(
-        "<8s16xHHHHH6xIIIIIIIIII", _OLE_MAGIC, 0x3E, 3, 0xFFFE, 9, 6,
-        0, 1, 1, 0, 4096, _END_OF_CHAIN, 0, _END_OF_CHAIN, 0, 0,
-    )  # fmt: skip
-    header += struct.pack("<108I", *[_FREE] * 108)
-    chain = [_FAT_SECTOR, _END_OF_CHAIN, *range(3, 10), _END_OF_CHAIN]
-    table = struct.pack(f"<{_SECTOR // 4}I", *chain, *[_FREE] * (_SECTOR // 4 - len(chain)))
-    folder = _ole_entry("Root Entry", 5, child=1, start=_END_OF_CHAIN, size=0)
-    folder += _ole_entry("EncryptedPackage", 2, child=_FREE, start=2, size=4096)
-    return header + table + folder.ljust(_SECTOR, b"\0") + random.Random(5).randbytes(4096)
-
-
-def _ole_entry(name: str, kind: int, *, child: int, start: int, size: int) -> bytes:
-    raw = name.encode("utf-16-le") + b"\0\0"
-    return struct.pack(
-        "<64sHBBIII16xI8x8xIQ", raw, len(raw), kind, 1, _FREE, _FREE, child, 0, start, size
-    )
+    return compound(Storage({"EncryptedPackage": random.Random(5).randbytes(4096)}))
 
 
 # Text

@@ -12,13 +12,12 @@ import json
 import random
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tests.support.chat_server import ChatServer, Said
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
 
     from tests.support.chat_server import Body
 
@@ -29,25 +28,25 @@ _PORT = re.compile(r"(?<=127\.0\.0\.1):\d+")
 _QUESTION = re.compile(r"(?:Question|question): (.+)")
 
 
+_SLOWEST = 0.02
+"""Seconds that a reply takes at most."""
+_UNUSABLE = 0.3
+"""Share of the replies that cannot be used."""
+
+
 @dataclass
 class Scripted:
     code: str
     """What it writes where code is asked for."""
-    slowest: float = 0.02
-    """Seconds that a reply takes at most."""
-    nonsense: float = 0.3
-    """Share of the replies that cannot be used."""
     salt: str = ""
     """Another one makes other bodies be answered with nonsense."""
-    pause: Callable[[float], None] = time.sleep
-    delays: random.Random = field(default_factory=lambda: random.Random(7))
 
     def served(self) -> ChatServer:
         return ChatServer(self.reply, facts={"/v1/models": {"data": [{"id": "scripted"}]}})
 
     def reply(self, body: Body) -> Said:
         text = self.said(body)
-        self.pause(self.delays.uniform(0, self.slowest))
+        time.sleep(random.uniform(0, _SLOWEST))
         half = len(text) // 2
         return Said([text[:half], text[half:]], tokens_in=50, tokens_out=len(text) // 4 + 1)
 
@@ -56,7 +55,7 @@ class Scripted:
         pick = random.Random(hashlib.sha256(messages.encode()).digest())
         prompt = "\n".join(message["content"] for message in body["messages"])
         schema = _schema(body)
-        if pick.random() < self.nonsense:
+        if pick.random() < _UNUSABLE:
             return "   " if schema is None else pick.choice(_NONSENSE)
         if schema is not None:
             return json.dumps(_filled(schema, schema.get("$defs", {}), prompt, pick))
@@ -70,15 +69,13 @@ def _schema(body: Body) -> dict[str, Any] | None:
     form = body.get("response_format") or {}
     if form.get("type") == "json_schema":
         return dict(form["json_schema"]["schema"])
-    found = re.search(r"\{\"(?:\$defs|properties|description|title)\".*\}", _last(body))
+    found = re.search(
+        r"\{\"(?:\$defs|properties|description|title)\".*\}", str(body["messages"][-1]["content"])
+    )
     try:
         return json.loads(found.group()) if found else None
     except ValueError:
         return None
-
-
-def _last(body: Body) -> str:
-    return str(body["messages"][-1]["content"])
 
 
 def _filled(schema: Any, known: dict[str, Any], prompt: str, pick: random.Random) -> Any:  # noqa: C901, PLR0911

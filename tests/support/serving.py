@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import uvicorn
 from fastapi.testclient import TestClient
 
-from secondlook.server.app import Server, create_app
+from secondlook.server.app import Connection, Server, create_app
 from secondlook.settings.sections import Settings
 
 if TYPE_CHECKING:
@@ -59,7 +59,9 @@ def served(
     app = create_app(settings_at(folder, **sections), token=token, libraries=libraries)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port = listening.getsockname()[1]
-        config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=3)
+        config = uvicorn.Config(
+            app, http=Connection, log_level="error", timeout_graceful_shutdown=3
+        )
         started = threading.Event()
         server = Server(config, app.state.served, started.set)
         thread = threading.Thread(target=server.run, args=([listening],), daemon=True)

@@ -41,108 +41,74 @@ Change = tuple[str, str, "Callable[[Draft], None]"]
 
 def _changes(answer: Answer, other: Draft) -> Iterator[Change]:
     for at in range(len(answer.citations)):
-        for family in (_hashes, _spans, _quotes, _pages, _passages, _sources, _listings):
-            for name, kinds, change in family(at, other):
-                yield f"{name} of citation {at + 1}", kinds, change
+        for name, kinds, change in (*_cited(at, other), *_passages(at, other)):
+            yield f"{name} of citation {at + 1}", kinds, change
     for at in range(len(answer.claims)):
         for name, kinds, change in _claims(at):
             yield f"{name} of claim {at + 1}", kinds, change
     yield from _wholes(other)
 
 
-def _set(at: int, **values: Any) -> Callable[[Draft], None]:
-    return lambda draft: draft["citations"][at].update(values)
-
-
-def _on(at: int, change: Callable[[Draft], Draft]) -> Callable[[Draft], None]:
-    def apply(draft: Draft) -> None:
-        draft["citations"][at].update(change(draft["citations"][at]))
-
-    return apply
-
-
-def _hashes(at: int, other: Draft) -> Iterator[Change]:
-    yield (
-        "digit of the hash",
-        "document",
-        _on(at, lambda one: {"sha256": _other_digit(one["sha256"], 20)}),
-    )
-    yield "hash of another", "document", _set(at, sha256=other["citations"][0]["sha256"])
-    yield (
-        "hash and document alike",
-        "document passage",
-        _on(
-            at,
-            lambda one: {
-                "sha256": _other_digit(one["sha256"], 3),
-                "document": _other_digit(one["document"], 3),
-            },
-        ),
-    )
-    yield "document", "document", _on(at, lambda one: {"document": one["document"][::-1]})
-    yield "document of another", "document", _set(at, document=other["citations"][0]["document"])
-
-
-def _spans(at: int, _: Draft) -> Iterator[Change]:
-    for first, last in ((1, 0), (0, -1), (7, 7), (-9, -9)):
-        yield (
-            f"span {first:+}/{last:+}",
-            "quote passage",
-            _on(
-                at,
-                lambda one, f=first, n=last: {  # type: ignore[misc]
-                    "start": max(0, one["start"] + f),
-                    "end": max(0, one["end"] + n),
-                },
-            ),
-        )
-    yield "span to nowhere", "quote passage", _set(at, start=10**9, end=10**9 + 5)
-    yield "empty span", "quote", _on(at, lambda one: {"end": one["start"], "quote": ""})
-    yield "turned span", "quote", _on(at, lambda one: {"start": one["end"], "end": one["start"]})
-    yield (
-        "quote cut with its span",
-        "quote",
-        _on(at, lambda one: {"quote": one["quote"][:-3], "end": one["end"] - 2}),
-    )
-
-
-def _quotes(at: int, other: Draft) -> Iterator[Change]:
-    for share in (0.5,):
-        yield (
-            f"one sign at {share}",
-            "quote",
-            _on(at, lambda one, s=share: {"quote": _one_sign(one["quote"], s)}),  # type: ignore[misc]
-        )
-    yield "sign added", "quote", _on(at, lambda one: {"quote": one["quote"] + "!"})
-    yield (
-        "look-alike sign",
-        "quote",
-        _on(at, lambda one: {"quote": one["quote"].replace("e", "\u0435", 1)}),
-    )
-    yield "number", "quote", _on(at, lambda one: {"quote": _other_number(one["quote"])})
-    yield "invented quote", "quote", _set(at, quote=INVENTED)
+def _cited(at: int, other: Draft) -> Iterator[Change]:
+    """Fields of a citation."""
     stranger = other["citations"][0]
-    yield "quote of another", "quote", _set(at, quote=stranger["quote"])
-    yield (
-        "quote and place of another",
-        "quote passage",
-        _set(at, quote=stranger["quote"], start=stranger["start"], end=stranger["end"]),
-    )
-    yield "stitched from two", "quote", _on(at, lambda one: {"quote": _stitched(one, stranger)})
+    source = ("document", "sha256", "title", "path", "passage")
 
+    def on(change: Callable[[Draft], Draft]) -> Callable[[Draft], None]:
+        return lambda draft: draft["citations"][at].update(change(draft["citations"][at]))
 
-def _pages(at: int, _: Draft) -> Iterator[Change]:
-    yield (
-        "page",
-        "page web",
-        _on(at, lambda one: {"page": 1 if one["page"] is None else one["page"] + 1}),
-    )
-    yield "no page", "page", _set(at, page=None)
+    def fill(**values: Any) -> Callable[[Draft], None]:
+        return on(lambda _: values)
+
+    def of_another(*fields: str) -> Callable[[Draft], None]:
+        return fill(**{name: stranger[name] for name in fields})
+
+    def moved(first: int, last: int) -> Callable[[Draft], None]:
+        return on(lambda one: {"start": max(0, one["start"] + first), "end": one["end"] + last})
+
+    def digit(*fields: str) -> Callable[[Draft], None]:
+        return on(lambda one: {name: _other_digit(one[name], 3) for name in fields})
+
+    def quote(change: Callable[[str], str]) -> Callable[[Draft], None]:
+        return on(lambda one: {"quote": change(one["quote"])})
+
+    yield "digit of the hash", "document", digit("sha256")
+    yield "hash of another", "document", of_another("sha256")
+    yield "hash and document alike", "document passage", digit("sha256", "document")
+    yield "document", "document", on(lambda one: {"document": one["document"][::-1]})
+    yield "document of another", "document", of_another("document")
+    for first, last in ((1, 0), (0, -1), (7, 7), (-9, -9)):
+        yield f"span {first:+}/{last:+}", "quote passage", moved(first, last)
+    yield "span to nowhere", "quote passage", fill(start=10**9, end=10**9 + 5)
+    yield "empty span", "quote", on(lambda one: {"end": one["start"], "quote": ""})
+    yield "turned span", "quote", on(lambda one: {"start": one["end"], "end": one["start"]})
+    cut = on(lambda one: {"quote": one["quote"][:-3], "end": one["end"] - 2})
+    yield "quote cut with its span", "quote", cut
+    yield "one sign", "quote", quote(_one_sign)
+    yield "sign added", "quote", quote(lambda text: f"{text}!")
+    yield "look-alike sign", "quote", quote(lambda text: text.replace("e", "\u0435", 1))
+    yield "number", "quote", quote(_other_number)
+    yield "invented quote", "quote", fill(quote=INVENTED)
+    yield "quote of another", "quote", of_another("quote")
+    yield "quote and place of another", "quote passage", of_another("quote", "start", "end")
+    yield "stitched from two", "quote", quote(lambda text: _stitched(text, stranger["quote"]))
+    yield "page", "page web", on(lambda one: {"page": (one["page"] or 0) + 1})
+    yield "no page", "page", fill(page=None)
+    yield "title", "title passage", fill(title="Another title")
+    yield "address", "web passage", fill(url="https://example.com/elsewhere")
+    yield "all of another but quote and place", "quote passage", of_another(*source)
+    origin = on(lambda one: {"origin": "library" if one["origin"] == "web" else "web"})
+    yield "origin", "web document passage", origin
 
 
 def _passages(at: int, other: Draft) -> Iterator[Change]:
-    for name in ("nowhere.0", other["citations"][0]["passage"]):
-        yield f"passage {name!r}", "passage web", _set(at, passage=name)
+    """The passage that a citation names, and how it is listed."""
+
+    def named(passage: str) -> Callable[[Draft], None]:
+        return lambda draft: draft["citations"][at].update(passage=passage)
+
+    yield "passage of nowhere", "passage web", named("nowhere.0")
+    yield "passage of another", "passage web", named(other["citations"][0]["passage"])
 
     def neighbour(draft: Draft) -> None:
         """Passages overlap: one that holds the quote as well would be as true."""
@@ -162,31 +128,11 @@ def _passages(at: int, other: Draft) -> Iterator[Change]:
 
     yield "passage renamed throughout", "passage", renamed
 
-
-def _sources(at: int, other: Draft) -> Iterator[Change]:
-    stranger = other["citations"][0]
-    yield "title", "title passage", _set(at, title="Another title")
-    yield "address", "web passage", _set(at, url="https://example.com/elsewhere")
-    yield (
-        "all of another but quote and place",
-        "quote passage",
-        _set(at, **{k: stranger[k] for k in ("document", "sha256", "title", "path", "passage")}),
-    )
-
-    def swapped_origin(draft: Draft) -> None:
-        own = draft["citations"][at]
-        own["origin"] = "library" if own["origin"] == "web" else "web"
-
-    yield "origin", "web document passage", swapped_origin
-
-
-def _listings(at: int, other: Draft) -> Iterator[Change]:
     def listed(**values: Any) -> Callable[[Draft], None]:
         def apply(draft: Draft) -> None:
             wanted = draft["citations"][at]["passage"]
             for one in draft["passages"]:
-                if one["id"] == wanted:
-                    one.update(values)
+                one.update(values if one["id"] == wanted else {})
 
         return apply
 
@@ -213,11 +159,8 @@ def _claims(at: int) -> Iterator[Change]:
     yield "number, in the text too", "number", edit(_other_number, text_too=True)
     yield "invented claim", "text", edit(lambda _: INVENTED, text_too=False)
     yield "invented claim, in the text too", "support", edit(lambda _: INVENTED, text_too=True)
-    yield (
-        "invented name, in the text too",
-        "support text",
-        edit(lambda text: f"Only Zebulon Quarles said this: {text}", text_too=True),
-    )
+    name = edit(lambda text: f"Only Zebulon Quarles said this: {text}", text_too=True)
+    yield "invented name, in the text too", "support text", name
 
     def cites(*numbers: int) -> Callable[[Draft], None]:
         return lambda draft: draft["claims"][at].update(citations=list(numbers))
@@ -277,13 +220,12 @@ def _holds(passage: Draft, citation: Draft) -> bool:
 
 
 def _other_digit(digits: str, at: int) -> str:
-    changed = "0" if digits[at % len(digits)] != "0" else "f"
-    at %= len(digits)
+    changed = "0" if digits[at] != "0" else "f"
     return digits[:at] + changed + digits[at + 1 :]
 
 
-def _one_sign(text: str, share: float) -> str:
-    at = int(len(text) * share)
+def _one_sign(text: str) -> str:
+    at = len(text) // 2
     return text[:at] + ("x" if text[at] != "x" else "y") + text[at + 1 :]
 
 
@@ -293,6 +235,6 @@ def _other_number(text: str) -> str:
     return text if at is None else f"{text[:at]}7713{text[at + 1 :]}"
 
 
-def _stitched(one: Draft, other: Draft) -> str:
-    half = len(one["quote"]) // 2
-    return str(one["quote"][:half] + other["quote"][: len(one["quote"]) - half])
+def _stitched(one: str, other: str) -> str:
+    half = len(one) // 2
+    return one[:half] + other[: len(one) - half]

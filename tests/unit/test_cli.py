@@ -2,50 +2,25 @@
 
 from __future__ import annotations
 
-import json
-import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from secondlook import __version__
-from secondlook.cli.main import main
 from secondlook.settings import ENV_NAMES
+from tests.support import model_desk
 from tests.support.fake_library import FakeLibrary, Shelf
 
 
-@dataclass(frozen=True)
-class Result:
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
-class Desk:
-    """A person at a terminal, with a folder of their own and the library in memory."""
+class Desk(model_desk.Desk):
+    """With the library in memory."""
 
     def __init__(self, folder: Path, shelf: Shelf, capsys: pytest.CaptureFixture[str]) -> None:
-        self.folder = folder
+        super().__init__(folder, capsys)
         self.shelf = shelf
-        self._capsys = capsys
-
-    def run(self, *arguments: str) -> Result:
-        code = main(arguments)
-        out, err = self._capsys.readouterr()
-        return Result(code, out, err)
 
     def write(self, name: str, text: str) -> str:
         (self.folder / name).write_text(text, "utf-8")
         return str(self.folder / name)
-
-    def add(self, name: str, text: str, *options: str) -> None:
-        assert self.run("add", self.write(name, text), *options).code == 0
 
 
 @pytest.fixture
@@ -80,20 +55,8 @@ def test_there_are_few_commands_and_each_teaches_by_example(desk: Desk) -> None:
         assert desk.run(*name, "-h") == result
 
 
-def test_help_is_fast(desk: Desk) -> None:
-    began = time.process_time()
-    desk.run("ask", "--help")
-    assert time.process_time() - began < 1
-
-
 def listed(desk: Desk) -> str:
     return desk.run("--help").out.split("Commands:\n")[1].split("\n\n")[0]
-
-
-def test_version(desk: Desk) -> None:
-    assert desk.run("--version").out == f"secondlook {__version__}\n"
-    assert desk.run("version").out.startswith(f"secondlook {__version__}\npython")
-    assert desk.run("version", "--json").json["version"] == __version__
 
 
 # Adding
@@ -143,22 +106,16 @@ def test_dry_run_shows_the_difference_and_makes_no_library(desk: Desk) -> None:
 
 
 def test_search_prints_rank_title_page_place_and_quote(desk: Desk) -> None:
-    desk.add("bees.md", "# Bees\n\nBees find their way\f by polarised light.")
+    bees = desk.write("bees.md", "# Bees\n\nBees find their way\f by polarised light.")
+    assert desk.run("add", bees).code == 0
     result = desk.run("search", "polarised bee")
     assert result.code == 0
-    path = desk.folder / "bees.md"
     assert result.out.splitlines() == [
         " 1  Bees, p. 1  0.750",
-        f"    {path}  Top > Sub",
+        f"    {bees}  Top > Sub",
         "    # Bees Bees find their way by polarised light.",
         "",
     ]
-
-
-# Documents
-
-
-# Upkeep
 
 
 # Settings
@@ -209,7 +166,7 @@ def test_unexpected_failure_is_one_line_and_a_hint(desk: Desk) -> None:
 def test_ctrl_c_is_one_line(desk: Desk) -> None:
     desk.shelf.exists = True
     desk.shelf.raises = KeyboardInterrupt()
-    assert desk.run("list") == Result(130, "", "Stopped.\n")
+    assert desk.run("list") == model_desk.Result(130, "", "Stopped.\n")
 
 
 # Demonstration
