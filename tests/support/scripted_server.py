@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 from tests.support.chat_server import ChatServer, Said
 
 if TYPE_CHECKING:
-
     from tests.support.chat_server import Body
 
 _SENTENCE = re.compile(r"[A-Z][^.\n<>]{20,200}\.")
