@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from secondlook.answer import Answer
+from secondlook.engine.record import RunStore
+from secondlook.events import NodeStarted
 from secondlook.library.library import Library
+from tests.support.memory_runs import full_answer
 from tests.support.model_desk import Desk, Result, desk_in
 
 HINT = "secondlook add FOLDER makes one; --library PATH names another"
@@ -160,3 +165,77 @@ def test_the_documentation_lists_every_command(desk: Desk) -> None:
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text("utf-8")
     for line in listed(desk).splitlines():
         assert f"`{line.split()[0]}" in page
+
+
+# Runs: what was asked and what became of it
+
+
+def told(desk: Desk, *arguments: str) -> tuple[int, str, str]:
+    result = desk.run(*arguments)
+    return result.code, result.out, result.err
+
+
+@pytest.fixture
+def recorded(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Three runs: two answered, one that broke off."""
+    path = desk.folder / "runs.db"
+    monkeypatch.setenv("SECONDLOOK_RUNS_PATH", str(path))
+    with RunStore.open(path) as store:
+        for number, run in enumerate(("20260101-aa11", "20260101-aa22", "20260102-bb33")):
+            store.start(
+                run,
+                question=f"What of\nlamp {number}?",
+                workflow="linear",
+                created=f"2026-01-0{number + 1}T08:05:00+00:00",
+            )
+        store.finish(full_answer("20260101-aa11"))
+        store.finish(full_answer("20260101-aa22"))
+        store.append(NodeStarted(run="20260102-bb33", at=0.5, node="retrieve"))
+        store.leave("20260102-bb33")
+    return path
+
+
+@pytest.mark.usefixtures("recorded")
+@pytest.mark.parametrize("arguments", [("runs",), ("runs", "list")])
+def test_the_list_for_programs(desk: Desk, arguments: tuple[str, ...]) -> None:
+    code, out, _ = told(desk, *arguments, "--limit", "2")
+    assert code == 0
+    rows = [line.split("\t") for line in out.splitlines()]
+    assert [(row[0], row[3], row[4]) for row in rows] == [
+        ("20260102-bb33", "interrupted", "What of lamp 2?"),
+        ("20260101-aa22", "answered", "What of lamp 1?"),
+    ]
+    listed = json.loads(told(desk, *arguments, "--json")[1])["runs"]
+    assert listed[0] == {
+        "id": "20260102-bb33",
+        "started": "2026-01-03T08:05:00+00:00",
+        "workflow": "linear",
+        "status": "interrupted",
+        "stop_reason": None,
+        "question": "What of\nlamp 2?",
+    }
+    assert len(listed) == 3
+
+
+@pytest.mark.usefixtures("recorded")
+def test_an_answer_is_shown_as_it_was_given(desk: Desk) -> None:
+    code, out, err = told(desk, "runs", "show", "20260101-aa1")
+    assert code == 0
+    assert full_answer("r").text in out
+    assert "Harbour" in out
+    assert "What of lamp 0?" in err
+    printed = told(desk, "runs", "show", "20260101-aa11", "--json")[1]
+    assert Answer.model_validate_json(printed) == full_answer("20260101-aa11")
+    assert told(desk, "runs", "-q", "show", "20260101-aa11")[2] == ""
+
+
+def test_removing(desk: Desk, recorded: Path) -> None:
+    assert told(desk, "runs", "remove", "20260101-aa1", "nope")[0] == 2
+    with RunStore.open(recorded) as store:
+        assert len(store.list()) == 3
+    code, out, err = told(desk, "runs", "remove", "20260101-aa1", "20260101-aa11", "--yes")
+    assert (code, out, err) == (0, "", "Removed 1 run.\n")
+    removed = json.loads(told(desk, "runs", "remove", "last", "--json")[1])
+    assert removed == {"removed": ["20260102-bb33"]}
+    with RunStore.open(recorded) as store:
+        assert [item.run for item in store.list()] == ["20260101-aa22"]
