@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import os
 from collections import Counter
@@ -12,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.answer import Answer
-from secondlook.errors import ContextOverflow
 from secondlook.graphs import analyst as bounds
-from secondlook.models.calls import Asker
 from secondlook.nodes.explain import GENERAL, stray_numbers
 from secondlook.sandbox.port import Frame
 from tests.support.analyst_hostile import hostile_cases
 from tests.support.analyst_wild import ORDER
-from tests.support.hostile_ends import contradictions, over_the_bounds
+from tests.support.hostile_ends import Asked, contradictions, ended_by, found_in, judged
 
 if TYPE_CHECKING:
-    from tests.support.analyst_hostile import Case
+    from tests.support.hostile_ends import Case
 
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
 RUNS, UNDER_THE_SAME = (10_000, 10) if SOAK else (24, 3)
@@ -30,33 +27,9 @@ RUNS, UNDER_THE_SAME = (10_000, 10) if SOAK else (24, 3)
 NODES = 16
 
 
-class _Asked:
-    """How many questions were put to models, those apart that were longer than a model sees; and
-    the prompts in which a table gives orders."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.count = 0
-        self.leaks: list[str] = []
-        ask = Asker.ask
-
-        async def counted(
-            asker: Asker, role: Any, messages: Any, *more: Any, **options: Any
-        ) -> Any:
-            self.count += 1
-            if any(ORDER in one.content for one in messages):
-                self.leaks.append(f"an order in a prompt of {options.get('node')}")
-            try:
-                return await ask(asker, role, messages, *more, **options)
-            except ContextOverflow:
-                self.count -= 1
-                raise
-
-        monkeypatch.setattr(Asker, "ask", counted)
-
-    def taken(self) -> tuple[int, list[str]]:
-        taken = self.count, self.leaks
-        self.count, self.leaks = 0, []
-        return taken
+def _leaks(node: str, told: str) -> list[str]:
+    """Orders that a table gives."""
+    return [f"an order in a prompt of {node}"] if ORDER in told else []
 
 
 def _inconsistent(answer: Answer) -> list[str]:
@@ -67,7 +40,7 @@ def _inconsistent(answer: Answer) -> list[str]:
     wrong["no round trip"] = Answer.model_validate_json(written).model_dump_json() != written
     if answer.stop_reason == "cannot_proceed":
         del wrong["failed for no reason"]
-    return [name for name, found in wrong.items() if found]
+    return found_in(wrong)
 
 
 def _unkept(case: Case) -> list[str]:
@@ -99,7 +72,7 @@ def _unkept(case: Case) -> list[str]:
         and analysis.kind == "limitation"
         and not answer.asks_back,
     }
-    return [name for name, found in wrong.items() if found]
+    return found_in(wrong)
 
 
 def _strays(case: Case) -> list[str]:
@@ -126,43 +99,27 @@ def _not_json(answer: Answer) -> list[str]:
     return [f"no JSON: {constant}" for constant in found]
 
 
-def _crashed(case: Case) -> list[str]:
-    """What ended a run. Only these may: its deadline, and files that cannot be read."""
-    ended = [one for one in case.answer.warnings if one.node == "run"]
-    allowed = {"TimeoutError", "LibraryDamaged", "TableError"}
-    return [f"{one.error}: {one.message}" for one in ended if one.error not in allowed]
-
-
 @pytest.mark.unmeasured
 def test_every_run_is_bounded_and_ends_with_an_answer(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("CRITICAL")
-    asked = _Asked(monkeypatch)
-    ends: Counter[str] = Counter()
+    asked = Asked(monkeypatch, _leaks)
     kinds: Counter[str] = Counter()
-    visited: Counter[str] = Counter()
 
-    async def go() -> None:
-        for seed in range(RUNS // UNDER_THE_SAME):
-            async for case in hostile_cases(seed, UNDER_THE_SAME):
-                count, leaks = asked.taken()
-                problems = [
-                    *leaks,
-                    *over_the_bounds(case.answer, count, case.settings, bounds),
-                    *_inconsistent(case.answer),
-                    *_unkept(case),
-                    *_strays(case),
-                    *_not_json(case.answer),
-                    *_crashed(case),
-                ]
-                assert not problems, f"seed {seed}: {problems}: {case!r}"
-                visited.update(step.node for step in case.answer.steps)
-                ends[f"{case.answer.status} {case.answer.stop_reason}"] += 1
-                kinds[case.answer.analysis.kind if case.answer.analysis else "none"] += 1
+    def problems(case: Case) -> list[str]:
+        answer = case.answer
+        kinds[answer.analysis.kind if answer.analysis else "none"] += 1
+        return [
+            *asked.problems(case, bounds),
+            *_inconsistent(answer),
+            *_unkept(case),
+            *_strays(case),
+            *_not_json(answer),
+            *ended_by(answer, "LibraryDamaged", "TableError"),
+        ]
 
-    asyncio.run(go())
-    assert ends.total() == RUNS
+    ends, visited = judged(hostile_cases, problems, RUNS, UNDER_THE_SAME)
     assert len(ends) >= (6 if SOAK else 3), "hostility should end in many ways"
     if SOAK:
         assert set(kinds) >= {"computed", "generated", "concept", "limitation"}

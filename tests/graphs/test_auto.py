@@ -12,7 +12,6 @@ from tests.support.auto import customers, run
 from tests.support.engine import HARBOUR, QUESTION, settings_of
 
 MEAN_AGE = "What is the mean age?"
-WHO = "Who approved the plan?"
 
 
 @pytest.mark.parametrize(
@@ -40,15 +39,6 @@ def test_each_question_goes_where_it_belongs(question: str, workflow: str, why: 
     assert (route["to"], route["why"]) == (workflow, ran.why)
 
 
-def test_an_answer_has_the_name_of_the_workflow_that_made_it() -> None:
-    ran = run(QUESTION)
-    assert ran.answer.workflow == "linear"
-    assert ran.answer.short == "7.8 metres"
-    assert ran.nodes == ["consider", "linear", "finish"]
-    inner = [step["node"] for step in ran.state["steps"] if step["workflow"] == "linear"]
-    assert inner[:2] == ["retrieve", "rerank"]
-
-
 @pytest.mark.parametrize("name", ["adaptive", "research"])
 def test_who_answers_from_documents_is_a_setting(name: str) -> None:
     settings = settings_of(auto={"routes": {"one_fact": name}}, research={"enable_memory": False})
@@ -58,23 +48,6 @@ def test_who_answers_from_documents_is_a_setting(name: str) -> None:
 
 
 # Both kinds
-
-
-def test_a_question_that_needs_a_document_and_a_table_gets_both() -> None:
-    ran = run(f"{WHO[:-1]}, and what is the mean age?", desk=customers())
-    answer = ran.answer
-    assert ran.called == ["linear", "analyst"]
-    assert ran.why == "It needs documents and a table: each was asked for its part."
-    assert (answer.status, answer.workflow) == ("answered", "auto")
-    assert [claim.citations for claim in answer.claims] == [(1,), ()]
-    assert answer.citations[0].document == "plan"
-    assert answer.analysis is not None
-    assert answer.analysis.kind == "computed"
-    assert list(answer.values.values()) == [pytest.approx(42.3333, abs=1e-3)]
-    assert [part.kind for part in answer.parts] == ["documents", "tables"]
-    assert [part.claims for part in answer.parts] == [(1,), (2,)]
-    assert answer.text.index("Ms Orr") < answer.text.index("42.3")
-    assert "what is" not in answer.text
 
 
 def test_a_part_without_an_answer_is_said_plainly() -> None:

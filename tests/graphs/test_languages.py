@@ -9,15 +9,12 @@ from typing import TYPE_CHECKING, Any
 from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow
 from tests.support.engine import (
-    CALIBRATED,
     WordShelf,
     context_of,
     passages_of,
-    settings_of,
     state_of,
 )
 from tests.support.function_model import FunctionModel
-from tests.support.risk import calibrated
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,15 +52,3 @@ def test_a_reader_that_knows_the_language_gives_one() -> None:
     answer = run(shelf=shelf)
     assert answer.confidence.value is not None
     assert REASON not in answer.confidence.reasons
-
-
-def test_a_named_risk_withholds_it_before_a_model_is_asked(tmp_path: Path) -> None:
-    file = calibrated(tmp_path / "calibration.json", CALIBRATED, threshold=0.2)
-    answer = run(
-        file,
-        shelf=WordShelf(held=passages_of(PIECES)),
-        settings=settings_of(answer={"max_risk": 0.5}),
-    )
-    assert (answer.status, answer.stop_reason) == ("abstained", "low_confidence")
-    assert answer.usage.calls == 0
-    assert answer.confidence.reasons[-1] == REASON

@@ -4,7 +4,6 @@ ends where there is nothing to find, something to refuse, or no time left."""
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from itertools import combinations, pairwise
 from typing import TYPE_CHECKING, Any
@@ -34,7 +33,6 @@ from tests.support.research_world import (
     POISONED,
     RIGHT,
     SIMPLE,
-    SIMPLE_OPTIONS,
     UNKNOWN,
     UNTENDED,
     asked,
@@ -124,20 +122,6 @@ def test_three_failed_steps_end_in_an_honest_failure(memory: AnswerMemory) -> No
     assert not report.remembered
     assert memory.list() == []
     assert problems(made.answer) == []
-
-
-def test_a_simple_question_takes_one_step_and_no_replanning() -> None:
-    model = Clerk()
-    made = run(SIMPLE, model=model)
-    assert made.ended == ("answered", "answered")
-    assert model.asked == ["plan", "synthesise"]
-    chosen = run(asked(SIMPLE, SIMPLE_OPTIONS), model=Clerk())
-    assert (chosen.research.query_type, chosen.answer.short) == ("simple", "C")
-    assert made.nodes == (
-        *("separate", "screen", "recall", "classify", "plan", "search_step", "quarantine"),
-        *("synthesise", "evaluate", "aggregate", "remember", "finish"),
-    )
-    assert made.research.query_type == "simple"
 
 
 # Memory
@@ -254,9 +238,6 @@ def test_a_weak_step_is_kept_with_its_caveat(memory: AnswerMemory) -> None:
     assert problems(made.answer) == []
 
 
-# Choosing
-
-
 # What is cut short
 
 
@@ -293,21 +274,6 @@ def test_at_the_deadline_the_best_so_far_is_told() -> None:
 
 # What the research agent as first published could not do: count its failures, reach every branch,
 # stagnate on the scale in use, and keep what lies near the threshold
-
-
-@pytest.mark.parametrize(
-    ("cycles", "said"),
-    [(1, "The only step failed"), (2, "Both steps failed"), (4, "All 4 steps failed")],
-)
-def test_the_message_counts_every_step_that_failed(cycles: int, said: str) -> None:
-    settings = research(max_cycles=cycles, enable_stagnation=False)
-    made = run(MISLED, model=Clerk(replan=retry_at_once), settings=settings)
-    assert made.statuses() == ["failed"] * cycles
-    assert said in made.answer.text
-    assert (made.research.failed, made.research.cycles) == (cycles, cycles)
-    raw = json.loads(made.answer.model_dump_json())["research"]["steps"]
-    assert [one["id"] for one in raw] == list(range(1, cycles + 1))
-    assert problems(made.answer) == []
 
 
 def _three_failures(*scores: float) -> Ran:

@@ -12,7 +12,6 @@ import pytest
 
 from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow
-from secondlook.nodes.limits import Dial
 from tests.support.engine import (
     CALIBRATED,
     QUESTION,
@@ -219,12 +218,3 @@ def test_one_of_another_reader_is_warned_of(tmp_path: Path, reader: str, consequ
     assert warning.node == "calibration"
     assert f"reader another@1, not {reader}: not used; run secondlook calibrate" in warning.message
     assert warning.consequence == consequence
-
-
-def test_probabilities_are_told_apart_with_as_many_digits_as_it_takes() -> None:
-    assert str(Dial(0.05, 0.93, 9).objection(0.71)).endswith("of .93, this one has .71")
-    assert str(Dial(0.05, 0.93, 9).objection(0.9299)).endswith("of .9300, this one has .9299")
-    assert str(Dial(0.125, 0.93, 9).objection(None)).endswith(
-        "12.5 %: an answer needs a probability of .93, this one has none"
-    )
-    assert Dial(0.05, 0.93, 9).objection(0.93) is None

@@ -6,18 +6,15 @@ import asyncio
 import re
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from secondlook.answer import Answer, Step
 from secondlook.errors import ModelError
 from secondlook.graphs.registry import workflow
 from secondlook.models.prices import Caps
-from secondlook.nodes.outline import MOST_SECTIONS, fits, lead_sentence, of_document
 from secondlook.nodes.summarise import MOST_PARTS
 from secondlook.passage import Passage
 from secondlook.verify.report import Report
 from secondlook.verify.wording import check_wording
-from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
+from tests.support.engine import WordShelf, context_of, settings_of, state_of
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
@@ -132,54 +129,6 @@ def test_what_is_nowhere_is_withheld() -> None:
     assert empty.status == "abstained"
 
 
-def test_an_outline_has_room_for_so_many_sections() -> None:
-    made = of_document(sectioned(sections=50, passages=1))
-    assert (len(made[0]), made[1]) == (MOST_SECTIONS, 10)
-    answer, _ = run("summarise it", shelf=WordShelf(sectioned(sections=50)), documents=("survey",))
-    assert answer.text.endswith("(10 more sections are not shown.)")
-
-
-def test_a_text_without_headings_is_shown_at_places_spread_over_it() -> None:
-    pieces = [("log", f"Entry {at} was written in the night.") for at in range(30)]
-    said = [entry.sentence["text"] for entry in of_document(passages_of(pieces))[0]]
-    assert len(said) == 6
-    assert said[0].startswith("Entry 0 ")
-    assert said[-1].startswith("Entry 29 ")
-
-
-@pytest.mark.parametrize(
-    ("text", "lead"),
-    [
-        ("# Title\n\nThe quay was built in 1931. More.", "The quay was built in 1931."),
-        (
-            "From: a@b.c\nTo: d\n\nWe offer to dredge the basin. Yours",
-            "We offer to dredge the basin.",
-        ),
-        ("and so it ended there. The storm came at night. Then", "The storm came at night."),
-        ("all in small letters it is written. so too.", "all in small letters it is written."),
-        ("Month | High | Low | Days\n1 | 2 | 3 | 4", "Month | High | Low | Days"),
-        ("short\n\n...\n\n12", None),
-    ],
-)
-def test_lead_sentences_are_sentences(text: str, lead: str | None) -> None:
-    (passage,) = passages_of([("title", text)])
-    found = lead_sentence(passage)
-    assert (found["text"] if found else None) == lead
-    if found:
-        place = found["cited"][0]
-        assert " ".join(text[place["start"] : place["end"]].split()) == lead
-
-
-def test_names_fit_by_all_of_their_words() -> None:
-    assert fits("the harbour survey", "Halvermouth Harbour Surveys 2024", ())
-    assert fits("dredging-offer.eml", "An offer", ("/mail/dredging-offer.eml",))
-    assert fits("annual_report", "x", ("/a/annual_report.pdf",))
-    for question in ("summarise the handbook", "summarise handbook.txt"):
-        assert {citation.document for citation in run(question)[0].citations} == {"handbook"}
-    assert not fits("harbour budget", "Harbour survey", ("/a/survey.pdf",))
-    assert not fits("", "Harbour survey", ())
-
-
 # With a model
 
 
@@ -274,32 +223,12 @@ def test_parts_that_fail_are_left_out_and_counted() -> None:
     assert "could not be summarised" in answer.text
 
 
-def test_where_the_whole_cannot_be_written_the_parts_are_given() -> None:
-    def tired(request: ChatRequest) -> str:
-        if "one part" not in request.messages[0].content:
-            raise ModelError("no more")
-        return obedient(request)
-
-    answer, _ = summed(FunctionModel(tired))
-    assert "one after the other" in answer.text
-    assert len(answer.claims) == 3
-    assert answer.method == "summary"
-
-
 def test_a_budget_bounds_the_calls() -> None:
     model = FunctionModel(obedient)
     answer, _ = summed(model, caps=Caps(calls=2))
     assert len(model.requests) == 2
     assert answer.status == "partial"
     assert "BudgetExceeded" in {item.error for item in answer.warnings}
-
-
-def test_one_sentence_out_of_many_is_no_summary() -> None:
-    def inventive(request: ChatRequest) -> str:
-        return f"{obedient(request)} Whales sing in Lisbon. [1] Napoleon dug it in 1804. [1]"
-
-    answer, _ = run("summarise the handbook", model=FunctionModel(inventive))
-    assert answer.method == "outline"
 
 
 def test_a_sentence_may_rest_on_several_places() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.reading.reader import OnnxReader, window_starts
+from secondlook.reading.reader import OnnxReader
 from tests.support.parted_reader import built
 
 if TYPE_CHECKING:
@@ -98,19 +98,6 @@ def test_only_what_is_chosen_is_looked_at(
     assert passing.glances == 4 + looks[2].windows
 
 
-@pytest.mark.parametrize("threads", [1, 2])
-def test_order_company_and_threads_change_nothing(
-    weights: dict[str, Weights], looks: list[Reading], threads: int
-) -> None:
-    reader = OnnxReader(weights["parted"], threads=threads, remembered=0)
-    backwards = reader.read(QUESTION, PASSAGES[::-1], choose=lambda _: [0, 4])[::-1]
-    assert (backwards[4], backwards[0]) == (looks[4], looks[0])
-    assert reader.read(QUESTION, [PASSAGES[1]]) == [looks[1]]
-    assert reader.read(QUESTION, [], choose=first_two) == []
-    twice = reader.read(QUESTION, [PASSAGES[0], PASSAGES[0]], choose=lambda _: [1])
-    assert twice == [looks[0], looks[0]]
-
-
 def test_what_was_read_is_not_read_again(
     weights: dict[str, Weights], looks: list[Reading], passing: Passing
 ) -> None:
@@ -148,14 +135,3 @@ def test_it_judges_claims_in_two_stages_as_in_one(weights: dict[str, Weights]) -
     assert parted.judge([*CLAIMS[::-1], CLAIMS[0]]) == [*logits[::-1], logits[0]]
     assert len(set(logits)) == 3
     assert parted.judge([]) == []
-
-
-def test_the_window_that_speaks_most_for_a_claim_counts(weights: dict[str, Weights]) -> None:
-    reader = OnnxReader(weights["parted"])
-    # Words of one token each, so that windows can be cut by counting words.
-    words = [("ship", "bread", "house", "river", "stone")[at * at % 5] for at in range(700)]
-    claim, room = "ship", 384 - 1 - 3
-    parts = [" ".join(words[start : start + room]) for start in window_starts(len(words), room)]
-    each = reader.judge([(claim, part) for part in parts])
-    assert len(set(each)) == len(parts) == 3
-    assert reader.judge([(claim, " ".join(words))]) == [max(each)]

@@ -4,10 +4,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import UsageError
 from secondlook.reading import load_reader
 from secondlook.reading.reader import OnnxReader
-from secondlook.reading.weights import find_weights
 
 if TYPE_CHECKING:
     from secondlook.reading.port import Reader
@@ -63,14 +61,3 @@ def test_an_answer_anywhere_in_a_long_passage_is_found(reader: Reader, before: i
 def test_odd_text_gives_offsets_inside_the_passage(reader: Reader, passage: str) -> None:
     (reading,) = reader.read("what is it? \udc00", [passage])
     assert 0 <= reading.start <= reading.end <= len(passage)
-
-
-def test_it_is_loaded_once_and_names_its_file(reader: Reader) -> None:
-    assert load_reader() is reader
-    assert reader.name == find_weights("reader").identity
-    assert "@" in reader.name
-
-
-def test_an_unknown_reader_is_refused() -> None:
-    with pytest.raises(UsageError, match="unknown reader 'other'"):
-        load_reader("other")

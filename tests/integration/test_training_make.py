@@ -137,24 +137,3 @@ def test_a_stage_that_fails_says_where_its_output_is(
     assert "stage 'rows' failed" in said
     assert "rows.log" in said
     assert "no folder 'squad-train'" in (tmp_path / "work/stages/rows.log").read_text("utf-8")
-
-
-@pytest.mark.parametrize(
-    ("given", "why"),
-    [
-        (["reader", "--data", "x", "--from", "nowhere"], "no stage 'nowhere'"),
-        (["reader"], "no data to train on"),
-        (["reader", "--data", "x", "--recipe", "missing.json"], "is no recipe"),
-        (["embedder"], "no weights to export"),
-    ],
-)
-def test_what_cannot_be_made_is_told(
-    tmp_path: Path,
-    given: list[str],
-    why: str,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.delenv("SECONDLOOK_DATA", raising=False)
-    assert make.main([*given, "--work", str(tmp_path)]) == 1
-    assert why in capsys.readouterr().err

@@ -4,25 +4,20 @@ and desks that fail. A seed makes a case."""
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from secondlook.engine.secondlook import Secondlook
-from secondlook.models.calls import Models
 from tests.support.analyst import Script, step_of
 from tests.support.analyst_wild import WildDesk, WildOpening, some_desk
-from tests.support.corrective_hostile import REPLIES, some_shelf
+from tests.support.corrective_hostile import REPLIES, WildModel, opened, some_shelf
 from tests.support.engine import settings_of
-from tests.support.function_model import FunctionModel, no_pause
+from tests.support.hostile_ends import Case
 from tests.support.research import FakeLibrary
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from secondlook.answer import Answer
     from secondlook.models.chat import ChatRequest
     from secondlook.settings.sections import Settings
 
@@ -146,47 +141,19 @@ TEMPERS: dict[str, Callable[[ChatRequest, random.Random], Any]] = {
 }
 
 
-class WildAnalyst(FunctionModel):
-    """Does one thing all the time, or with each call another."""
-
-    def __init__(self, pick: random.Random, *, never: bool) -> None:
-        super().__init__(
-            self._reply,
-            spec=SPEC,
-            context=pick.choice([None, *[8192] * 7, 700, 40]),
-            obedient=pick.random() < 0.7,
-            local=pick.random() < 0.5,
-        )
-        self._pick = pick
-        self._never = never
-        self.moods: list[str] = []
+class WildAnalyst(WildModel):
+    name = SPEC
+    replies = TEMPERS
+    contexts = (None, *[8192] * 7, 700, 40)
 
     def change(self) -> None:
-        pick = self._pick
-        names = list(TEMPERS)
+        pick, names = self._pick, list(TEMPERS)
         self.moods = pick.sample(names, pick.choice([1, 2, 5, len(names)]))
         self.moods += ["fitting"] * (pick.choice([0, 1, 3, 9]) * len(self.moods))
         self.moods += ["right"] * (pick.choice([0, 0, 2]) * len(self.moods))
 
-    def _reply(self, request: ChatRequest) -> Any:
-        if self._never and self._pick.random() < 0.3:
-            return asyncio.Event().wait()
-        return TEMPERS[self._pick.choice(self.moods)](request, self._pick)
-
 
 # The run
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One run that was made at random."""
-
-    settings: Settings
-    moods: tuple[str, ...]
-    question: str
-    answer: Answer
-    jobs: int
-    """That the sandbox was given."""
 
 
 class WildLibrary(FakeLibrary):
@@ -203,9 +170,8 @@ async def hostile_cases(seed: int, count: int) -> AsyncIterator[Case]:
     pick = random.Random(seed)
     settings = some_settings(pick)
     model = WildAnalyst(pick, never=settings.budget.seconds > 0)
-    models = Models(settings, open_chat=lambda _: model, probes=lambda _: None, pause=no_pause)
-    library: Any = WildLibrary(settings, None)
-    engine = Secondlook(library, settings=settings, models=models)
+    library = WildLibrary(settings, None)
+    engine = opened(settings, library, model)
     for _ in range(count):
         model.change()
         library.held, library.laid_out = some_shelf(pick), some_desk(pick)

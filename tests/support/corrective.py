@@ -2,30 +2,21 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-from collections import Counter
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
-from secondlook.answer import Answer
-from secondlook.graphs.corrective import build, most_visits
-from secondlook.models.calls import Models
-from tests.support.engine import WordShelf, context_of, settings_of, state_of
-from tests.support.function_model import FunctionModel, no_pause
+from tests.support.engine import settings_of
+from tests.support.function_model import FunctionModel
 from tests.support.grading import figures, probed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from secondlook.models.chat import ChatRequest
-    from secondlook.models.prices import Caps
     from secondlook.models.probe import Probe
-    from secondlook.retrieval.web.port import WebSearch
     from secondlook.settings.sections import Settings
 
-Says = "str | BaseException | Callable[[ChatRequest], Any]"
 
 _OPENINGS: Final = {
     "You grade numbered passages": "grade",
@@ -100,79 +91,6 @@ class Scripted(FunctionModel):
         if isinstance(said, BaseException):
             raise said
         return said(request) if callable(said) else said
-
-
-@dataclass(frozen=True, slots=True)
-class Ran:
-    """One run from its question to its answer."""
-
-    answer: Answer
-    nodes: tuple[str, ...]
-    """As they were visited."""
-    retrievals: int
-    calls: int
-    """Model calls, those that failed included."""
-
-    @property
-    def ended(self) -> tuple[str, str, bool]:
-        return self.answer.status, self.answer.stop_reason, self.answer.needs_review
-
-    def visits(self) -> Counter[str]:
-        return Counter(self.nodes)
-
-
-@dataclass(frozen=True, slots=True)
-class Bench:
-    """What a run is given besides its question."""
-
-    settings: Settings = field(default_factory=settings_of)
-    shelf: Any = None
-    model: FunctionModel | None = None
-    web: WebSearch | None = None
-    probe: Probe | None = None
-    caps: Caps | None = None
-
-    async def run(self, question: str) -> Ran:
-        from dataclasses import replace
-
-        shelf = self.shelf if self.shelf is not None else WordShelf()
-        context = context_of(
-            shelf=shelf,
-            settings=self.settings,
-            web=self.web,
-            caps=self.caps,
-            question=question,
-            workflow="corrective",
-        )
-        if self.model is not None:
-            asker = self._models(self.model).asker(
-                run=context.run,
-                workflow=context.workflow,
-                ledger=context.ledger,
-                journal=context.models.journal,
-            )
-            context = replace(context, models=asker)
-        graph = build(self.settings).compile()
-        limit = most_visits(self.settings) + 1  # langgraph counts the end
-        first: Any = state_of(question)
-        state = await graph.ainvoke(first, {"recursion_limit": limit}, context=context)
-        return Ran(
-            answer=Answer.model_validate(state["answer"]),
-            nodes=tuple(step["node"] for step in state["steps"]),
-            retrievals=len(getattr(shelf, "finds", ())),
-            calls=context.ledger.usage().calls,
-        )
-
-    def _models(self, model: FunctionModel) -> Models:
-        named = self.settings.models.model_copy(update={"default": model.spec})
-        settings = self.settings.model_copy(update={"models": named})
-        return Models(
-            settings, open_chat=lambda _: model, probes=lambda _: self.probe, pause=no_pause
-        )
-
-
-def run(question: str, **given: Any) -> Ran:
-    return asyncio.run(Bench(**given).run(question))
 
 
 def fit_probe() -> Probe:

@@ -3,12 +3,13 @@ something else with each call, readers, shelves and the web. A seed makes a case
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import json
 import math
 import random
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import (
@@ -21,18 +22,19 @@ from secondlook.errors import (
 )
 from secondlook.models.calls import Models
 from secondlook.reading.port import Reading, glimpse
-from secondlook.retrieval.index.port import EVERYTHING
 from secondlook.retrieval.web.port import WebPassage
 from tests.support.corrective import SPEC, fit_probe, shown, step_of
 from tests.support.engine import HARBOUR, WordShelf, passages_of, settings_of
 from tests.support.function_model import FunctionModel, no_pause
+from tests.support.hostile_ends import Case
 from tests.support.parts import LIVES
+from tests.support.research import FakeLibrary
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
 
-    from secondlook.answer import Answer
     from secondlook.models.chat import ChatRequest
+    from secondlook.models.probe import Probe
     from secondlook.passage import Hit, Passage
     from secondlook.retrieval.index.port import Filter
     from secondlook.settings.sections import Settings
@@ -93,24 +95,31 @@ def some_settings(pick: random.Random) -> Settings:
             "grounded_judge": pick.choice(["reader", "llm"]),
             "useful_judge": pick.choice(["reader", "llm"]),
         },
-        answer={
-            "enable_answer_grading": pick.random() < 0.4,
-            "enable_sentence_check": pick.random() < 0.8,
-            "enable_abstention": pick.random() < 0.8,
-            "k": pick.choice([1, 2, 5]),
-            "judge": pick.choice(["coverage"] * 9 + ["reader"]),
-        },
+        answer={"enable_answer_grading": pick.random() < 0.4, **some_checks(pick)},
         search={"rerank": pick.random() < 0.9, "looks": pick.choice([1, 6])},
         web={
             "enable_web_search": pick.random() < 0.5,
             "min_quality": pick.choice([-1.0, 0.0]),
         },
-        budget={
-            "calls": pick.choice([0, 0, 0, 0, 1, 3]),
-            "tokens": pick.choice([0, 0, 0, 0, 400]),
-            "seconds": pick.choice([0.0] * 19 + [0.01]),
-        },
+        budget=some_budget(pick, 0.01),
     )
+
+
+def some_checks(pick: random.Random) -> dict[str, Any]:
+    return {
+        "enable_sentence_check": pick.random() < 0.8,
+        "enable_abstention": pick.random() < 0.8,
+        "k": pick.choice([1, 2, 5]),
+        "judge": pick.choice(["coverage"] * 9 + ["reader"]),
+    }
+
+
+def some_budget(pick: random.Random, seconds: float) -> dict[str, Any]:
+    return {
+        "calls": pick.choice([0, 0, 0, 0, 1, 3]),
+        "tokens": pick.choice([0, 0, 0, 0, 400]),
+        "seconds": pick.choice([0.0] * 19 + [seconds]),
+    }
 
 
 # Models
@@ -194,26 +203,36 @@ REPLIES: dict[str, Callable[[ChatRequest, random.Random], Any]] = {
 
 
 class WildModel(FunctionModel):
-    """Does one thing all the time, or with each call another."""
+    """Does one thing all the time, or with each call another. With `never` some replies never
+    come."""
 
-    def __init__(self, pick: random.Random) -> None:
+    name: ClassVar = SPEC
+    replies: ClassVar[dict[str, Callable[[ChatRequest, random.Random], Any]]] = REPLIES
+    contexts: ClassVar[tuple[int | None, ...]] = (None, 8192, 8192, 8192, 700, 40)
+
+    def __init__(self, pick: random.Random, *, never: bool = False) -> None:
         super().__init__(
             self._reply,
-            spec=SPEC,
-            context=pick.choice([None, 8192, 8192, 8192, 700, 40]),
+            spec=self.name,
+            context=pick.choice(self.contexts),
             obedient=pick.random() < 0.7,
             local=pick.random() < 0.5,
         )
-        self._pick = pick
+        self._pick, self._never = pick, never
         self.moods: list[str] = []
 
     def change(self) -> None:
-        pick = self._pick
-        self.moods = pick.sample(list(REPLIES), pick.choice([1, 2, 5, len(REPLIES)]))
+        pick, names = self._pick, list(self.replies)
+        self.moods = pick.sample(names, pick.choice([1, 2, 5, len(names)]))
         self.moods += ["honest"] * pick.choice([0, 0, len(self.moods), 3 * len(self.moods)])
 
+    def mood(self, _request: ChatRequest) -> str:
+        return self._pick.choice(self.moods)
+
     def _reply(self, request: ChatRequest) -> Any:
-        return REPLIES[self._pick.choice(self.moods)](request, self._pick)
+        if self._never and self._pick.random() < 0.3:
+            return asyncio.Event().wait()
+        return self.replies[self.mood(request)](request, self._pick)
 
 
 # Shelves and the web
@@ -238,6 +257,8 @@ class WildShelf(WordShelf):
             # The first search is the library itself: without it there is no run to test.
             raise LibraryDamaged("the index cannot be read")
         hits = WordShelf.find(self, query, options, where)
+        if where.excluded and not self._now("excludes nothing"):
+            hits = [hit for hit in hits if hit.passage.id not in where.excluded]
         if mood == "finds nothing":
             return []
         if mood == "finds anything":
@@ -276,6 +297,12 @@ class WildShelf(WordShelf):
             for like in WordShelf.similarity(self, pairs)
         ]
 
+    def vectors(self, texts: Sequence[str]) -> list[list[float]]:
+        if self._now("read fails"):
+            raise OSError("the embedder went away")
+        vectors = WordShelf.vectors(self, texts)
+        return [[math.nan] * 64 for _ in texts] if self._now("any scores") else vectors
+
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
         return {} if self._now("passages vanish") else WordShelf.passages(self, ids)
 
@@ -291,15 +318,18 @@ MOODS = (
     "glances",
     "wild spans",
     "passages vanish",
+    "excludes nothing",
 )
 
 
-def some_shelf(pick: random.Random) -> WildShelf:
+def some_shelf(
+    pick: random.Random, texts: Sequence[tuple[tuple[str, str], ...]] = HELD
+) -> WildShelf:
     wild = pick.sample(MOODS, pick.choice([0, 0, 1, 1, 2, 4]))
     well = [""] * pick.choice([1, 4])
     name = pick.choice([WordShelf().reader_name] * 9 + ["another-reader@0"])
     return WildShelf(
-        held=passages_of(pick.choice(HELD)),
+        held=passages_of(pick.choice(texts)),
         reader_name=name,
         glances=pick.random() < 0.5,
         pick=pick,
@@ -347,32 +377,11 @@ def _page(at: int, text: str) -> WebPassage:
 # The run
 
 
-class _Library:
-    """As much of a library as a run touches."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.held = WildShelf()
-        self.settings = settings
-        self.path = settings.library.path
-
-    def shelf(self) -> WildShelf:
-        return self.held
-
-    def scope(self, **_: Any) -> Filter:
-        return EVERYTHING
-
-    def close(self) -> None:
-        pass
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    """One run that was made at random."""
-
-    settings: Settings
-    moods: tuple[str, ...]
-    question: str
-    answer: Answer
+def opened(
+    settings: Settings, library: Any, model: WildModel, probe: Probe | None = None, **services: Any
+) -> Secondlook:
+    models = Models(settings, open_chat=lambda _: model, probes=lambda _: probe, pause=no_pause)
+    return Secondlook(library, settings=settings, models=models, **services)
 
 
 async def hostile_cases(seed: int, count: int) -> AsyncIterator[Case]:
@@ -380,9 +389,8 @@ async def hostile_cases(seed: int, count: int) -> AsyncIterator[Case]:
     pick = random.Random(seed)
     settings, probe = some_settings(pick), fit_probe() if pick.random() < 0.5 else None
     model = WildModel(pick)
-    models = Models(settings, open_chat=lambda _: model, probes=lambda _: probe, pause=no_pause)
-    library: Any = _Library(settings)
-    engine = Secondlook(library, settings=settings, models=models, web=WildWeb(pick))
+    library = FakeLibrary(settings, None)
+    engine = opened(settings, library, model, probe, web=WildWeb(pick))
     for _ in range(count):
         model.change()
         library.held = some_shelf(pick)

@@ -1,24 +1,78 @@
-"""What holds of every hostile run, whatever workflow made it."""
+"""Hostile runs of any workflow: how they are counted, and what holds of each."""
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING, Protocol, get_args
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol, get_args
 
 from secondlook.answer import Answer, Status, StopReason
+from secondlook.errors import ContextOverflow
+from secondlook.models.calls import Asker
 from secondlook.nodes.finish import FAILED
 
 if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    import pytest
+
     from secondlook.settings.sections import Settings
 
 
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One run that was made at random."""
+
+    settings: Settings
+    moods: tuple[str, ...]
+    question: str
+    answer: Answer
+    jobs: int = 0
+    """That the sandbox was given."""
+
+
 class Bounds(Protocol):
-    """`graphs.corrective_bounds`, `graphs.research_bounds`."""
+    """`graphs.corrective`, `graphs.research`, `graphs.analyst`."""
 
     def most_visits(self, settings: Settings) -> int: ...
     def most_by_node(self, settings: Settings) -> dict[str, int]: ...
     def most_asked(self, settings: Settings) -> int: ...
     def most_calls(self, settings: Settings) -> int: ...
+
+
+class Asked:
+    """How many questions were put to models, those apart that were longer than a model sees; and
+    what `leaks` finds in their prompts, given the node and the prompt."""
+
+    def __init__(
+        self,
+        monkeypatch: pytest.MonkeyPatch,
+        leaks: Callable[[str, str], Sequence[str]] = lambda _node, _told: (),
+    ) -> None:
+        self._count = 0
+        self._leaks: list[str] = []
+        ask = Asker.ask
+
+        async def counted(
+            asker: Asker, role: Any, messages: Any, *more: Any, **options: Any
+        ) -> Any:
+            self._count += 1
+            told = "\n".join(one.content for one in messages)
+            self._leaks += leaks(str(options.get("node")), told)
+            try:
+                return await ask(asker, role, messages, *more, **options)
+            except ContextOverflow:
+                self._count -= 1
+                raise
+
+        monkeypatch.setattr(Asker, "ask", counted)
+
+    def problems(self, case: Case, bounds: Bounds) -> list[str]:
+        """Of the run that ended last."""
+        found = [*self._leaks, *over_the_bounds(case.answer, self._count, case.settings, bounds)]
+        self._count, self._leaks = 0, []
+        return found
 
 
 def over_the_bounds(answer: Answer, asked: int, settings: Settings, bounds: Bounds) -> list[str]:
@@ -31,7 +85,44 @@ def over_the_bounds(answer: Answer, asked: int, settings: Settings, bounds: Boun
     wrong["too many visits"] = visits.total() > bounds.most_visits(settings)
     wrong["too many questions to models"] = asked > bounds.most_asked(settings)
     wrong["too many calls"] = answer.usage.calls > bounds.most_calls(settings)
+    return found_in(wrong)
+
+
+def found_in(wrong: dict[str, bool]) -> list[str]:
     return [name for name, found in wrong.items() if found]
+
+
+def ended_by(answer: Answer, *allowed: str) -> list[str]:
+    """What ended a run although only its deadline and these errors may."""
+    ended = [one for one in answer.warnings if one.node == "run"]
+    may = {"TimeoutError", *allowed}
+    return [f"{one.error}: {one.message}" for one in ended if one.error not in may]
+
+
+def judged(
+    hostile_cases: Callable[[int, int], AsyncIterator[Case]],
+    problems: Callable[[Case], list[str]],
+    runs: int,
+    under_the_same: int,
+) -> tuple[Counter[str], Counter[str]]:
+    """How so many runs end, none of which may have a problem, and the nodes that they visit. Some
+    are made under the same settings."""
+    ends: Counter[str] = Counter()
+    visited: Counter[str] = Counter()
+
+    async def go() -> None:
+        for seed in range(runs // under_the_same):
+            async for case in hostile_cases(seed, under_the_same):
+                wrong = problems(case)
+                assert not wrong, f"seed {seed}: {wrong}: {case!r}"
+                visited.update(step.node for step in case.answer.steps)
+                ends[f"{case.answer.status} {case.answer.stop_reason}"] += 1
+
+    asyncio.run(go())
+    said = f"{runs} runs; ends {dict(ends.most_common())}; visits {dict(visited.most_common())}"
+    print(said)  # noqa: T201  # shown by make soak
+    assert ends.total() == runs
+    return ends, visited
 
 
 def contradictions(answer: Answer) -> dict[str, bool]:

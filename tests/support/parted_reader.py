@@ -9,7 +9,7 @@ import numpy as np
 
 import secondlook_weights
 from secondlook.reading.weights import Weights, read_weights
-from training.export.build import FLOAT, build
+from training.export.build import build
 from training.export.tensors import MATRICES
 from training.weights_in import save_checkpoint
 
@@ -62,13 +62,11 @@ def random_reader(seed: int = 11, *, words: int = WORDS) -> Arrays:
 
 
 def built(folder: Path) -> dict[str, Weights]:
-    """The same weights as folders of the product: parted, whole, float and without support."""
+    """The same weights as folders of the product: parted, and whole."""
     save_checkpoint(random_reader(), folder / "checkpoint")
     options = {
         "parted": {},
         "whole": {"whole": True},
-        "float": {"plan": FLOAT},
-        "silent": {"support": False},
     }
     for name, chosen in options.items():
         build(

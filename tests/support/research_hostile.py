@@ -3,21 +3,23 @@ something else with each call, readers, shelves, memories. A seed makes a case."
 
 from __future__ import annotations
 
-import asyncio
 import json
-import math
 import random
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import RunError
 from secondlook.graphs.registry import WORKFLOWS
-from secondlook.models.calls import Models
 from secondlook.store.answers import AnswerMemory
-from tests.support.corrective_hostile import MOODS, REPLIES, Case, WildShelf
-from tests.support.engine import HARBOUR, WordShelf, passages_of, settings_of
-from tests.support.function_model import FunctionModel, no_pause
+from tests.support.corrective_hostile import (
+    REPLIES,
+    WildModel,
+    opened,
+    some_budget,
+    some_checks,
+    some_shelf,
+)
+from tests.support.engine import HARBOUR, settings_of
+from tests.support.hostile_ends import Case
 from tests.support.parts import LIVES
 from tests.support.research import FakeLibrary
 from tests.support.research_clerk import SPEC, honest, options_of, question_of, step_of
@@ -37,11 +39,9 @@ from tests.support.research_world import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Sequence
+    from collections.abc import AsyncIterator
 
     from secondlook.models.chat import ChatRequest
-    from secondlook.passage import Hit
-    from secondlook.retrieval.index.port import Filter
     from secondlook.settings.sections import Settings
 
 QUESTIONS = (
@@ -99,17 +99,10 @@ def some_settings(pick: random.Random) -> Settings:
         corrective={"grounded_judge": pick.choice(["reader", "llm"])},
         answer={
             **flags["answer"],
-            "enable_sentence_check": pick.random() < 0.8,
-            "enable_abstention": pick.random() < 0.8,
-            "k": pick.choice([1, 2, 5]),
-            "judge": pick.choice(["coverage"] * 9 + ["reader"]),
+            **some_checks(pick),
         },
         search={"rerank": pick.random() < 0.9, "looks": pick.choice([1, 6])},
-        budget={
-            "calls": pick.choice([0, 0, 0, 0, 1, 3]),
-            "tokens": pick.choice([0, 0, 0, 0, 400]),
-            "seconds": pick.choice([0.0] * 19 + [0.05]),
-        },
+        budget=some_budget(pick, 0.05),
     )
 
 
@@ -152,19 +145,11 @@ TEMPERS: dict[str, Any] = {
 _FITS = {"another": {"plan", "replan"}, "letters": {"choose", "guess"}}
 
 
-class WildClerk(FunctionModel):
-    """Does one thing all the time, or with each call another; some only where it fits."""
+class WildClerk(WildModel):
+    """Does some things only where they fit."""
 
-    def __init__(self, pick: random.Random, *, never: bool) -> None:
-        super().__init__(
-            self._reply,
-            spec=SPEC,
-            context=pick.choice([None, 8192, 8192, 8192, 700, 40]),
-            obedient=pick.random() < 0.7,
-            local=pick.random() < 0.5,
-        )
-        self._pick, self._never = pick, never
-        self.moods: list[str] = []
+    name = SPEC
+    replies = TEMPERS
 
     def change(self) -> None:
         pick, names = self._pick, list(TEMPERS)
@@ -173,42 +158,9 @@ class WildClerk(FunctionModel):
             self.moods = pick.sample(["another", "letters", "pointing"], 2)
         self.moods += ["honest"] * pick.choice([0, len(self.moods), 3 * len(self.moods)])
 
-    def _reply(self, request: ChatRequest) -> Any:
-        if self._never and self._pick.random() < 0.3:
-            return asyncio.Event().wait()
-        mood = self._pick.choice(self.moods)
-        if step_of(request) not in _FITS.get(mood, {step_of(request)}):
-            mood = "honest"
-        return TEMPERS[mood](request, self._pick)
-
-
-# Shelves and memories
-
-
-@dataclass(slots=True)
-class WildCode(WildShelf):
-    def find(self, query: str, options: Any, where: Filter) -> list[Hit]:
-        hits = WildShelf.find(self, query, options, where)
-        if self._now("excludes nothing"):
-            return hits
-        return [hit for hit in hits if hit.passage.id not in where.excluded]
-
-    def vectors(self, texts: Sequence[str]) -> list[list[float]]:
-        if self._now("read fails"):
-            raise OSError("the embedder went away")
-        vectors = WordShelf.vectors(self, texts)
-        return [[math.nan] * 64 for _ in texts] if self._now("any scores") else vectors
-
-
-def some_shelf(pick: random.Random) -> WildCode:
-    wild = pick.sample((*MOODS, "excludes nothing"), pick.choice([0, 0, 1, 1, 2, 4]))
-    return WildCode(
-        held=passages_of(pick.choice(HELD)),
-        reader_name=pick.choice([WordShelf().reader_name] * 9 + ["another-reader@0"]),
-        glances=pick.random() < 0.5,
-        pick=pick,
-        moods=(*wild, *[""] * pick.choice([1, 4])),
-    )
+    def mood(self, request: ChatRequest) -> str:
+        mood, step = super().mood(request), step_of(request)
+        return mood if step in _FITS.get(mood, {step}) else "honest"
 
 
 class FullMemory(AnswerMemory):
@@ -235,14 +187,13 @@ async def hostile_cases(seed: int, count: int) -> AsyncIterator[Case]:
     pick = random.Random(seed)
     settings = some_settings(pick)
     model = WildClerk(pick, never=settings.budget.seconds > 0)
-    models = Models(settings, open_chat=lambda _: model, probes=lambda _: None, pause=no_pause)
-    library: Any = FakeLibrary(settings, WildCode())
+    library = FakeLibrary(settings, None)
     memory = FullMemory(pick) if pick.random() < 0.3 else AnswerMemory.temporary()
-    engine = Secondlook(library, settings=settings, models=models, memory=memory)
+    engine = opened(settings, library, model, memory=memory)
     asked_before = pick.choice(QUESTIONS)
     for _ in range(count):
         model.change()
-        library.held = some_shelf(pick)
+        library.held = some_shelf(pick, HELD)
         question = pick.choice([asked_before, pick.choice(QUESTIONS)])
         answer = await engine.aask(question, workflow="research")
         yield Case(settings, (*model.moods, *library.held.moods), question, answer)

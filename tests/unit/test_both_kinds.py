@@ -11,11 +11,7 @@ from secondlook.answer import (
     Answer,
     Citation,
     Claim,
-    Computation,
     Confidence,
-    Operand,
-    Research,
-    ResearchStep,
 )
 from secondlook.nodes.finish_auto import shifted, together, unanswered
 from secondlook.nodes.state import CallData
@@ -128,22 +124,6 @@ def test_numbers_go_on_where_the_first_part_ends() -> None:
     assert shifted(second, citations=-2, claims=-3) == OF_PLAN
     outline = OF_PLAN.model_copy(update={"text": "- One (1900 [1]), two [2], three [9]"})
     assert shifted(outline, citations=1, claims=0).text == "- One (1900 [2]), two [3], three [9]"
-
-
-def test_computations_and_steps_are_renumbered() -> None:
-    computed = Computation(operation="sum", operands=(Operand(text="1", citation=1),), result="1")
-    step = ResearchStep(id=1, phase="a", question="b", status="completed", claims=(1, 2))
-    answer = OF_PLAN.model_copy(
-        update={
-            "claims": (OF_PLAN.claims[0].model_copy(update={"computation": computed}),),
-            "research": Research(query_type="simple", classified_by="rules", steps=(step,)),
-        }
-    )
-    moved = shifted(answer, citations=5, claims=4)
-    assert moved.claims[0].computation is not None
-    assert moved.claims[0].computation.operands[0].citation == 6
-    assert moved.research is not None
-    assert moved.research.steps[0].claims == (5, 6)
 
 
 @pytest.mark.parametrize(

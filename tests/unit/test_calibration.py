@@ -75,15 +75,6 @@ def test_a_good_search_is_trusted_and_a_poor_one_repeated() -> None:
     assert quality(POOR, POOR, POOR) < found.min_web_quality
 
 
-def test_a_search_gains_with_relevance_lead_and_agreement() -> None:
-    rest = (POOR, POOR, POOR)
-    base = quality(replace(GOOD, relevance=0.0), *rest)
-    assert quality(GOOD, *rest) > base
-    assert quality(GOOD, *rest) > quality(GOOD, GOOD, GOOD)
-    apart = replace(GOOD, lexical_rank=None)
-    assert quality(GOOD, *rest) >= quality(apart, *rest)
-
-
 def test_another_reader_gets_no_probabilities_but_still_a_choice() -> None:
     other = load_calibration("another@000000000000")
     assert other.label == "uncalibrated"
@@ -92,12 +83,6 @@ def test_another_reader_gets_no_probabilities_but_still_a_choice() -> None:
     assert other.best_answer([POOR, GOOD]) == load_calibration(READER).best_answer([POOR, GOOD])
     assert other.min_answer == load_calibration(READER).min_answer
     assert "another@000000000000" in other.reasons([GOOD], 0)[-1]
-
-
-def test_nothing_found_is_no_answer_and_no_quality() -> None:
-    found = load_calibration(READER)
-    assert found.best_answer([]) is None
-    assert found.retrieval_quality([]) == 0.0
 
 
 @pytest.mark.parametrize("wrong", [math.nan, math.inf, -math.inf])
@@ -110,42 +95,3 @@ def test_a_passage_whose_scores_are_no_numbers_is_passed_over(wrong: float) -> N
     assert found.retrieval_quality([broken]) == 0.0
     assert found.retrieval_quality([broken, GOOD]) == found.retrieval_quality([GOOD])
     assert found.reasons([broken, POOR], 1)
-
-
-def test_the_choice_follows_its_weights_and_ties_go_to_the_better_ranked() -> None:
-    second = replace(POOR, fusion_score=GOOD.fusion_score + 1)
-    for weight, best in (("fusion", 1), ("margin", 0)):
-        found = replace(load_calibration(READER), choice={weight: 1.0})
-        assert found.best_answer([GOOD, second]) == best
-        assert found.best_answer([GOOD, GOOD]) == 0
-
-
-@pytest.mark.parametrize(
-    ("ranks", "said"),
-    [
-        ((1, 2), "both searches rank it high"),
-        ((1, None), "by meaning rather than by words"),
-        ((40, 2), "by words rather than by meaning"),
-        ((40, None), "neither search ranks it high"),
-    ],
-)
-def test_reasons_say_who_found_the_passage(ranks: tuple[int | None, int | None], said: str) -> None:
-    one = replace(GOOD, dense_rank=ranks[0], lexical_rank=ranks[1])
-    assert said in " | ".join(load_calibration(READER).reasons([one], 0))
-
-
-def test_reasons_speak_for_and_against() -> None:
-    found = load_calibration(READER)
-    assert found.reasons([GOOD, POOR], 0)[:3] == (
-        "the passage reads as relevant (7.0)",
-        "it seems to hold an answer (+8.5)",
-        "no other passage comes near it (-6.0)",
-    )
-    assert found.reasons([POOR, POOR], 0) == (
-        "the passage does not read as relevant (-6.0)",
-        "it may hold no answer (-9.0)",
-        "neither search ranks it high",
-    )
-    rival = replace(GOOD, relevance=5.0)
-    assert "another passage is about as relevant (5.0)" in found.reasons([GOOD, rival], 0)
-    assert len(found.reasons([GOOD], 0)) == 3

@@ -54,28 +54,6 @@ def test_a_file_that_is_there_is_replaced_whole_or_left_alone(tmp_path: Path) ->
     assert list(tmp_path.iterdir()) == [file]
 
 
-def test_the_librarys_own_is_used_where_it_belongs_to_the_reader(tmp_path: Path) -> None:
-    file = saved(tmp_path / "calibration.json", own())
-    found = load_calibration(READER, file)
-    assert (found.source, found.label, found.warning) == ("library", "calibrated", None)
-    assert found.answer == own().answer
-    assert found.risk == TABLE
-
-
-def test_one_of_another_reader_is_refused_and_the_shipped_one_used(tmp_path: Path) -> None:
-    file = saved(tmp_path / "calibration.json", own("another@1"))
-    with pytest.raises(CalibrationError, match=f"reader another@1, not {READER}") as refused:
-        read_calibration(file, reader=READER)
-    assert "secondlook calibrate" in str(refused.value.hint)
-    found = load_calibration(READER, file)
-    assert found == replace(load_calibration(READER), warning=found.warning)
-    assert found.warning == (
-        f"the library's calibration belongs to reader another@1, not {READER}: not used; "
-        "run secondlook calibrate"
-    )
-    assert load_calibration("third@1", file).label == "uncalibrated"
-
-
 def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
     file = saved(tmp_path / "calibration.json", own())
     assert load_calibration(READER, file).min_answer == own().min_answer

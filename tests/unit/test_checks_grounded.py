@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.nodes.check import check_grounded, share_grounded
-from secondlook.nodes.limits import may_search_again
+from secondlook.nodes.check import check_grounded
 from tests.support.checking import (
     DEEPEST,
     INVENTED,
@@ -28,7 +27,7 @@ from tests.support.function_model import FunctionModel
 if TYPE_CHECKING:
     from secondlook.models.chat import ChatRequest
     from secondlook.nodes.context import Context
-    from secondlook.nodes.state import DraftData, Search
+    from secondlook.nodes.state import DraftData
 
 RIGHT = sentence("The deepest berth is berth 4, with 7.8 metres.", cited("survey.0", DEEPEST))
 WRONG = sentence("Berth 2 is deeper.", cited("survey.1"), support=0.1, supported=False)
@@ -52,18 +51,6 @@ def test_a_draft_that_stands_goes_on_and_no_model_is_asked() -> None:
     assert update["regenerations"] == 0
     assert told(update)["grounded"] == 1.0
     assert model.requests == []
-
-
-def test_what_was_measured_is_not_judged_again() -> None:
-    class Refusing:
-        name = "refusing"
-
-        def support(self, claims: Any) -> list[float]:
-            raise AssertionError(claims)
-
-    update = checked(draft(RIGHT), context_=replace(context(), support=Refusing()))
-    assert update["warnings"] == []
-    assert update["draft"]["sentences"][0]["support"] == 0.9
 
 
 def test_what_was_not_measured_is_judged_now() -> None:
@@ -143,12 +130,6 @@ def test_a_sentence_that_cites_nothing_that_is_there_is_unsupported() -> None:
     assert update["complaints"] == ["It is deep.", "It is wide.", "It is long."]
 
 
-def test_a_computed_sentence_passes() -> None:
-    computed = sentence("That is 2.7 metres more.", support=1.0)
-    computed["computation"] = {"operation": "difference", "operands": [], "result": "2.7 metres"}
-    assert checked(draft(computed, method="computed"))["complaints"] == []
-
-
 @pytest.mark.parametrize(
     ("text", "stands"),
     [
@@ -176,9 +157,6 @@ def test_a_name_may_stand_beside_the_quote() -> None:
     made = draft(sentence("Orr voted against the money.", cited("minutes.0", quote)))
     update = checked(made, context_=context_of(shelf=shelf, model=FunctionModel(lambda _: "")))
     assert update["complaints"] == []
-
-
-# Likeness
 
 
 # A model, where the reader is unsure
@@ -220,46 +198,3 @@ def test_a_reply_without_verdicts_leaves_the_readers(reply: str) -> None:
     update = checked(draft(UNSURE, DOUBTED), context_=context(model, grounded_judge="llm"))
     assert update["complaints"] == ["Small boats lie there."]
     assert "the reader judged" in update["warnings"][0]["consequence"]
-
-
-def test_verdicts_that_are_missing_doubled_or_of_nothing_leave_the_readers() -> None:
-    said = [(1, "no"), (1, "yes"), (7, "no"), (2, "yes")]
-    reply = json.dumps({"verdicts": [{"number": at, "verdict": way} for at, way in said]})
-    model = FunctionModel(lambda _: reply, obedient=False)
-    update = checked(draft(UNSURE, DOUBTED), context_=context(model, grounded_judge="llm"))
-    assert update["complaints"] == []  # the first is the reader's, the second the model's
-    assert (told(update)["missing"], told(update)["unknown"]) == (1, 1)
-
-
-def test_with_no_model_at_all_the_reader_judges() -> None:
-    chosen = context_of(settings=settings_of(corrective={"grounded_judge": "llm"}))
-    update = checked(draft(UNSURE), context_=chosen)
-    assert "no model serves the role 'grade'" in update["warnings"][0]["message"]
-    assert update["complaints"] == []
-
-
-# What verdicts amount to
-
-
-def test_a_check_that_is_off_says_nothing() -> None:
-    off = settings_of(corrective={"enable_grounded_check": False})
-    assert share_grounded(draft(RIGHT), [], off) == (None, None)
-    assert share_grounded(draft(), [], settings_of()) == (None, None)
-    assert share_grounded(draft(RIGHT, WRONG), [WRONG["text"], "cut"], settings_of()) == (
-        0.3333,
-        False,
-    )
-
-
-def test_a_search_may_follow_while_attempts_remain_and_the_last_brought_something() -> None:
-    def search(new: int) -> Search:
-        return {"query": "q", "new": new, "relevant": 0}
-
-    settings = settings_of()
-    assert may_search_again(["a"], [], settings)
-    assert may_search_again(["a"], [search(0)], settings)
-    assert may_search_again(["a", "b"], [search(5), search(1)], settings)
-    assert not may_search_again(["a", "b"], [search(5), search(0)], settings)
-    assert not may_search_again(list("abcd"), [search(5)] * 4, settings)
-    off = settings_of(corrective={"enable_rewriting": False})
-    assert not may_search_again(["a"], [], off)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -102,28 +101,11 @@ def test_no_answer_is_not_useful() -> None:
     assert (by_reader["route"], by_reader["drafts"][0]["is_useful"]) == ("settle", False)
 
 
-def test_another_reader_cannot_tell() -> None:
-    update = weighed(BESIDES, context_of(shelf=WordShelf(reader_name="another@1")))
-    (judged,) = update["drafts"]
-    assert (update["route"], judged["useful"], judged["is_useful"]) == ("settle", None, None)
-
-
 def test_nor_can_it_in_a_language_that_it_was_not_trained_for() -> None:
     german = "Der tiefste Liegeplatz des Hafens ist der vierte, mit einer Tiefe von acht Metern."
     asked_ = "Wie tief ist der tiefste Liegeplatz des Hafens, und welcher ist es?"
     update = weighed(draft(sentence(german)), question=asked_)
     assert update["drafts"][0]["is_useful"] is None
-
-
-def test_a_reader_that_fails_or_says_nonsense_is_no_reason_to_go_on() -> None:
-    class Broken(WordShelf):
-        def read_text(self, query: str, text: str) -> Reading:
-            raise RuntimeError("no session")
-
-    update = weighed(BESIDES, context_of(shelf=Broken()))
-    assert (update["route"], len(update["warnings"])) == ("settle", 1)
-    nonsense = weighed(BESIDES, replace(unsure(None, float("nan"))))
-    assert nonsense["drafts"][0]["is_useful"] is None
 
 
 def _judging(request: ChatRequest) -> str:

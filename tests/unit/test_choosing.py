@@ -10,13 +10,11 @@ from typing import Any
 import pytest
 from langgraph.runtime import Runtime
 
-from secondlook.answer import Citation
 from secondlook.errors import ModelUnavailable
 from secondlook.models.prices import Caps
 from secondlook.nodes.choose import choose
-from secondlook.nodes.options import choice_of, choice_text, step_heading
 from secondlook.nodes.state import Cited, Sentence, pending
-from tests.support.engine import WordShelf, context_of, settings_of
+from tests.support.engine import context_of, settings_of
 from tests.support.function_model import FunctionModel
 from tests.support.researched import OPTIONS, STEM
 
@@ -161,19 +159,6 @@ def test_options_that_are_all_alike_are_decided_by_the_name_then_by_the_reader()
     assert choice["confidence"] < 0.5
 
 
-def test_most_met_and_least_not_met_wins_where_none_is_complete() -> None:
-    verdicts = {
-        "A": ["met", "not met", "unknown"],
-        "B": ["met", "met", "unknown"],
-        "C": ["unknown"] * 3,
-        "D": ["not met"] * 3,
-    }
-    choice, _ = run(saying(judged(verdicts, "B")))
-    assert choice["letter"] == "B"
-    assert "most is met" in choice["why"]
-    assert choice["confidence"] < 0.4
-
-
 def test_invented_facts_and_sources_are_dropped_and_counted() -> None:
     reply = json.loads(full())
     facts = ["a safe berth", "a safe berth", "“WITHOUT calling\nthe harbour office.”", "he drank"]
@@ -246,41 +231,3 @@ def test_without_a_model_the_reader_chooses_what_the_research_supports() -> None
     assert choice["options"][1]["verdicts"][0]["met"] == "met"
     assert choice["elements"][0]["text"] == "The harbour office listens on channel 12."
     assert choice["elements"][0]["cited"]
-
-
-def test_the_reader_does_not_tell_apart_what_it_cannot() -> None:
-    soup: dict[str, Any] = {"question": "What was served?", "choices": {"A": "soup", "B": "soup"}}
-    choice, _ = run(None, **soup, draft=drafted("What was served? Soup was served."))
-    assert (choice["letter"], choice["confidence"]) == (None, None)
-    assert "cannot tell" in choice["why"]
-    none, _ = run(None, **{**CHANNELS, "draft": drafted("The mains failed at 20:52.")})
-    assert none["why"].endswith("the research speaks for none")
-
-
-class BrokenShelf(WordShelf):
-    def read_text(self, query: str, text: str) -> Any:
-        raise RuntimeError("the reader broke")
-
-
-def test_a_reader_that_breaks_chooses_nothing_and_is_told_of() -> None:
-    choice, told = run(None, shelf=BrokenShelf())
-    assert choice["letter"] is None
-    assert told["warnings"][0]["error"] == "RuntimeError"
-    assert run(saying(full()), choices={})[0] is None, "a question without options"
-
-
-def test_an_answer_cites_only_what_it_has() -> None:
-    data: Any = run(saying(full()))[0]
-    source: dict[str, Any] = {
-        "document": "rules",
-        "sha256": "0" * 64,
-        "title": "Rules",
-        "quote": "...",
-    }
-    made = choice_of(data, [Citation(number=4, **CITED[0], **source)])
-    assert made.elements[0].citations == (4,)
-    assert choice_of(data, []).elements[0].citations == ()
-    assert choice_text(made) == f"Answer: (C) {OPTIONS['C']}"
-    assert not choice_text(made.model_copy(update={"letter": None}))
-    assert "Ungrounded" in choice_text(made.model_copy(update={"grounded": False}))
-    assert step_heading(2, "Duty\nof care") == "### Step 2: Duty of care"

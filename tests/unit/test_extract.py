@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.nodes.extract import extract
-from secondlook.nodes.state import unread
 from secondlook.reading.port import Reading
-from secondlook.roles.sentences import sentence_around, sentence_bounds, whole_numbers
+from secondlook.roles.sentences import sentence_bounds, whole_numbers
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of
 
 if TYPE_CHECKING:
@@ -81,16 +80,6 @@ def sentences(text: str) -> list[str]:
     return [text[start:end] for start, end in sentence_bounds(text)]
 
 
-# Sentences
-
-
-def test_each_row_of_a_table_is_a_sentence() -> None:
-    assert sentences(STAFF) == STAFF.split("\n")
-    at = STAFF.index("59000")
-    start, end = sentence_around(STAFF, at, at + 5)
-    assert STAFF[start:end] == STAFF.split("\n")[2]
-
-
 # Rows
 
 
@@ -156,15 +145,6 @@ def test_another_person_is_not_who_somebody_is(text: str, span: str) -> None:
         assert drafted["reasons"][-1] == "it does not say who Runa Vestergaard is"
 
 
-@pytest.mark.parametrize(
-    "question",
-    ["Who is the deputy?", "Who is in charge?", "Who is Aldous's deputy?", "Who is captain?"],
-)
-def test_a_question_for_a_name_is_answered_with_one(question: str) -> None:
-    text = "In charge is Runa Vestergaard, the deputy and captain."
-    assert answer(question, (text, "Runa Vestergaard"))["short"] == "Runa Vestergaard"
-
-
 # Denials
 
 
@@ -193,18 +173,6 @@ def test_a_span_never_cuts_a_number(text: str, cut: str, whole: str) -> None:
     assert text[first:last] == whole
 
 
-def test_a_reader_that_fails_then_is_told_as_passages_nobody_could_read() -> None:
-    class Broken(WordShelf):
-        def read(self, *_: object, **__: object) -> list[Reading]:
-            raise RuntimeError("no reader")
-
-    shelf = Broken()
-    kept = [{**unread(one), "kept": True} for one in shelf.held[:2]]
-    context = context_of(shelf=shelf, settings=settings_of(search={"rerank": False}))
-    draft = asyncio.run(extract(context, "how deep is berth 4", kept))  # type: ignore[arg-type]
-    assert draft["stop"] == "cannot_proceed"
-
-
 # Languages
 
 BRIDGE = "Die Brücke wurde 1890 von Anna Lehmann gebaut und verbindet die Altstadt mit dem Hafen."
@@ -223,16 +191,3 @@ def test_in_a_language_the_reader_does_not_know_its_scores_decide_nothing(margin
     assert drafted["sentences"][0]["text"] == BRIDGE
     assert drafted["confidence"] is None
     assert drafted["reasons"] == [READ_AS_GERMAN]
-
-
-def test_a_named_risk_withholds_what_nobody_can_judge() -> None:
-    drafted = answer(
-        "Wer hat die Brücke gebaut?", (BRIDGE, "Anna Lehmann"), answer={"max_risk": 0.2}
-    )
-    assert (drafted["stop"], drafted["short"], drafted["confidence"]) == (
-        "low_confidence",
-        None,
-        None,
-    )
-    assert drafted["reasons"][-1] == READ_AS_GERMAN
-    assert "risk" in drafted["reasons"][0]

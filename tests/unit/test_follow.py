@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from langgraph.runtime import Runtime
 
 from secondlook.nodes import ranking
-from secondlook.nodes.retrieve import follow, leads, rerank, retrieve
+from secondlook.nodes.retrieve import follow, rerank, retrieve
 from tests.support.engine import WordShelf, context_of, passages_of, state_of
 
 if TYPE_CHECKING:
@@ -98,21 +98,3 @@ def test_a_passage_that_covers_the_question_is_not_followed() -> None:
     state = followed(context_of(shelf=shelf, question=question), question)
     assert shelf.asked == [question]
     assert state["steps"][0]["numbers"] == {"linked": 0, "followed": False}
-
-
-def test_a_shelf_that_breaks_costs_only_what_was_to_be_looked_up() -> None:
-    class Broken(_Shelf):
-        def find(self, query: str, options: Any, where: Any) -> list[Hit]:
-            if query != QUESTION:
-                raise OSError("gone")
-            return _Shelf.find(self, query, options, where)
-
-    state = followed(context_of(shelf=Broken(), question=QUESTION))
-    assert state["found"][0]["document"] == "harbour lights"
-    assert state["warnings"][0]["consequence"] == "nothing was looked up beyond the search"
-
-
-def test_names_of_the_question_that_nothing_is_about_come_first() -> None:
-    (film,) = passages_of([("harbour lights", FILM)])
-    named = leads("Were Harbour Lights and Winter Tide made in one year?", film, ["Harbour Lights"])
-    assert named == ["Winter Tide", "Maren Holt"]

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.errors import BudgetExceeded, ModelError, ModelTimeout, ModelUnavailable
-from secondlook.models.prices import Caps
+from secondlook.errors import ModelError, ModelTimeout, ModelUnavailable
 from secondlook.nodes.grade import Grading, graded, reader_grade
 from secondlook.nodes.state import unread
 from secondlook.reading.calibration import load_calibration
@@ -113,21 +112,6 @@ def test_the_reader_asks_nobody() -> None:
     assert model.requests == []
 
 
-def test_without_a_reader_nothing_is_graded() -> None:
-    class NoReader(WordShelf):
-        @property
-        def reader_name(self) -> str:
-            raise ModelError("there are no weights")
-
-        @reader_name.setter
-        def reader_name(self, name: str) -> None:
-            pass
-
-    grading = run(grading_context(shelf=NoReader()), *[None] * 5)
-    assert grades(grading) == ["not graded"] * 5
-    assert grading.numbers["graded"] == 0
-
-
 def test_a_passage_is_graded_once_and_no_more_than_so_many() -> None:
     found = items_of(PASSAGES, *SURE)
     found[0] = {**found[0], "grade": "irrelevant", "graded_by": "somebody"}
@@ -176,33 +160,6 @@ def test_what_does_not_fit_is_asked_in_the_fewest_calls() -> None:
     assert grades(grading) == ["about"] * 6
     assert [len(shown(request)) for request in model.requests] == [2, 2, 2]
     assert all("Chapter" in text for request in model.requests for text in shown(request).values())
-
-
-def test_a_passage_that_alone_is_too_long_is_cut() -> None:
-    long = passages_of([("book", "The sea is wide. " * 900 + "Berth 4 is 7.8 metres deep.")])
-    model = FunctionModel(by_words(berths), context=1000)
-    context = grading_context(model, grader="llm-batch", shelf=WordShelf(long))
-    start = long[0].text.index("7.8")
-    item: Any = {**items_of(long, 0.0)[0], "span_start": start, "span_end": start + 10}
-    grading = asyncio.run(graded(context, QUESTION, [item]))
-    assert grades(grading) == ["answers"]
-    assert len(shown(model.requests[0])[1]) < 3000
-
-
-def test_a_model_that_counts_more_tokens_gets_half_at_a_time() -> None:
-    class Wordy(FunctionModel):
-        async def count(self, messages: Any) -> int:
-            return 3 * await super().count(messages)
-
-    model = Wordy(by_words(berths), context=1100)
-    grading = run(grading_context(model, grader="llm-batch"))
-    assert grades(grading) == RIGHT
-    assert [len(shown(request)) for request in model.requests] == [2, 1, 2]
-    hopeless = Wordy(by_words(berths), context=300)
-    grading = run(grading_context(hopeless, grader="llm-batch"))
-    assert grades(grading) == BY_READER
-    assert grading.warnings[0]["error"] == "ContextOverflow"
-    assert hopeless.requests == []
 
 
 # Replies that are not what was asked for
@@ -267,22 +224,6 @@ def test_a_model_that_fails_leaves_the_readers_grades(grader: str, error: Except
     assert len(model.requests) <= 4  # no more than run at once: then nobody is asked any more
 
 
-def test_what_may_not_be_paid_is_graded_by_the_reader() -> None:
-    _, context = by_model(by_words(berths), "llm-each", caps=Caps(calls=2))
-    grading = run(context)
-    assert grades(grading) == RIGHT
-    assert graders(grading).count("reader") == 3
-    assert grading.warnings[0]["error"] == BudgetExceeded.__name__
-
-
-@pytest.mark.parametrize("grader", ["llm-batch", "llm-each"])
-def test_without_a_model_the_reader_grades_and_says_so(grader: str) -> None:
-    grading = run(grading_context(grader=grader))
-    assert grades(grading) == BY_READER
-    assert grading.warnings[0]["consequence"] == "the reader graded instead"
-    assert repr(grader) in grading.warnings[0]["message"]
-
-
 # Each passage in a call of its own
 
 
@@ -307,16 +248,3 @@ def test_each_in_its_own_call_and_no_more_than_four_at_once() -> None:
     assert [len(shown(request)) for request in model.requests] == [1] * 9
     assert max(running) == 4
     assert grading.numbers["calls"] == 9
-
-
-# A model that was measured
-
-
-def test_an_unfit_model_that_was_chosen_by_hand_works_and_is_warned_of() -> None:
-    model = FunctionModel(by_words(berths))
-    context = grading_context(model, probe=probed(grading=figures(fit=False)), grader="llm-batch")
-    grading = run(context)
-    assert grades(grading) == RIGHT
-    told = grading.warnings[0]
-    assert told["error"] == "UnfitGrader"
-    assert "precision 0.50, recall 0.30 on 36 labelled pairs" in told["message"]

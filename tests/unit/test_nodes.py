@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 from langgraph.runtime import Runtime
 
-from secondlook.errors import LibraryDamaged
 from secondlook.nodes.answer import answer
 from secondlook.nodes.cite import Checker, cite
 from secondlook.nodes.ranking import assess, assess_again, candidate, glanced_at, kept, ranked
@@ -47,29 +46,12 @@ def _only(update: dict[str, Any]) -> dict[str, Any]:
     return {"found": update["found"]}
 
 
-def test_retrieve_finds_and_tells() -> None:
-    update = visit(retrieve, context_of())
-    assert [item["id"] for item in update["found"]][0] == "survey.0"  # noqa: RUF015
-    assert all(item["relevance"] is None for item in update["found"])
-    (step,) = update["steps"]
-    assert step["said"] == "Found 5 passages in 4 documents."
-    assert step["numbers"]["passages"] == 5
-
-
 def test_rerank_keeps_as_many_as_an_answer_may_rest_on() -> None:
     context = context_of(settings=settings_of(answer={"k": 2}))
     items = found(context)
     assert [item["id"] for item in kept(items)] == [item["id"] for item in items[:2]]
     assert items[0]["why"] == "among the best"
     assert items[-1]["why"] == "others fit better"
-
-
-def test_rerank_reads_the_candidates_only() -> None:
-    shelf = WordShelf()
-    context = context_of(shelf=shelf, settings=settings_of(search={"candidates": 3}))
-    items = found(context)
-    assert shelf.reads == [3]
-    assert sum(item["relevance"] is not None for item in items) == 3
 
 
 def test_what_is_only_glanced_at_ranks_below_and_is_never_answered_from() -> None:
@@ -133,14 +115,6 @@ def test_assess_decides_by_numbers(settings: dict[str, Any], way: str) -> None:
     assert 0 <= update["quality"] <= 1
 
 
-def test_what_nobody_has_read_cannot_be_judged() -> None:
-    sections: dict[str, Any] = {"search": {"rerank": False}, "web": {"enable_web_search": True}}
-    context = context_of(settings=settings_of(**sections))
-    update = visit(assess, context, found=found(context))
-    assert (update["route"], update["quality"]) == ("answer", None)
-    assert "nothing was read" in update["steps"][0]["route"]["why"]
-
-
 def test_assess_again_asks_for_the_web_only_where_it_is_allowed() -> None:
     closed = context_of()
     assert visit(assess_again, closed, found=found(closed))["route"] == "answer"
@@ -193,17 +167,6 @@ def test_citing_numbers_places_once() -> None:
     assert citations[1].quote == "The m"
 
 
-def test_a_node_lets_an_index_that_cannot_be_read_through() -> None:
-    """The run as a whole then ends with an answer that says so."""
-
-    class Broken(WordShelf):
-        def find(self, *_: Any) -> Any:
-            raise LibraryDamaged("no index")
-
-    with pytest.raises(LibraryDamaged):
-        visit(retrieve, context_of(shelf=Broken()))
-
-
 # Claims
 
 
@@ -246,6 +209,3 @@ def test_a_wrong_citation_is_replaced_by_the_passage_that_carries_the_claim() ->
 )
 def test_what_no_passage_says_is_not_supported(text: str) -> None:
     assert checker().check(Sentence(text, (1,)))["supported"] is False
-
-
-# Sentences of passages

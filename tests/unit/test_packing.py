@@ -64,21 +64,6 @@ def test_the_sentence_with_the_span_comes_first_then_its_neighbours() -> None:
     assert all(earlier in later for earlier, later in pairwise(growing))
 
 
-@pytest.mark.parametrize(
-    ("one", "question", "budget", "first"),
-    [
-        (item("a", HARBOUR, "deep. It was"), "?", 37, "The north basin is 7.8 metres deep. It was"),
-        (item("a", HARBOUR), "When was it dredged?", 30, "It was dredged in 2019."),
-        (EvidenceItem("a", "", HARBOUR, span=(0, 0)), "Where is the light?", 25, "A light stands"),
-    ],
-)
-def test_a_span_or_the_question_says_what_is_shown(
-    one: EvidenceItem, question: str, budget: int, first: str
-) -> None:
-    (text,) = shown(packed(one, budget=budget, question=question))
-    assert text.startswith(first)
-
-
 def test_each_passage_shows_its_sentence_before_the_best_shows_all() -> None:
     items = [item("a", HARBOUR, "7.8 metres"), item("b", TOWN, "old"), item("c", "Gulls cry. " * 2)]
     first, second, third = shown(packed(*items, budget=75))
@@ -86,16 +71,6 @@ def test_each_passage_shows_its_sentence_before_the_best_shows_all() -> None:
     assert first != HARBOUR
     assert "Its market is old." in second
     assert third
-
-
-def test_rank_decides_who_is_left_out_and_a_long_one_keeps_no_short_one_out() -> None:
-    items = [item(name, f"{name} is one thing. {TOWN}", "thing") for name in "abcde"]
-    kept = names(packed(*items, budget=60))
-    assert 0 < len(kept) < 5
-    assert kept == list("abcde")[: len(kept)]
-    long = item("b", "word " * 200 + "end.", "end")
-    found = packed(item("a", HARBOUR, "7.8 metres"), long, item("c", TOWN, "old"), budget=80)
-    assert names(found) == ["a", "c"]
 
 
 def test_whole_passages_or_the_sentences_of_one_that_is_too_long() -> None:
@@ -119,18 +94,6 @@ def test_duplicates_and_empty_passages_are_left_out_and_a_shared_sentence_is_sho
     assert shown(packed(*items)) == [items[0].text, "It was dredged in 2019."]
 
 
-def test_the_whole_must_fit_even_where_its_parts_do() -> None:
-    """A tokenizer need not make of a whole what it makes of its parts."""
-
-    def count(text: str) -> int:
-        return words(text) ** 2
-
-    items = [item("a", "It is deep."), item("b", "It is wide.")]
-    alone = pack("?", items[:1], mode="sentences", budget_tokens=10_000, count=count).tokens
-    found = pack("?", items, mode="sentences", budget_tokens=2 * alone, count=count)
-    assert (names(found), found.tokens) == (["a"], alone)
-
-
 def test_a_sentence_longer_than_the_budget_is_cut_around_the_span() -> None:
     text = "alpha " * 300 + "the answer is 42 here " + "omega " * 300
     found = packed(item("a", text, "42"), budget=60)
@@ -152,15 +115,6 @@ def test_there_is_always_something(budget: int, answer: str | None, mode: Mode) 
     (block,) = found.blocks
     assert block.text.strip()
     assert (answer or "") in block.text
-
-
-def test_rows_of_a_table_count_as_sentences_and_gaps_are_marked() -> None:
-    rows = [f"Berth {number}\tdepth {number / 10}\towner none" for number in range(60)]
-    (text,) = shown(packed(item("a", "\n".join(rows), "depth 3.3"), budget=32))
-    assert text == " ".join(rows[33].split())
-    other = item("x", "Two is b. More of it.", "Two")
-    both = packed(other, item("y", "One is a. Two is b. Three is c.", "a. Two is b. Three"))
-    assert shown(both)[1] == f"One is a.{GAP}Three is c."
 
 
 def test_what_is_packed_goes_into_the_prompt() -> None:

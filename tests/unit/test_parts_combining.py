@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 
 from secondlook.nodes.combine import combined
-from secondlook.nodes.finish import answer_parts
-from secondlook.nodes.split import Plan, checked
 from secondlook.nodes.state import Cited, DraftData, PartData, Sentence
 from tests.support.engine import passages_of
 
@@ -97,53 +95,3 @@ def test_both_are_what_their_places_say() -> None:
 def test_that_both_are_is_never_guessed(second: str) -> None:
     texts = ("Ada Vane is a director.", second)
     assert combined(*_with("both", *pair(texts, ("x", "y"), "Is {} a director?"))) is None
-
-
-@pytest.mark.parametrize(("other", "same"), [("Scottish", "no"), ("American", "yes")])
-def test_whether_both_are_of_one_country(other: str, same: str) -> None:
-    texts = ("Ada Vane is an American singer.", f"Bo Reed is a {other} singer.")
-    asks = "What is the nationality of {}?"
-    draft = combined(*_with("same", *pair(texts, ("American", other), asks)))
-    assert draft is not None
-    assert draft["short"] == same
-
-
-def test_notes_are_kept_and_an_unknown_part_leaves_the_whole_unknown() -> None:
-    parts, held = pair(("Born in 1981.", "Born in 1979."), ("1981", "1979"))
-    assert parts[0]["draft"] is not None
-    parts[0]["draft"] |= {"note": "(1 more sentence was cut.)", "confidence": None}
-    draft = combined(parts, "years", held)
-    assert draft is not None
-    assert (draft["short"], draft["confidence"]) == ("2 years", None)
-    assert draft["note"] == "(1 more sentence was cut.)"
-
-
-def test_nothing_comes_of_parts_that_were_not_asked() -> None:
-    unasked = PartData(question="When?", asked=None, draft=None)
-    assert combined([unasked], "years", {}) is None
-    assert combined([], "last", {}) is None
-    assert answer_parts([unasked], []) == ()
-
-
-@pytest.mark.parametrize(
-    ("questions", "combine", "wrong"),
-    [
-        (["Who is Ada Vane?"], "last", "not from 2"),
-        (["Who is Ada Vane?", "who is ADA VANE"], "same", "repeated"),
-        (["Who is Ada Vane?", ""], "same", "empty"),
-        (["Who is Ada Vane?", "Is Bo Reed \nold?"], "same", "too long"),
-        (["Who is Ada Vane?", "<|im_start|>Bo Reed"], "same", "marks"),
-        (["Who is {1}, Ada Vane?", "Who is Bo Reed?"], "same", "before it"),
-        (["Who is Ada Vane?", "Who is {x} Reed?"], "same", "no hole"),
-        (["Who is Ada Vane?", "What is the tallest mountain on Earth?"], "same", "something else"),
-        (["Who is Ada?", "What of {1}, Ada?"], "last", "lose"),
-        (["Who is Ada Vane?", "Who is Bo Reed?"], "last", "needs no answer"),
-        (["Who is Ada Vane?", "What of {1}, Bo Reed?"], "same", "several values"),
-        (["Ada Vane?", "Bo Reed?", "In common?"], "years", "two values"),
-    ],
-)
-def test_a_plan_is_checked(questions: list[str], combine: Any, wrong: str) -> None:
-    asked = "What do Ada Vane and Bo Reed have in common?"
-    found = checked(Plan(questions=questions, combine=combine), asked, most=4)
-    assert isinstance(found, str)
-    assert wrong in found

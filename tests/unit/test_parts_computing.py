@@ -145,12 +145,3 @@ def test_any_text_is_answered_or_refused(one: str, other: str) -> None:
 def test_whether_two_are_the_same(one: str, other: str, same: str | None) -> None:
     assert computed("same", of(one, other)) == same
     assert computed("same", of(other, one)) == same
-
-
-def test_a_computation_is_told_with_its_values() -> None:
-    both = of("330 metres", "300 metres")
-    assert sentence("most", both, "Name 0").startswith("Name 0 is the greater: 330 metres (Name 0)")
-    assert sentence("least", of("1929", "1932"), "Name 0").startswith("Name 0 is the earlier")
-    assert "12 metres" in sentence("difference", both, "12 metres")
-    assert sentence("sum", of("1", "2", "3"), "6") == "1, 2 and 3 make 6 in all."
-    assert sentence("same", of("a", "b"), "no").startswith("No: a (Name 0) and b (Name 1) are not")

@@ -137,26 +137,3 @@ def test_any_text_has_a_form_or_none(text: str) -> None:
 def test_several_facts_are_suspected(question: str) -> None:
     assert split_by_form(question) is None
     assert needs_more(question)
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        "What is the capital of France?",
-        "What is the name of the dance that Ada Vane invented?",
-        "how deep is berth 4",
-        "",
-    ],
-)
-def test_a_plain_question_is_not_suspected(question: str) -> None:
-    assert not needs_more(question)
-
-
-def test_questions_are_about_that_in_which_they_differ() -> None:
-    two = ["When was the Battle of Guam fought?", "When was the Battle of Midway fought?"]
-    assert subjects(two) == ["Battle of Guam", "Battle of Midway"]
-    assert subjects(['When was "Bambi" shown?', 'When was "Jaws" shown?']) == ['"Bambi"', '"Jaws"']
-    assert subjects(["When was Oslo's mayor born?", "When was Bergen's mayor born?"]) == [
-        "Oslo",
-        "Bergen",
-    ]

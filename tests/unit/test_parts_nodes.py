@@ -22,15 +22,6 @@ def context(**given: Any) -> Context:
     return context_of(shelf=given.pop("shelf", None) or lives(), workflow="corrective", **given)
 
 
-def test_the_evidence_is_pooled_and_what_parts_rest_on_comes_first() -> None:
-    state = in_parts(BIRTH, context())
-    assert [item["id"] for item in state["found"]][:2] == ["vane.0", "vane.1"]
-    assert len({item["id"] for item in state["found"]}) == len(state["found"]) == 9
-    assert len(kept(state["found"])) == 5
-    assert state["found"][0]["why"] == "a part of the answer rests on it"
-    assert state["queries"] == [BIRTH]
-
-
 def test_who_was_born_first() -> None:
     answer = answered(FIRST, context())
     assert answer.short == "Bob Reed"
@@ -73,14 +64,6 @@ def test_a_part_without_an_answer_sends_the_question_the_ordinary_way() -> None:
     assert (state["route"], state["parts"]) == ("retrieve", [])
     assert "this part has no answer" in state["steps"][-1]["route"]["why"]
     assert "vane.0" in {item["id"] for item in kept(state["found"])}
-
-
-def test_an_unsure_part_does_not_count_even_where_nothing_is_withheld() -> None:
-    settings = settings_of(answer={"enable_abstention": False})
-    question = "Who was born first, Ada Vane or Zed Quill?"
-    state = in_parts(question, context(settings=settings))
-    assert state["route"] == "retrieve"
-    assert "not sure enough" in state["steps"][-1]["route"]["why"]
 
 
 def test_the_risk_allowed_holds_for_the_whole() -> None:
@@ -159,28 +142,3 @@ def test_a_model_that_is_away_costs_the_reader_s_own_answers() -> None:
     assert [one["node"] for one in state["warnings"]] == ["ask_part", "ask_part"]
     whole = in_parts(COMMON, context(model=FunctionModel(away)))
     assert whole["route"] == "retrieve"
-
-
-@pytest.mark.parametrize(
-    ("vane", "verdict"), [("Yes, Ada Vane sings [1].", "yes"), ("No, Ada Vane sings [1].", "no")]
-)
-def test_yes_and_no_of_a_model_are_put_together(vane: str, verdict: str) -> None:
-    said = {"Is Ada": vane, "Is Bob": "Yes, Bob Reed is a musician [1]."}
-    settings = settings_of(answer={"enable_sentence_check": False})
-    question = "Are Ada Vane and Bob Reed both musicians?"
-    state = in_parts(question, context(model=_speaking("", said), settings=settings))
-    assert (state["route"], state["draft"]["short"]) == ("settle", verdict)
-    assert state["draft"]["method"] == "generative"
-    assert state["draft"]["sentences"][0]["text"].casefold().startswith(verdict)
-    assert state["draft"]["confidence"] is None
-
-
-def test_parts_together_cite_no_more_than_an_answer_may() -> None:
-    said = {
-        "When was Ada": "Ada Vane was born in 1981 in Hull [1]. She was born in Hull [1][2][3].",
-        "When was Bob": "Bob Reed was born on 4 May 1979 at sea [1].",
-    }
-    settings = settings_of(answer={"k": 2, "enable_sentence_check": False})
-    state = in_parts(FIRST, context(model=_speaking("", said), settings=settings))
-    assert len(kept(state["found"])) == 2
-    assert state["draft"]["short"] == "Bob Reed"

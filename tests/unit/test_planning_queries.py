@@ -14,12 +14,8 @@ from secondlook.nodes.queries import (
     Checked,
     Proposal,
     Worded,
-    asks_the_same,
     checked,
-    leans,
     queries_for,
-    tidy,
-    tidy_phase,
     validated,
 )
 from secondlook.nodes.retrieve import where
@@ -34,7 +30,6 @@ from tests.support.planning import (
     done,
     lost,
     question_in,
-    sentence,
     shelf,
     speaking,
 )
@@ -54,35 +49,6 @@ TITLES = {"a.0": "Harbour law", "b.0": "Storms\nand piers", "c.0": "Harbour law"
 
 
 # The question of a step
-
-
-def test_a_question_that_leans_on_something_else_is_none() -> None:
-    for question in (
-        "What did step 2 find about damage?",
-        "Is choice (C) the better rule?",
-        "Which of the following is a trespass?",
-        "What are its elements?",
-        "Did he have to pay?",
-        "What must the captain do in this case?",
-    ):
-        assert leans(question), question
-    for question in (
-        FIRST,
-        "When is it lawful to moor at a private pier?",
-        "What does a landlord owe to those who visit a tenant?",
-        "May a captain moor his boat at a stranger's pier?",
-        "What are the options of a buyer in good faith?",
-    ):
-        assert not leans(question), question
-
-
-def test_the_first_question_of_a_reply_counts_and_a_phase_is_a_heading() -> None:
-    assert tidy('Question: "What is trespass? What is necessity?"') == "What is trespass?"
-    assert tidy("define trespass.") == "Define trespass?"
-    assert tidy("?") == ""
-    assert tidy_phase("Lease, lease, lease") == "Lease"
-    assert tidy_phase("status of a buyer in the law of sales") == "Status of a buyer"
-    assert tidy_phase("") == tidy_phase("<b>Rule</b>") == "Research"
 
 
 def check(said: str, *earlier: StepData, shelf: Any = None, known: str = "") -> Checked:
@@ -120,15 +86,6 @@ def test_a_step_is_asked_again_only_where_it_failed_and_in_other_words() -> None
     assert check(FIRST, lost(FIRST)) == Checked(None, "repeat", 1)
     assert check(other, lost(FIRST)) == Checked(other, None, 1)
     assert check(other, done(FIRST)) == Checked(None, "repeat", 1)
-
-
-def test_questions_are_the_same_where_they_ask_for_the_same() -> None:
-    def same(one: str, other: str) -> bool:
-        return asks_the_same(one, other, 0.95, "english")
-
-    assert same("Which town burned in 1904?", "What town burned in 1904?")
-    assert not same("Which town burned in 1904?", "Which town burned in 1953?")
-    assert not same("When was the pier built?", "Why was the pier built?")
 
 
 # The queries of a step
@@ -194,15 +151,6 @@ def test_a_primary_that_leaves_the_question_gives_way_to_it(primary: str, reason
     assert made.numbers["by_model"] == 2
 
 
-def test_a_repeat_gives_way_to_terms_of_what_the_primary_finds() -> None:
-    made = usable(PRIMARY, "pier: private necessity, mooring captain", ALTERNATIVES[0])
-    assert made.queries[:2] == [PRIMARY, ALTERNATIVES[0]]
-    assert made.queries[2].startswith(FIRST.rstrip("?"))
-    new = set(made.queries[2].lower().split()) - set(FIRST.lower().rstrip("?").split())
-    assert new & {"storm", "boat", "leave", "compensate", "owner", "damage"}
-    assert (made.numbers["repeats"], made.numbers["by_model"]) == (1, 2)
-
-
 def test_a_drifter_and_what_is_no_query_give_way_too() -> None:
     one = usable(PRIMARY, *ALTERNATIVES, research={"enable_multi_query": False})
     assert one.queries == [PRIMARY]
@@ -252,22 +200,3 @@ def test_each_step_tells_what_it_asked_and_what_came_of_it() -> None:
         f"Necessity: {SECOND}\nfailed (0.21): found no answer, best passages: {nearest}",
         f"Necessity: {FIRST}\nfailed (0.21): found no answer",
     ]
-
-
-def test_no_sentence_is_ever_cut_and_steps_share_the_room() -> None:
-    findings = [
-        sentence("Refuted.", 1.0, supported=False),
-        *(
-            sentence(f"Finding {number} says that {'very ' * 20}much is owed.", number / 100)
-            for number in range(40)
-        ),
-    ]
-    plan = numbered(*[done(FIRST, *findings)] * 3)
-    for tokens in (0, 60, 1000):
-        (record,) = records(plan[:1], {}, tokens=tokens)
-        said = record.rpartition("): ")[2]
-        assert said.count("Finding") == said.count("owed.") >= 1
-        assert said.startswith("Finding 39 ")
-        assert said.endswith("owed.")
-        assert len(records(plan, {}, tokens=tokens)[0]) <= len(record)
-    assert said.count("Finding") > 3

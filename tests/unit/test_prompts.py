@@ -72,18 +72,6 @@ def test_every_prompt_is_short_and_asks_a_known_role(name: str) -> None:
     assert len(prompt.parts[0].template.split()) < 120
 
 
-def test_a_missing_and_an_unknown_name_are_both_told() -> None:
-    with pytest.raises(UsageError, match=r"'evidence' missing, 'evidance' unknown") as told:
-        render("answer", question="?", evidance="x")
-    assert told.value.hint == "it takes 'evidence', 'question'"
-
-
-def test_a_prompt_that_is_not_there() -> None:
-    with pytest.raises(UsageError, match="no prompt 'nothing'") as told:
-        load("nothing")
-    assert "'answer'" in (told.value.hint or "")
-
-
 @given(value=st.text())
 def test_values_are_put_in_once_and_as_they_are(value: str) -> None:
     prompt = parse("p", GOOD)
@@ -95,13 +83,6 @@ def test_values_are_put_in_once_and_as_they_are(value: str) -> None:
 def test_a_dollar_in_a_value_stays_a_dollar() -> None:
     messages = render("answer", **fill("answer", question="Is $evidence worth $$5 or ${question}?"))
     assert "Is $evidence worth $$5 or ${question}?" in messages[-1].content
-
-
-def test_own_words_leave_out_what_was_put_in() -> None:
-    words = parse("p", GOOD).own_words
-    assert "Costs $5." in words
-    assert "Q:" in words
-    assert "question" not in words
 
 
 @pytest.mark.parametrize(
@@ -125,12 +106,6 @@ def test_a_malformed_prompt_is_refused(old: str, new: str, told: str) -> None:
     assert old in GOOD
     with pytest.raises(UsageError, match=told):
         parse("p", GOOD.replace(old, new))
-
-
-def test_blocks_are_numbered_and_closed() -> None:
-    assert MARKS.wrap(["a", "b"], first=3) == (
-        f"<<evidence-{MARKS.key} 3>> a\n<<evidence-{MARKS.key} 4>> b\n<<end-{MARKS.key}>>"
-    )
 
 
 FORGED = [

@@ -11,9 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from secondlook.errors import ModelError, ModelUnavailable
+from secondlook.errors import ModelError
 from secondlook.reading import load_reader
-from secondlook.reading.calibration import load_calibration
 from secondlook.reading.cross_encoder import CrossEncoderReader
 
 if TYPE_CHECKING:
@@ -53,10 +52,6 @@ class SharesWords:
             for question, text in inputs
         ]
         return (activation_fn or _sigmoid)(np.array(scores, dtype=np.float32))
-
-
-class SortsIntoThree(SharesWords):
-    num_labels = 3
 
 
 class Broken(SharesWords):
@@ -118,14 +113,6 @@ def test_only_the_chosen_are_searched_for_an_answer(library: ModuleType) -> None
     assert (tower.looked, tower.relevance) == (True, 1.0)
 
 
-def test_a_pair_is_scored_once(library: ModuleType) -> None:
-    reader, model = made()
-    first = reader.read(QUESTION, [TOWER, CATS, TOWER])
-    assert reader.read(QUESTION, [CATS, TOWER]) == [first[1], first[0]]
-    assert model.seen == [(QUESTION, TOWER), (QUESTION, CATS)]
-    assert reader.read(QUESTION, []) == []
-
-
 @pytest.mark.parametrize("limit", [512, 128, None, 10**30])
 def test_of_a_long_passage_the_best_part_counts(
     library: ModuleType, limit: int | None, monkeypatch: pytest.MonkeyPatch
@@ -138,21 +125,6 @@ def test_of_a_long_passage_the_best_part_counts(
     assert "".join(part.split()[0] for _, part in model.seen)  # no empty part
     covered = sum(len(part) for _, part in model.seen)
     assert covered >= len(passage)
-
-
-def test_its_name_is_that_of_both_and_nothing_is_calibrated_for_it(library: ModuleType) -> None:
-    reader, _ = made()
-    embedded = load_reader().name
-    assert reader.name == f"sentence-transformers:some/reranker+{embedded}"
-    assert load_calibration(reader.name).label == "uncalibrated"
-    assert reader.languages == ("english",)
-
-
-def test_a_classifier_is_no_reader(library: ModuleType) -> None:
-    vars(library)["CrossEncoder"] = SortsIntoThree
-    with pytest.raises(ModelUnavailable, match="3 classes") as raised:
-        made("cross-encoder/nli")
-    assert "ms-marco" in (raised.value.hint or "")
 
 
 def test_scores_that_are_no_numbers_are_refused(library: ModuleType) -> None:

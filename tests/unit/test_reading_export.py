@@ -11,18 +11,15 @@ import onnx
 import onnxruntime
 import pytest
 
-from tests.support.parted_reader import random_reader
 from training.export import models
 from training.export.build import build, read_tensors
 from training.export.graph import Plan
 from training.export.tensors import MATRICES, Tensors, quantise_matrix, quantise_table
-from training.weights_in import save_checkpoint
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from training.export.tensors import Floats
-    from training.weights_in import Arrays
 
 HIDDEN, WIDE, WORDS, LAYERS = models.HIDDEN, 1536, 40, 2
 SIZES = {"intermediate.dense": (HIDDEN, WIDE), "output.dense": (WIDE, HIDDEN)}
@@ -66,19 +63,6 @@ def tensors() -> Tensors:
     return made
 
 
-def small_reader(*, glances: tuple[int, ...]) -> Arrays:
-    """Float weights of a reader with few words and with heads that glance."""
-    arrays = random_reader(words=WORDS)
-    for after in glances:
-        for part in ("0.weight", "0.bias", "2.weight", "2.bias"):
-            arrays[f"glance{after}.{part}"] = arrays[f"glance1.{part}"]
-    return {
-        name: value
-        for name, value in arrays.items()
-        if not name.startswith("glance") or int(name[6]) in glances
-    }
-
-
 def run(model: onnx.ModelProto, **feed: Any) -> Any:
     """As the product does: what the graph says, not what onnxruntime would make of it."""
     onnx.checker.check_model(model)
@@ -105,34 +89,6 @@ def test_a_glance_and_a_look_are_the_whole_bit_for_bit(tensors: Tensors, plan: P
     parted = run(models.look(tensors, 1, plan), state=state, types=TYPES)
     for left, right in zip(whole, parted, strict=True):
         assert np.array_equal(left, right)
-
-
-def test_where_a_reader_is_cut(tmp_path: Path) -> None:
-    from secondlook.reading.weights import find_weights, read_weights
-
-    arrays = small_reader(glances=(1, 2))
-    save_checkpoint(arrays, tmp_path / "checkpoint")
-    options: dict[str, Any] = {
-        "weights": tmp_path / "checkpoint",
-        "tokenizer": find_weights("reader").tokenizer,
-        "name": "tiny",
-        "folder": tmp_path / "out",
-    }
-    with pytest.raises(ValueError, match=r"sit after \[1, 2\] layers"):
-        build("reader", **options)
-    with pytest.raises(ValueError, match="--glance-layers 3"):
-        build("reader", glance_layers=3, **options)
-    build("reader", glance_layers=2, **options)
-    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text("utf-8"))
-    assert (manifest["layers"], manifest["glance_layers"]) == (3, 2)
-    assert manifest["outputs"][:2] == ["state", "glance"]
-    parted = read_weights(tmp_path / "out")
-    build("reader", whole=True, **options)
-    whole = read_weights(tmp_path / "out")
-    assert (len(parted.graphs), len(whole.graphs)) == (2, 1)
-    assert parted.identity != whole.identity
-    left = sorted(file.name for file in (tmp_path / "out").iterdir())
-    assert left == ["manifest.json", "model.onnx", "tokenizer.json"]
 
 
 def test_a_safetensors_file_becomes_a_model_folder(tensors: Tensors, tmp_path: Path) -> None:

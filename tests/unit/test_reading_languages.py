@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.reading.languages import Foreign, foreign, other_language
+from secondlook.reading.languages import other_language
 
 PASSAGES = {
     "Arabic": "بُني الجسر عام 1890 على يد المهندسة آنا ليمان، وهو يربط المدينة القديمة بالميناء.",
@@ -94,19 +94,3 @@ def test_so_are_questions_of_a_few_words(question: str, language: str) -> None:
 @pytest.mark.parametrize("text", ENGLISH_OR_NOT_TO_BE_TOLD)
 def test_what_is_english_or_cannot_be_told_counts_as_known(text: str) -> None:
     assert other_language(text) is None
-
-
-def test_the_passage_is_looked_at_first_and_the_reason_says_which_it_was() -> None:
-    english = "The bridge was built in 1890 by Anna Lehmann."
-    german, spanish = PASSAGES["German"], "¿Quién construyó el puente?"
-    assert foreign("Who built the bridge?", english) is None
-    assert foreign(spanish, german) == Foreign("passage", "German", ("english",))
-    asked = foreign(spanish, english)
-    assert asked is not None
-    assert asked.reason == (
-        "the question is in Spanish; the reader was trained for English: "
-        "how sure it is cannot be told"
-    )
-    told = foreign(spanish, german, ("english", "french"))
-    assert told is not None
-    assert "trained for English and French:" in told.reason

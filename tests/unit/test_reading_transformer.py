@@ -36,16 +36,6 @@ class CountsLetters:
         return np.array(counts, dtype=np.float32)
 
 
-class HasPrompts(CountsLetters):
-    prompts: ClassVar[dict[str, str]] = {"query": "zzz", "document": ""}
-    max_seq_length = None
-
-    def encode_query(self, texts: list[str], **options: Any) -> Any:
-        return self.encode([self.prompts["query"] + text for text in texts], **options)
-
-    encode_document = CountsLetters.encode
-
-
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = ModuleType("sentence_transformers")
@@ -71,15 +61,6 @@ def test_families_without_their_own_prompts_are_prefixed(library: ModuleType) ->
     embedder.embed_passages(["text"])
     embedder.embed_query("question")
     assert embedder._model.seen == ["passage: text", "query: question"]
-
-
-def test_a_model_that_carries_prompts_is_left_to_use_them(library: ModuleType) -> None:
-    vars(library)["SentenceTransformer"] = HasPrompts
-    embedder = TransformerEmbedder("intfloat/e5-with-prompts")
-    embedder.embed_query("question")
-    embedder.embed_passages(["text \ud800"])
-    assert embedder._model.seen == ["zzzquestion", "text \ufffd"]
-    assert embedder.max_tokens == 512
 
 
 def test_a_model_that_does_not_load_is_named(library: ModuleType) -> None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelUnavailable
-from secondlook.nodes.plan import Decision
 from secondlook.nodes.state import unread
 from tests.support.function_model import FunctionModel
 from tests.support.planning import (
@@ -93,25 +92,6 @@ def test_the_model_is_told_records_between_marks_and_no_choices() -> None:
         ),
     ]
     assert not any(text in prompts(model) for text in CHOICES.values())
-
-
-async def leading(*_: Any) -> Decision:
-    return Decision("Who owns the private pier?", "Owner")
-
-
-def test_code_decides_without_a_model_and_where_its_question_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr("secondlook.nodes.plan.next_step", leading)
-    step = replanned(context())["plan"][1]
-    assert (step["question"], step["queries"]) == ("Who owns the private pier?", [])
-    model = speaking({"action": "next_step", "phase": "Law", "question": FIRST, "queries": [QUERY]})
-    update = replanned(context(model))
-    step = update["plan"][1]
-    assert (step["question"], step["phase"]) == ("Who owns the private pier?", "Owner")
-    assert step["queries"][0] == step["question"]
-    numbers = told(update).numbers
-    assert (numbers["by"], numbers["refused"], numbers["by_model"]) == ("code", "repeat", 0)
 
 
 def away(_: ChatRequest) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -15,10 +14,9 @@ from secondlook.errors import ModelError, ModelUnavailable
 from secondlook.models.prices import Caps
 from secondlook.nodes.rewrite import rewrite
 from secondlook.nodes.state import unread
-from secondlook.roles import rewrite as cache
-from secondlook.roles.rewrite import Said, accepted, most_words, rewrites_of, word_count
+from secondlook.roles.rewrite import most_words, word_count
 from tests.support.engine import WordShelf, context_of, state_of
-from tests.support.function_model import FunctionModel, models_of
+from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
     from secondlook.models.chat import ChatRequest
@@ -155,17 +153,6 @@ def test_the_same_question_costs_no_second_call() -> None:
     assert len(model.requests) == 2
 
 
-def test_other_models_remember_for_themselves_and_forget_when_they_go() -> None:
-    first, other = models_of(FunctionModel(other_words)), models_of(FunctionModel(other_words))
-    rewrites_of(first).put("key", Said("said", "stop"))
-    assert rewrites_of(first).get("key") == ("said", "stop")
-    assert rewrites_of(other).get("key") is None
-    before = len(cache._all)
-    del other
-    gc.collect()
-    assert len(cache._all) < before
-
-
 # By code
 
 
@@ -176,25 +163,3 @@ def test_without_a_model_the_passages_lend_their_words() -> None:
     assert told(update).numbers["by"] == "code"
     assert told(update).numbers["kept"] == 1.0
     assert update["warnings"] == []
-
-
-def test_each_attempt_by_code_is_another_until_there_is_none() -> None:
-    given = state()
-    tried = [ASKED]
-    while (update := done(context_of(), {**given, "queries": tried}))["queries"]:
-        assert accepted(update["queries"][0], ASKED, tried).reason != "repeat"
-        tried = tried + update["queries"]
-    assert len(tried) > 3
-    assert update["route"] == "none"
-    assert told(update).numbers["accepted"] is False
-    assert told(update).numbers["kept"] is None
-
-
-def test_a_library_that_fails_costs_the_query_and_no_more() -> None:
-    class Broken(WordShelf):
-        def passages(self, ids: Any) -> Any:
-            raise OSError("the disk is gone")
-
-    update = done(context_of(shelf=Broken()))
-    assert update["queries"] == []
-    assert update["warnings"][0]["error"] == "OSError"

@@ -135,14 +135,6 @@ def test_our_own_prompt_is_cut() -> None:
     assert found.dropped == {"prompt": 3}
 
 
-def test_the_question_said_back_is_cut() -> None:
-    found = review(
-        "How deep is the harbour?\nIt is deep [1].", 1, question="How deep is the HARBOUR"
-    )
-    assert [sentence.text for sentence in found.sentences] == ["It is deep."]
-    assert found.dropped == {"question": 1}
-
-
 @pytest.mark.parametrize(
     "text",
     [

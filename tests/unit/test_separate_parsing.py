@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 import string
 import time
 from collections import Counter
-from typing import Any
 
 import pytest
-from langgraph.runtime import Runtime
 
-from secondlook.nodes.choices import MOST_CHOICES, parsed, rendered, separate
-from tests.support.engine import context_of, state_of
+from secondlook.nodes.choices import MOST_CHOICES, parsed, rendered
 
 TWO = {"A": "red", "B": "blue"}
 ASKED = "What colour is the boat?"
@@ -165,15 +161,3 @@ def test_a_long_hostile_text_is_read_in_no_time(piece: str) -> None:
     began = time.process_time()
     parsed(text)
     assert time.process_time() - began < 3
-
-
-def test_the_node_sets_choices_apart() -> None:
-    def separated(question: str) -> dict[str, Any]:
-        return dict(asyncio.run(separate(state_of(question), Runtime(context=context_of()))))  # type: ignore[arg-type]
-
-    made = separated("Who pays for the dredging?\n(A) the harbour\n(B) the council")
-    assert made["question"] == "Who pays for the dredging?"
-    assert made["choices"] == {"A": "the harbour", "B": "the council"}
-    assert made["steps"][0]["numbers"] == {"choices": 2}
-    plain = separated("How deep is berth 4?")
-    assert (plain["question"], plain["choices"]) == ("How deep is berth 4?", {})

@@ -62,21 +62,6 @@ def test_a_later_worse_draft_never_replaces_a_better_one() -> None:
     assert "best of 2 drafts" in out["steps"][0]["said"]
 
 
-@pytest.mark.parametrize(
-    ("better", "worse"),
-    [
-        (judged(draft("A.")), judged(withheld("no_evidence"), is_useful=True)),
-        (judged(draft("A.")), judged(draft("A.", unsupported=("A.",)))),
-        (judged(draft("A.")), judged(draft("B."), is_grounded=False)),
-        (judged(draft("A."), grounded=0.8), judged(draft("B."), grounded=0.5)),
-        (judged(draft("A.", confidence=0.8)), judged(draft("B.", confidence=None))),
-    ],
-)
-def test_what_makes_a_draft_better(better: JudgedDraft, worse: JudgedDraft) -> None:
-    assert best_of([better, worse]) is better
-    assert best_of([worse, better]) is better
-
-
 def test_what_does_not_stand_is_cut_and_a_person_should_look() -> None:
     made = draft("Stands.", "Falls.", unsupported=("Falls.",))
     out = settled(judged(made, is_grounded=False, grounded=0.5))
@@ -102,13 +87,6 @@ def test_an_answer_that_misses_the_question_is_partial_and_says_so(queries: int,
 def test_an_abstention_after_retries_tells_of_them(queries: int, stop: str, review: bool) -> None:
     out = settled(judged(withheld("low_confidence"), is_useful=False), queries=queries)
     assert (out["draft"]["stop"], out["needs_review"]) == (stop, review)
-
-
-def test_a_draft_that_no_check_has_seen_counts_once() -> None:
-    seen, unseen = judged(draft("Seen.")), draft("Unseen.")
-    assert settled(seen, draft=unseen)["steps"][0]["numbers"]["drafts"] == 2
-    assert settled(seen, draft=seen["draft"])["steps"][0]["numbers"]["drafts"] == 1
-    assert settled(draft=unseen)["draft"] == unseen
 
 
 def test_what_a_model_refused_is_not_given_again() -> None:

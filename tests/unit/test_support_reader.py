@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.errors import ModelUnavailable, UsageError
-from secondlook.nodes.cite import Checker
-from secondlook.passage import Passage
+from secondlook.errors import ModelUnavailable
 from secondlook.reading import support as module
 from secondlook.reading import weights
 from secondlook.reading.support import (
-    DEFAULT_JUDGE,
     MISSING_NUMBER,
     CoverageSupport,
     ReaderSupport,
@@ -23,11 +20,8 @@ from secondlook.reading.support import (
     joined_evidence,
     load_support,
     read_head,
-    sieve_of,
     stands_in,
 )
-from secondlook.roles.sentences import Sentence
-from secondlook.settings.workflows import Servers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -54,18 +48,6 @@ class Clerk:
     def judge(self, claims: Sequence[tuple[str, str]]) -> list[float]:
         self.asked += claims
         return [4.0 if claim.split()[-1] in evidence else -4.0 for claim, evidence in claims]
-
-
-def passage_of(text: str) -> Passage:
-    return Passage(
-        id="survey.0",
-        document="survey",
-        sha256="0" * 64,
-        title="Survey",
-        text=text,
-        start=0,
-        end=len(text),
-    )
 
 
 def judged(claim: str, evidence: str = EVIDENCE, head: SupportHead = HEAD) -> tuple[float, Clerk]:
@@ -164,57 +146,3 @@ def test_without_weights_words_stand_in(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(weights, "find_weights", missing)
     why = stands_in(load_support("reader"))
     assert why == "the embedded reader is not installed, so support is judged by words alone"
-
-
-def test_the_reader_is_opened_when_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
-    clerk = Clerk()
-    found = weights.find_weights("reader")
-    head = SupportHead(found.identity, HEAD.bias, HEAD.weight)
-    monkeypatch.setattr(module, "shipped_head", lambda: head)
-    opened = []
-
-    def load_reader(**_: object) -> Clerk:
-        opened.append(clerk)
-        return clerk
-
-    monkeypatch.setattr("secondlook.reading.load_embedded_reader", load_reader)
-    judge = load_support("reader")
-    assert judge.name == f"reader@1:{found.identity}"
-    assert stands_in(judge) is None
-    assert judge.support([("It has 7.8 metres at low water.", EVIDENCE)]) == [1.0]
-    assert opened == []
-    assert judge.support([("Low is the water", EVIDENCE)])[0] > 0.9
-    assert opened == [clerk]
-
-
-def test_judges_are_chosen_by_name() -> None:
-    assert Servers().support == DEFAULT_JUDGE
-    with pytest.raises(UsageError, match="'oracle'") as caught:
-        load_support("oracle")
-    assert caught.value.hint == 'use "reader" or "coverage"'
-
-
-def test_only_the_likeliest_places_are_judged() -> None:
-    """Nine sentences make 24 places; a pass for each would take a second."""
-    clerk = Clerk()
-    judge = ReaderSupport(lambda: clerk, HEAD)
-    assert isinstance(sieve_of(judge), CoverageSupport)
-    said = [f"Berth {number} is long and was dredged in {2000 + number}." for number in range(9)]
-    passage = passage_of(" ".join(said))
-    checker = Checker(passages=[passage], support=judge, min_support=0.6)
-    claim = checker.check(Sentence("In 2007 they dredged berth 7, which is long", (1,)))
-    assert len(set(clerk.asked)) <= 4
-    start, end = claim["cited"][0]["start"], claim["cited"][0]["end"]
-    assert said[7] in passage.text[start:end]
-
-
-def test_long_evidence_is_looked_at_twice() -> None:
-    names = "Ann Bea Cid Dan Eve Fay Gus Hal Ida".split()  # noqa: SIM905
-    said = [f"{name} moors a boat at the quay." for name in names]
-    evidence = " ".join(said)
-    support, clerk = judged("The boat of Hal lies at the quay", evidence)
-    (_, whole), *near = clerk.asked
-    assert whole == evidence
-    assert len(near) == 3
-    assert " ".join(said[6:9]) in [text for _, text in near]
-    assert support > 0.9

@@ -80,15 +80,6 @@ def test_held_out_articles_are_in_no_training_row(prepared: Path) -> None:
     assert not held & {passages[claim.passage].title for claim in claims if claim.passage}
 
 
-def test_claims_are_balanced_and_halueval_is_matched_in_length(prepared: Path) -> None:
-    claims = list(read_claims(prepared)) + list(read_claims(prepared, "dev"))
-    for source in ("snli", "mnli", "fever", "rte", "scitail", "cad_snli", "halueval"):
-        labels = Counter(claim.label for claim in claims if claim.source == source)
-        assert labels[0] == labels[1] > 0
-    right = [c.hypothesis for c in claims if c.source == "halueval" and c.label == 1]
-    assert "Otto Lang built bridge 3." in right
-
-
 def test_no_text_of_a_test_set_is_in_it(prepared: Path, data: Path) -> None:
     texts = "".join(
         json.dumps(row) for file in prepared.glob("*.gz") for row in read_lines(file)

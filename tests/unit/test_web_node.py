@@ -109,15 +109,6 @@ def test_a_snippet_is_marked_as_one() -> None:
     assert item["why"] == "among the best (the search engine's summary: its page was not read)"
 
 
-def test_found_again_is_not_found_twice() -> None:
-    context = context_of(web=Web(pages))
-    once = visit(context)
-    again = visit(context, {**state(), "found": once["found"]})
-    assert sorted(item["id"] for item in again["found"]) == sorted(
-        item["id"] for item in once["found"]
-    )
-
-
 def fails() -> list[WebPassage]:
     raise WebSearchError("nobody answered", hint="try later")
 

@@ -1,0 +1,197 @@
+"""Unclear words of a question: which they are, what they may stand for, and replies that say so."""
+
+from __future__ import annotations
+
+import pytest
+
+from secondlook.engine.secondlook import turn_of
+from secondlook.passage import Passage
+from secondlook.roles.ambiguity import (
+    Rival,
+    Witness,
+    competing,
+    leader,
+    reading,
+    rivals,
+    unresolved,
+    with_meaning,
+)
+from secondlook.roles.follow_up import Turn
+from tests.support.memory_runs import full_answer
+
+
+@pytest.mark.parametrize(
+    ("question", "word", "kind"),
+    [
+        ("When did she leave her group?", "she", "person"),
+        ("What was the name of their first album?", "their", "group"),
+        ("Who wrote it?", "it", "thing"),
+        ("What is its capital?", "its", "thing"),
+        ("What happened to him in 1990?", "him", "person"),
+        ("In what year was it built?", "it", "thing"),
+        ("Did she win?", "she", "person"),
+        ("When did this happen?", "this", "thing"),
+        ("How many people live there?", "there", "place"),
+        ("When was the album released?", "the album", "noun"),
+        ("How large is this region?", "this region", "noun"),
+        ("WHEN DID SHE LEAVE?", "SHE", "person"),
+        ("  when did she leave?", "she", "person"),
+    ],
+)
+def test_unclear(question: str, word: str, kind: str) -> None:
+    found = unresolved(question)
+    assert found is not None
+    assert (found.word, found.kind) == (word, kind)
+    assert question[found.start : found.end] == word
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "",
+        "When did Beyoncé leave her group?",
+        "In her first book, what does Austen tell of?",
+        "When did she (Beyoncé) leave?",
+        "How does a plant make its food?",
+        "Who lost his life at Waterloo?",
+        "What is the largest bird of its kind?",
+        "How many berths are there?",
+        "When was the album Dangerously in Love released?",
+        "Who wrote the book that began the revolt against taxes?",
+        "How deep is the deepest berth 4",
+        "she said " * 60,
+    ],
+)
+def test_clear(question: str) -> None:
+    assert unresolved(question) is None
+
+
+@pytest.mark.parametrize(
+    ("question", "meant", "filled"),
+    [
+        ("When did she leave?", Rival("Ada", 1, ()), "When did Ada leave?"),
+        ("When did her group split?", Rival("Ada", 1, ()), "When did Ada's group split?"),
+        (
+            "How long is it?",
+            Rival("Rhine", 1, (), takes_the=True),
+            "How long is the Rhine?",
+        ),
+        ("How many people live there?", Rival("Bonn", 1, ()), "How many people live in Bonn?"),
+        ("Who directed the film?", Rival("Vertigo", 1, ()), "Who directed Vertigo?"),
+    ],
+)
+def test_the_name_takes_the_place_of_the_word(question: str, meant: Rival, filled: str) -> None:
+    unclear = unresolved(question)
+    assert unclear is not None
+    assert with_meaning(question, unclear, meant) == filled
+
+
+ADA = "Ada Lovelace was born in London. She wrote the notes in 1843. Lovelace died in 1852."
+
+RHINE = "The Rhine is a river in Europe. It begins in the Alps. Bonn lies on the Rhine."
+
+
+def passage(text: str, title: str = "Notes", name: str = "p1") -> Passage:
+    return Passage(
+        id=name, document=name, sha256="0" * 64, title=title, text=text, start=0, end=len(text)
+    )
+
+
+def meant(question: str, *texts: str, titles: tuple[str, ...] = ()) -> list[Rival]:
+    unclear = unresolved(question)
+    assert unclear is not None
+    named = [*titles, *["Notes"] * len(texts)]
+    witnesses = [Witness(passage(text, named[at], f"p{at}"), 1.0) for at, text in enumerate(texts)]
+    return rivals(unclear, question, witnesses)
+
+
+def test_she_is_who_the_text_calls_she() -> None:
+    text = f"{ADA} Charles Babbage was an engineer. He built engines."
+    found = meant("When did she die?", text)
+    assert found[0].name == "Ada Lovelace"
+    assert leader(found) == found[0]
+    him = meant("When did he die?", text)
+    assert him[0].name == "Charles Babbage"
+
+
+def test_two_that_are_alike_have_no_leader() -> None:
+    one = "Ada Lovelace left the club in 1843. She went to London."
+    two = "Eve Curie left the club in 1938. She went to Paris."
+    found = meant("When did she leave her club?", one, two)
+    assert leader(found) is None
+    assert {rival.name for rival in competing(found)} >= {"Ada Lovelace", "Eve Curie"}
+    assert sum(rival.share for rival in found) == pytest.approx(1)
+
+
+def test_a_thing_is_no_person_and_keeps_its_article() -> None:
+    found = meant("How long is it?", f"{RHINE} Ada Lovelace saw it. She was glad.")
+    assert found[0].name == "Rhine"
+    assert found[0].takes_the
+    assert "Ada Lovelace" not in [rival.name for rival in found]
+
+
+def test_a_noun_is_what_is_called_so() -> None:
+    text = (
+        "Blue Train is the second album by John Coltrane. It came out in 1958. "
+        'His album "Giant Steps" came out in 1960.'
+    )
+    found = meant("When did the album come out?", text)
+    assert {rival.name for rival in found} == {"Blue Train", "Giant Steps"}
+    war = meant("Who won the war?", "The Crimean War began in 1853. Russia lost.")
+    assert [rival.name for rival in war] == ["Crimean War"]
+
+
+SHE = Turn(
+    "When did she leave her group?",
+    asks_back='Whom do you mean by "she": Beyoncé, Kelly Rowland or Michelle Williams?',
+)
+
+
+@pytest.mark.parametrize(
+    ("reply", "meant"),
+    [
+        ("Beyoncé", "Beyoncé"),
+        ("beyonce", "Beyoncé"),
+        ("Beyonce?", "Beyoncé"),
+        ("I mean Beyoncé, please.", "Beyoncé"),
+        ("sorry, kelly rowland", "Kelly Rowland"),
+        ("rowland", "Kelly Rowland"),
+        ("the second one", "Kelly Rowland"),
+        ("2", "Kelly Rowland"),
+        ("the last", "Michelle Williams"),
+        ("LaTavia Roberson", "LaTavia Roberson"),
+        ("The Supremes", "The Supremes"),
+    ],
+)
+def test_a_reply_fills_the_unclear_word(reply: str, meant: str) -> None:
+    assert reading(reply, SHE) == f"When did {meant} leave her group?"
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "?",
+        "Thanks",
+        "Both",
+        "neither",
+        "Who",
+        "never mind",
+        "the fourth",
+        "Who is the mayor?",
+        "What about Solange?",
+        "And Kelly Rowland and Beyoncé in 2004",
+        "how deep is berth 4",
+        "x" * 200,
+    ],
+)
+def test_anything_else_is_a_question_of_its_own(reply: str) -> None:
+    assert reading(reply, SHE) is None
+
+
+def test_what_was_asked_back_is_remembered_for_one_turn() -> None:
+    back = full_answer("r").model_copy(update={"asks_back": SHE.asks_back, "asked": SHE.asked})
+    turns = (turn_of(back), turn_of(full_answer("s")))
+    assert turns[0].asks_back == SHE.asks_back
+    assert reading("Beyoncé", turns[0])
+    assert reading("Beyoncé", turns[1]) is None
