@@ -377,23 +377,14 @@ class Recorder:
         self._settings = settings
         self._lock = threading.Lock()
         self._store: RunStore | None = None
-        self._active: defaultdict[str, _Active] = defaultdict(_Active)
+        self.active: defaultdict[str, _Active] = defaultdict(_Active)
 
-    def start(
-        self,
-        run: str,
-        *,
-        question: str,
-        workflow: str,
-        created: str,
-        request: Mapping[str, Any] | None = None,
-    ) -> None:
-        """Record a run, or take up one that was interrupted; one that this process holds already
-        is recorded. The one error is `RunTaken`: another process works on it, and two would pay
-        twice."""
-        if run in self._active:
+    def start(self, run: str, **about: Any) -> None:
+        """Record a run as `RunStore.start` does; one that this process holds already is recorded.
+        The one error is `RunTaken`: another process works on it, and two would pay twice."""
+        if run in self.active:
             return
-        self._active[run] = _Active()
+        self.active[run] = _Active()
         settings = self._settings
         if not settings.keep:
             return
@@ -402,70 +393,61 @@ class Recorder:
                 if self._store is None:
                     self._store = RunStore.of(settings)
             store = self._store
-            store.start(run, question=question, workflow=workflow, created=created, request=request)
+            store.start(run, **about)
             store.prune(settings.keep, before=oldest_kept(settings) if settings.keep_days else None)
         except RunTaken:
-            del self._active[run]
+            del self.active[run]
             raise
         except _FAILURES as error:
             self._fail(run, error)
 
     def begin(self, run: str, request: Mapping[str, Any]) -> None:
-        self._do(run, lambda store: store.begin(run, request), None, raising=RunTaken)
+        self.do(run, lambda store: store.begin(run, request), None, raising=RunTaken)
 
     def append(self, event: Event) -> None:
         if not isinstance(event, Answered):
-            self._do(event.run, lambda store: store.append(event), None)
+            self.do(event.run, lambda store: store.append(event), None)
 
     def finish(self, answer: Answer, *, at: float | None = None) -> Answer:
-        self._do(answer.run, lambda store: store.finish(answer, at=at), None)
-        trouble = self._active.pop(answer.run, _Active()).trouble
+        self.do(answer.run, lambda store: store.finish(answer, at=at), None)
+        trouble = self.active.pop(answer.run, _Active()).trouble
         if trouble is None:
             return answer
         self._leave(answer.run)
         return answer.model_copy(update={"warnings": (*answer.warnings, trouble)})
 
     def leave(self, run: str) -> None:
-        self._do(run, lambda store: store.leave(run), None)
-        if self._active.pop(run, _Active()).trouble is not None:
+        self.do(run, lambda store: store.leave(run), None)
+        if self.active.pop(run, _Active()).trouble is not None:
             self._leave(run)
 
     def discard(self, run: str) -> None:
-        self._do(run, lambda store: store.remove(run), None)
-        self._active.pop(run, None)
+        self.do(run, lambda store: store.remove(run), None)
+        self.active.pop(run, None)
 
     def journal(self, run: str) -> Journal:
         return _BoundJournal(self, run)
 
-    def reply(self, run: str, key: str) -> JournalEntry | None:
-        return self._active[run].journal.get(key) or self._do(
-            run, lambda store: store.journal(run).get(key), None
-        )
-
-    def keep_reply(self, run: str, key: str, entry: JournalEntry) -> None:
-        self._active[run].journal.put(key, entry)
-        self._do(run, lambda store: store.journal(run).put(key, entry), None)
-
     def put_passages(self, run: str, passages: Iterable[Mapping[str, Any]]) -> None:
         kept = [dict(item) for item in passages]
-        self._active[run].pages.update((item["id"], item) for item in kept)
-        self._do(run, lambda store: store.put_passages(run, kept), None)
+        self.active[run].pages.update((item["id"], item) for item in kept)
+        self.do(run, lambda store: store.put_passages(run, kept), None)
 
     def passages(self, run: str, ids: Sequence[str]) -> dict[str, dict[str, Any]]:
-        here = self._active[run].pages
+        here = self.active[run].pages
         found = {item: here[item] for item in ids if item in here}
         missing = [item for item in ids if item not in here]
         nothing: dict[str, dict[str, Any]] = {}
         if missing:
-            return found | self._do(run, lambda store: store.passages(run, missing), nothing)
+            return found | self.do(run, lambda store: store.passages(run, missing), nothing)
         return found
 
     def earlier(self, run: str) -> Earlier:
         """What earlier parts of a run leave to its account, for `Ledger.take_up`."""
-        return self._do(run, lambda store: store.earlier(run), Earlier())
+        return self.do(run, lambda store: store.earlier(run), Earlier())
 
     def keeps(self, run: str) -> bool:
-        active = self._active.get(run)
+        active = self.active.get(run)
         return bool(self._settings.keep) and not (active and active.trouble)
 
     def close(self) -> None:
@@ -481,7 +463,7 @@ class Recorder:
             with contextlib.suppress(*_FAILURES):
                 self._store.leave(run)
 
-    def _do(
+    def do(
         self,
         run: str,
         work: Callable[[RunStore], T],
@@ -489,7 +471,7 @@ class Recorder:
         *,
         raising: type[RunError] | tuple[()] = (),
     ) -> T:
-        if self._store is None or (run in self._active and self._active[run].trouble):
+        if self._store is None or (run in self.active and self.active[run].trouble):
             return otherwise
         try:
             return work(self._store)
@@ -502,7 +484,7 @@ class Recorder:
     def _fail(self, run: str, error: Exception) -> None:
         if self._store is not None:
             self._store.discard(run)
-        self._active[run].trouble = Trouble(
+        self.active[run].trouble = Trouble(
             node="record", error=type(error).__name__, message=str(error), consequence=_CONSEQUENCE
         )
 
@@ -513,10 +495,14 @@ class _BoundJournal:
     run: str
 
     def get(self, key: str) -> JournalEntry | None:
-        return self.recorder.reply(self.run, key)
+        known = self.recorder.active[self.run].journal.get(key)
+        return known or self.recorder.do(
+            self.run, lambda store: store.journal(self.run).get(key), None
+        )
 
     def put(self, key: str, entry: JournalEntry) -> None:
-        self.recorder.keep_reply(self.run, key, entry)
+        self.recorder.active[self.run].journal.put(key, entry)
+        self.recorder.do(self.run, lambda store: store.journal(self.run).put(key, entry), None)
 
 
 def oldest_kept(settings: RunSettings) -> str | None:

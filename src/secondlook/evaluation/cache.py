@@ -153,20 +153,9 @@ class RememberingReader:
     also where a look at it is known: with and without memory the results are equal."""
 
     def __init__(self, reader: Reader, memory: Memory) -> None:
-        self._reader = reader
-        self._memory = memory
-
-    @property
-    def name(self) -> str:
-        return self._reader.name
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        return trained_for(self._reader)
-
-    @property
-    def judges(self) -> bool:
-        return bool(getattr(self._reader, "judges", False))
+        self._reader, self._memory = reader, memory
+        self.name, self.languages = reader.name, trained_for(reader)
+        self.judges = bool(getattr(reader, "judges", False))
 
     def read(
         self, question: str, passages: Sequence[str], *, choose: Choose | None = None
@@ -194,7 +183,7 @@ class RememberingReader:
                 among(())
         late = [text for text in texts if text in chosen and text not in looks]
         if late:
-            spent += self._read(question, late, _every, glances, looks)
+            spent += self._read(question, late, lambda all_: range(len(all_)), glances, looks)
         self._memory.reader.remembered += len(texts) - len({*blind, *late})
         cost = sum(glances[text][1] for text in texts if text in glances)
         save(cost + sum(looks[text][1] for text in chosen) - spent)
@@ -270,10 +259,6 @@ class RememberingReader:
         return seconds
 
 
-def _every(glances: Sequence[float]) -> Sequence[int]:
-    return range(len(glances))
-
-
 def _packed(reading: Reading, seconds: float) -> bytes:
     *fields, glance = astuple(reading)
     return _READING.pack(*fields, glance is not None, glance or 0.0, seconds)
@@ -281,24 +266,9 @@ def _packed(reading: Reading, seconds: float) -> bytes:
 
 class RememberingEmbedder:
     def __init__(self, embedder: Embedder, memory: Memory, *, passages: bool) -> None:
-        self._embedder = embedder
-        self._memory = memory
-        self._passages = passages
-
-    @property
-    def name(self) -> str:
-        return self._embedder.name
-
-    @property
-    def dimensions(self) -> int:
-        return self._embedder.dimensions
-
-    @property
-    def max_tokens(self) -> int:
-        return self._embedder.max_tokens
-
-    def token_starts(self, text: str) -> list[int]:
-        return self._embedder.token_starts(text)
+        self._embedder, self._memory, self._passages = embedder, memory, passages
+        self.name, self.dimensions = embedder.name, embedder.dimensions
+        self.max_tokens, self.token_starts = embedder.max_tokens, embedder.token_starts
 
     def embed_query(self, text: str) -> Vectors:
         return self._remembered("query", [text])[0]

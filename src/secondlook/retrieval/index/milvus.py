@@ -73,7 +73,7 @@ class MilvusIndex:
                     f"the collection {heads!r} at {server.address} is not one of ours",
                     hint='another database: library.index = "milvus:http://HOST:PORT/DATABASE"',
                 )
-            server.load(heads)
+            server.call("load_collection", heads)
             head = _read_head(server, heads)
             if head is not None and not server.has(head.collection):
                 said = f"the collection {head.collection!r} at {server.address} is missing"
@@ -91,7 +91,7 @@ class MilvusIndex:
         if head.dimensions != dimensions:
             held = f"The index {name!r} holds vectors of {head.dimensions} dimensions"
             raise LibraryFormat(f"{held}, not {dimensions}", hint=_REBUILD)
-        server.load(head.collection)
+        server.call("load_collection", head.collection)
         return cls(server, name, head)
 
     def add(
@@ -185,9 +185,9 @@ class MilvusIndex:
                 self._server.create_rows(target, self._dimensions)
                 for page in self._server.pages(head.collection, head.visible, rows.STORED_FIELDS):
                     self._server.insert(target, page)
-            self._server.flush(target)
+            self._server.call("flush", target)
             if target == head.collection:
-                self._server.compact(target)
+                self._server.call("compact", target)
             counts = {"added": 0, "removed": 0, "commits": 0}
             self._write(replace(head, turn=head.turn + 1, gone=(), collection=target, **counts))
             if target != head.collection:

@@ -97,26 +97,23 @@ class Server:
 
     # Collections
 
-    def _call(self, method: str, *args: Any, **options: Any) -> Any:
+    def call(self, method: str, *args: Any, **options: Any) -> Any:
         with self.explained():
             return getattr(self._client, method)(*args, timeout=_PATIENCE, **options)
 
     def has(self, collection: str) -> bool:
-        return bool(self._call("has_collection", collection))
+        return bool(self.call("has_collection", collection))
 
     def fields(self, collection: str) -> dict[str, dict[str, Any]]:
-        said = self._call("describe_collection", collection)
+        said = self.call("describe_collection", collection)
         return {field["name"]: field for field in said["fields"]}
 
     def names(self, prefix: str) -> list[str]:
-        return [name for name in self._call("list_collections") if name.startswith(prefix)]
+        return [name for name in self.call("list_collections") if name.startswith(prefix)]
 
     def drop(self, collection: str) -> None:
         if self.has(collection):
-            self._call("drop_collection", collection)
-
-    def load(self, collection: str) -> None:
-        self._call("load_collection", collection)
+            self.call("drop_collection", collection)
 
     def create_heads(self, collection: str) -> None:
         kinds = client_module().DataType
@@ -163,29 +160,29 @@ class Server:
             measured = {"metric_type": metric} if metric else {}
             # The client takes one level of `params` off; Milvus Lite knows no other form.
             chosen.add_index(field, index_type=kind, params={"params": options}, **measured)
-        self._call("create_collection", collection, schema=schema, consistency_level=_STRONG)
+        self.call("create_collection", collection, schema=schema, consistency_level=_STRONG)
         # Nothing is in it: waiting for each index would cost half a second.
-        self._call("create_index", collection, chosen, sync=False)
-        self.load(collection)
+        self.call("create_index", collection, chosen, sync=False)
+        self.call("load_collection", collection)
 
     # Rows
 
     def insert(self, collection: str, rows: Sequence[dict[str, Any]]) -> None:
         for start in range(0, len(rows), _ROWS_AT_ONCE):
-            self._call("insert", collection, list(rows[start : start + _ROWS_AT_ONCE]))
+            self.call("insert", collection, list(rows[start : start + _ROWS_AT_ONCE]))
 
     def delete(self, collection: str, expression: str) -> None:
-        self._call("delete", collection, filter=expression)
+        self.call("delete", collection, filter=expression)
 
     def delete_keys(self, collection: str, keys: Sequence[int]) -> None:
         for start in range(0, len(keys), _KEYS_AT_ONCE):
-            self._call("delete", collection, ids=list(keys[start : start + _KEYS_AT_ONCE]))
+            self.call("delete", collection, ids=list(keys[start : start + _KEYS_AT_ONCE]))
 
     def query(
         self, collection: str, expression: str, fields: Sequence[str], *, limit: int = MOST_HITS
     ) -> list[dict[str, Any]]:
         options = {"output_fields": list(fields), "limit": limit, "consistency_level": _STRONG}
-        return list(self._call("query", collection, filter=expression, **options))
+        return list(self.call("query", collection, filter=expression, **options))
 
     def pages(
         self, collection: str, expression: str, fields: Sequence[str]
@@ -209,7 +206,7 @@ class Server:
     def search(
         self, collection: str, field: str, query: Any, limit: int, expression: str, **options: Any
     ) -> list[tuple[str, float]]:
-        found = self._call(
+        found = self.call(
             "search",
             collection,
             data=[query],
@@ -221,12 +218,6 @@ class Server:
             consistency_level=_STRONG,
         )
         return [(hit["entity"]["id"], hit["distance"]) for hit in found[0]]
-
-    def flush(self, collection: str) -> None:
-        self._call("flush", collection)
-
-    def compact(self, collection: str) -> None:
-        self._call("compact", collection)
 
 
 # How entries become rows of a Milvus collection and come back, and how filters become

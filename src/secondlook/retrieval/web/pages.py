@@ -38,6 +38,7 @@ _NAMES = {
     "application/x-pdf": "page.pdf", "text/plain": "page.txt", "text/markdown": "page.md",
     "": "page",
 }  # fmt: skip
+_KINDS = frozenset({"html", "text", "markdown", "pdf"})
 _OK = 200
 
 
@@ -91,12 +92,7 @@ class PageReader:
             except (OSError, ValueError) as error:  # the pool was closed meanwhile
                 raise WebSearchError(f"the page could not be parsed: {error}") from error
         for one in parsed:
-            if one.extracted is not None and one.extracted.kind in {
-                "html",
-                "text",
-                "markdown",
-                "pdf",
-            }:
+            if one.extracted is not None and one.extracted.kind in _KINDS:
                 return one.extracted
         reason = next((one.error for one in parsed if one.error), None)
         raise WebSearchError(f"it holds no text to read: {reason or 'of no known kind'}")
