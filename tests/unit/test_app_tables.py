@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pytest
 
-from secondlook.engine.tables import check_tables, handed_to, take_over, workflow_for
+from secondlook.engine.request import check_tables, workflow_for
 from secondlook.errors import SecondlookError, UsageError
 from secondlook.settings.sections import RunSettings
-from secondlook.store.tables import tables_folder
+from secondlook.store.tables import handed_to, tables_folder, take_over
 from secondlook.tables.worker import Worker
 from tests.support.engine import settings_of
 

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from secondlook.evaluation import report
 from secondlook.evaluation.records import Results
-from secondlook.evaluation.report import console, page, plots
+from secondlook.evaluation.report import page, plots, tables
 from tests.support.eval_results import make_results
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def test_no_text_is_taken_for_a_formula(results: Results, text: str) -> None:
 def _shown(results: Results) -> str:
     stream = io.StringIO()
     screen = Console(file=stream, width=80, no_color=True, markup=True)
-    for item in console.render(results):
+    for item in tables.render(results):
         screen.print(item)
     return stream.getvalue()
 

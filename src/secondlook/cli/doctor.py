@@ -65,8 +65,7 @@ def doctor(call: Call) -> int:
 
 
 def _findings(call: Call) -> Iterator[Finding]:
-    from secondlook.settings.mistakes import place_of
-    from secondlook.settings.sections import Settings
+    from secondlook.settings.sections import Settings, place_of
 
     try:
         settings = call.load().settings
@@ -325,7 +324,7 @@ def _form(loaded: Loaded, key: str) -> dict[str, object]:
 
 
 def _plain(value: object) -> object:
-    from secondlook.settings.mistakes import place_of
+    from secondlook.settings.sections import place_of
 
     return place_of(value) if isinstance(value, Path) else value
 

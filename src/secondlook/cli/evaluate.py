@@ -105,7 +105,7 @@ def show(call: Call, results: Results, folder: Path) -> None:
     if call.as_json:
         print_json(results.model_dump(mode="json", exclude={"rows"}))
         return
-    from secondlook.evaluation.report.console import render
+    from secondlook.evaluation.report.tables import render
 
     # What of the set could not be used, and what was rightly left out.
     data = results.data
@@ -249,10 +249,10 @@ def compare(
         pairs = [item.model_dump(mode="json") for item in found.comparisons]
         print_json({"lost": list(found.lost), "said": list(found.lines), "comparisons": pairs})
     else:
-        from secondlook.evaluation.report.console import comparisons, drawn
+        from secondlook.evaluation.report.tables import compared, drawn
 
         call.say(f"A is {a}, B is {b}; each change is B less A")
-        for table in comparisons(found.comparisons):
+        for table in compared(found.comparisons):
             for part in drawn(table):
                 output().print(part)
         for line in found.lines:

@@ -52,7 +52,7 @@ def list_runs(
 ) -> None:
     """List the latest questions and what became of them."""
     found: list[RunSummary] = []
-    with suppress(RunMissing), _opened(call) as store:  # none has been recorded yet
+    with suppress(RunMissing), _opened(call) as store:  # None has been recorded yet
         found = store.list(limit)
     if call.as_json:
         from secondlook.engine.record import summary_form
@@ -137,9 +137,9 @@ def resume(call: Call, *, run: RunArgument) -> int:
     """Resume a run that was stopped."""
     from secondlook.cli.ask import draining, show_answer
     from secondlook.engine.secondlook import Secondlook
-    from secondlook.engine.tables import handed_to
     from secondlook.library.library import library_or_passing
     from secondlook.settings.sections import Settings
+    from secondlook.store.tables import handed_to
 
     with _opened(call) as store:
         found = store.get(run)
@@ -266,7 +266,7 @@ def prune(
         settings = call.load().settings.runs
         most, before = settings.keep, oldest_kept(settings)
     gone: list[str] = []
-    with suppress(RunMissing), _opened(call) as store:  # none has been recorded yet
+    with suppress(RunMissing), _opened(call) as store:  # None has been recorded yet
         gone = store.prune(most, before=before, dry=True)
         if gone and not dry_run:
             call.confirm(f"Remove {counted(len(gone), 'run')}?", yes=yes)

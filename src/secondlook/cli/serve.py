@@ -60,7 +60,7 @@ def serve(
 
     def started() -> None:
         from secondlook.server.security import is_loopback
-        from secondlook.settings.mistakes import place_of
+        from secondlook.settings.sections import place_of
 
         if call.as_json:
             typer.echo(json.dumps({"url": listening.url, "token": chosen}))

@@ -58,7 +58,7 @@ class RunSummary:
 @dataclass(frozen=True, slots=True)
 class StoredRun(RunSummary):
     request: dict[str, Any]
-    answer: Answer | None  # none while it is running, and for good when it was interrupted
+    answer: Answer | None  # None while it is running, and for good when it was interrupted
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +359,7 @@ def _answer(row: Row) -> Answer | None:
 # The record of runs as answering sees it: it never fails, because an answer matters more.
 
 T = TypeVar("T")
-_FAILURES = (RunError, OSError, ValueError)  # valueError: text that no JSON can hold
+_FAILURES = (RunError, OSError, ValueError)  # ValueError: text that no JSON can hold
 _CONSEQUENCE = "the run is not recorded, or not all of it"
 
 

@@ -14,6 +14,7 @@ from secondlook.models.prices import Caps, SetAside
 from secondlook.nodes.choices import MOST_CHOICES, by_letter, in_order, parsed, rendered
 from secondlook.reading.calibration import CALIBRATION_FILE, load_calibration
 from secondlook.reading.risk import check_share
+from secondlook.retrieval.index.port import Filter
 from secondlook.settings.sections import BudgetSettings
 
 if TYPE_CHECKING:
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     from secondlook.models.calls import Asker, Models
     from secondlook.models.chat import Role
     from secondlook.models.specs import Part
+    from secondlook.nodes.state import Scope
     from secondlook.roles.follow_up import StandAlone, Turn
     from secondlook.settings.sections import Settings
+    from secondlook.store.tables import Handed
+    from secondlook.tables.desk import Desk
 
 CHOOSING: Final = "research"  # the workflow that chooses among given answers
 AUTO: Final = "auto"  # the workflow that picks another one
@@ -44,7 +48,7 @@ class QuestionOptions(TypedDict, total=False):
     choices: Mapping[str, str] | Sequence[str] | None
     """To choose from, by letter or in their order: the workflow `research` chooses one. They become
     part of the question, where they may as well be typed."""
-    workflow: str | None  # none = that of the settings; `auto` looks at the question and picks one
+    workflow: str | None  # None = that of the settings; `auto` looks at the question and picks one
     filters: Mapping[str, object] | None  # search documents with such metadata alone
     documents: Collection[str] | None  # search these alone, named by id, path, file name or title
     tables: Mapping[str, object] | None
@@ -249,3 +253,64 @@ def _shown(settings: Settings, models: Models, part: Part) -> int:
     except SecondlookError:  # the call itself tells the error
         local = False
     return settings.answer.evidence_tokens or (SENTENCES_TOKENS if local else PASSAGES_TOKENS)
+
+
+# Which tables a question is over: those handed over with it, and those of the library.
+
+ANALYST: Final = "analyst"
+"""The workflow for questions over tables: who hands tables over and names none means it."""
+_OVER_TABLES: Final = (ANALYST, "auto")
+_MOST_TABLES = 100
+
+
+def check_tables(tables: object) -> Mapping[str, object]:
+    """What was handed over, told apart from what cannot have been meant."""
+    names = list(tables) if isinstance(tables, Mapping) else []
+    named = all(isinstance(name, str) and name.strip() for name in names)
+    if not isinstance(tables, Mapping) or not 0 < len(names) <= _MOST_TABLES or not named:
+        raise UsageError(
+            f"tables are not from 1 to {_MOST_TABLES} tables by name: {type(tables).__name__!r}"
+            + (f" of {', '.join(map(repr, names[:5]))}" if names else ""),
+            hint='such as tables={"sales": frame}, where a table is a data frame, a path, or rows',
+        )
+    return tables
+
+
+def workflow_for(tables: object, workflow: str | None, settings: Settings) -> str:
+    """With tables and no workflow named, the one that computes with them, or the one that picks."""
+    check_tables(tables)
+    usual = settings.answer.workflow
+    meant = workflow or (usual if usual in _OVER_TABLES else ANALYST)
+    if meant not in _OVER_TABLES:
+        raise UsageError(
+            f"the workflow {workflow!r} does not compute with tables",
+            hint=f"ask with the workflow {ANALYST!r}, or without tables",
+        )
+    return meant
+
+
+def desk_of(
+    library: Library, workflow: str | None, scope: Scope, handed: Handed | None
+) -> Desk | None:
+    """The tables of a run; None where its workflow asks for none, or where there are none to pick
+    from because they cannot be listed: documents may still answer. Tables that were handed over are
+    what a question is about. Those of the library lie beside them where the question names a part
+    of it, and alone where nothing was handed over."""
+    if workflow not in _OVER_TABLES:
+        return None
+    documents, labels = scope["documents"], frozenset(scope["labels"])
+    where = Filter(documents=None if documents is None else frozenset(documents), labels=labels)
+    try:
+        if handed is None:
+            return library.desk(where=where)
+        from secondlook.tables.desk import Desk
+
+        desk = Desk(handed.entries, folder=handed.folder, worker=library.worker())
+        if documents is None and not labels:
+            return desk
+        held = library.desk(where=where)
+        return desk.with_tables([(table, held.file(table.id)) for table in held.tables()])
+    except (SecondlookError, OSError):
+        if workflow == ANALYST or handed is not None:
+            raise
+        return None

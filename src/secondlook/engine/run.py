@@ -15,19 +15,21 @@ from typing import TYPE_CHECKING, Any, Self
 from secondlook.answer import ResultTable, Step, Trouble
 from secondlook.engine.request import (
     check_risk,
+    check_tables,
     ledger_for,
     made_stand_alone,
     with_budget,
     with_choices,
     with_risk,
+    workflow_for,
 )
-from secondlook.engine.tables import check_tables, handed_to, take_over, workflow_for
 from secondlook.errors import BudgetExceeded, UsageError
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.models.budget import keep_refusal
 from secondlook.nodes.route import summary_scope, summed_up_without_risk
 from secondlook.roles.follow_up import StandAlone, Turn
 from secondlook.settings.sections import BudgetSettings
+from secondlook.store.tables import handed_to, take_over
 from secondlook.tables.table import unlike
 
 if TYPE_CHECKING:
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
     from secondlook.engine.record import StoredRun
     from secondlook.engine.request import Budget
-    from secondlook.engine.tables import Handed
     from secondlook.library.library import Library
     from secondlook.models.budget import Earlier, Ledger
     from secondlook.models.calls import Models
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from secondlook.nodes.context import Titled
     from secondlook.nodes.state import Scope
     from secondlook.settings.sections import RunSettings, Settings
+    from secondlook.store.tables import Handed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar, Unpack
 
 from secondlook.engine.execution import Draining, Graphs, Work
 from secondlook.engine.record import Recorder, RunStore
-from secondlook.engine.request import EngineOptions, chosen_settings, ledger_for
+from secondlook.engine.request import EngineOptions, chosen_settings, desk_of, ledger_for
 from secondlook.engine.run import Run, titles_within
 from secondlook.engine.services import (
     JournaledSandbox,
@@ -23,7 +23,6 @@ from secondlook.engine.services import (
     current_visit,
     own_memory,
 )
-from secondlook.engine.tables import desk_of
 from secondlook.errors import SecondlookError, UsageError
 from secondlook.events import Answered, Event
 from secondlook.models.budget import keep_refusal

@@ -112,7 +112,7 @@ class Judgement:
 class Fitted:
     method: Method
     calibration: Calibration
-    before: Judgement | None  # none where the reader has no calibration so far
+    before: Judgement | None  # None where the reader has no calibration so far
     after: Judgement
     better: bool
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from secondlook.evaluation.metrics import Metric
     from secondlook.evaluation.records import Row
 
-    Figure = Callable[[Row], float | None]  # none where the metric is not over the question
+    Figure = Callable[[Row], float | None]  # None where the metric is not over the question
 
 _BEST = 5
 

@@ -304,7 +304,7 @@ class Criterion(Record):
     low: float | None = None
     high: float | None = None
     n: int = 0
-    met: bool | None = None  # none: could not be measured
+    met: bool | None = None  # None: could not be measured
     why: str
 
 

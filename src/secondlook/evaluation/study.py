@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secondlook import __version__
-from secondlook.engine.request import AUTO
-from secondlook.engine.tables import ANALYST
+from secondlook.engine.request import ANALYST, AUTO
 from secondlook.errors import UsageError
 from secondlook.evaluation import datasets, report
 from secondlook.evaluation.ablation import MARGIN, ablate, ablation_plan, workflow_evaluated

@@ -46,7 +46,7 @@ def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
                 archive.add(library / manifests.FILE_NAME, f"{_ROOT}/{manifests.FILE_NAME}")
                 archive.add(copy, f"{_ROOT}/{generation.name}/catalog.db")
                 archive.add(generation / "index", f"{_ROOT}/{generation.name}/index")
-                for name in ("texts", TABLES, CALIBRATION_FILE):  # none is in every library
+                for name in ("texts", TABLES, CALIBRATION_FILE):  # None is in every library
                     if (library / name).exists():
                         archive.add(library / name, f"{_ROOT}/{name}")
                 for file in originals(library):

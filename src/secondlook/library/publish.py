@@ -32,7 +32,7 @@ from secondlook.library import manifest as manifests
 from secondlook.library.catalog import TextStore
 from secondlook.library.tables import FOLDER as TABLES
 from secondlook.reading.calibration import CALIBRATION_FILE
-from secondlook.settings.mistakes import place_of
+from secondlook.settings.sections import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

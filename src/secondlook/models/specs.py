@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from secondlook.errors import SettingsError
 from secondlook.models.chat import OutputMode, Role
-from secondlook.settings.mistakes import in_plain_words, nearest
+from secondlook.settings.sections import in_plain_words, nearest
 
 if TYPE_CHECKING:
     from secondlook.settings.sections import ModelSettings

@@ -64,7 +64,7 @@ class Asking:
     prompt: str = "answer"
     values: Mapping[str, str] = field(default_factory=dict)
     """What fills the holes of the prompt besides the question and the evidence."""
-    temperature: float | None = None  # none = as set for the role
+    temperature: float | None = None  # None = as set for the role
     doubted: float = 0.0
     """A sentence that lacks no more support than this stays in the draft, marked: another judge
     may let it stand."""

@@ -124,7 +124,7 @@ class Evidence:
     """What is known after an attack: what the sandbox said, and what the world around it shows."""
 
     attack: Attack
-    outcome: Outcome | None  # none where `run` itself failed
+    outcome: Outcome | None  # None where `run` itself failed
     broke: str  # how it failed
     mark: str
     secret: str

@@ -406,7 +406,7 @@ async def list_runs(
     def listed() -> RunList:
         """Those in memory that are not recorded come first: they wait, or are never recorded."""
         recorded: list[ListedRun] = []
-        with contextlib.suppress(RunMissing):  # none has been recorded yet
+        with contextlib.suppress(RunMissing):  # None has been recorded yet
             recorded = runs.record.store().page(limit + offset)
         known = {row.run for row in recorded}
         rows = []

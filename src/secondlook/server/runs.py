@@ -462,7 +462,7 @@ class Record:
             if self._store is None:
                 try:
                     self._store = RunStore.of(self._settings, create=False)
-                except RunMissing:  # none has been recorded yet
+                except RunMissing:  # None has been recorded yet
                     raise missing(run) from None
             return self._store
 

@@ -26,8 +26,16 @@ import platformdirs
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from secondlook.errors import SettingsError
-from secondlook.settings.mistakes import in_plain_words, nearest, where_to_look
-from secondlook.settings.sections import APP_NAME, FIELDS, SECTIONS, Settings, value_of
+from secondlook.settings.sections import (
+    APP_NAME,
+    FIELDS,
+    SECTIONS,
+    Settings,
+    in_plain_words,
+    nearest,
+    value_of,
+    where_to_look,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

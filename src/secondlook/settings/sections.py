@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Self
@@ -10,7 +11,6 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import platformdirs
 from pydantic import AfterValidator, Field, Secret, model_validator
 
-from secondlook.settings.mistakes import nearest
 from secondlook.settings.workflows import (
     AdaptiveSettings,
     AnalystSettings,
@@ -25,6 +25,8 @@ from secondlook.settings.workflows import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from pydantic.fields import FieldInfo
 
 APP_NAME = "secondlook"
@@ -376,3 +378,43 @@ def value_of(settings: Settings, key: str) -> object:
     for name in key.split("."):
         value = getattr(value, name)
     return value
+
+
+# What a person is told about a mistyped name or a wrong value, and where something is.
+
+_ALIKE = 0.6  # names less alike than that were not meant: naming one would mislead
+
+_PLAIN_WORDS = {
+    "Value error, ": "",
+    "Input should": "must",
+    "String should": "must",
+    "a valid integer": "a whole number",
+    "a valid number": "a number",
+    "a valid boolean": "true or false",
+    "a valid string": "text",
+    "a valid tuple": "a list",
+}
+_TECHNICAL = re.compile("|".join(map(re.escape, _PLAIN_WORDS)))
+_HOW_IT_FAILED = re.compile(r", (?:unable|got) .*")
+
+
+def in_plain_words(message: str) -> str:
+    """`Input should be a valid integer, unable to parse ...` as `must be a whole number`."""
+    return _TECHNICAL.sub(lambda found: _PLAIN_WORDS[found[0]], _HOW_IT_FAILED.sub("", message))
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    found = difflib.get_close_matches(name, list(known), n=1, cutoff=_ALIKE)
+    return found[0] if found else None
+
+
+def where_to_look(meant: str | None) -> str:
+    # Not `secondlook config`: it stops at the same mistake.
+    listed = "docs/settings.md lists all settings."
+    return f"Did you mean {meant}? {listed}" if meant else listed
+
+
+def place_of(path: Path) -> str:
+    """A folder or file, or an address in object storage, of which a `Path` makes `s3:/...`."""
+    told = str(path)
+    return f"s3://{told.removeprefix('s3:/')}" if told.startswith("s3:/") else told

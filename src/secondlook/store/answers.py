@@ -12,7 +12,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.errors import RunMissing
-from secondlook.settings.mistakes import place_of
+from secondlook.settings.sections import place_of
 from secondlook.store.database import (
     ALL,
     Kind,

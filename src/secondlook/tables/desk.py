@@ -140,7 +140,7 @@ def cached_profile(
         if same and known["version"] == PROFILE_VERSION:
             return profile
     except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError):
-        pass  # none is there, or it is damaged
+        pass  # None is there, or it is damaged
     profile = profile_table(worker, table, file, on_progress=on_progress)
     partial = kept.with_name(f".{kept.name}.{uuid4().hex}.partial")
     # A library that cannot be written to, or a full disk, costs the time of the next question.

@@ -8,9 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
-from secondlook.evaluation.datasets.evalset import EvalSet, objects, unreadable
+from secondlook.evaluation.datasets.evalset import (
+    EvalSet,
+    objects,
+    read_dabench,
+    read_lines,
+    unreadable,
+)
 from secondlook.evaluation.datasets.own import QUESTIONS, read_own
-from secondlook.evaluation.datasets.public import read_dabench, read_lines
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
