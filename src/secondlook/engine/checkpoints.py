@@ -145,8 +145,7 @@ def _unusable(path: Path, error: Exception) -> RunError:
 
 # LangGraph's checkpoints in PostgreSQL, beside the record of runs.
 
-MOST_CONNECTIONS = 8
-"""Of one event loop, for any number of runs: each is used for a few milliseconds at a time."""
+MOST_CONNECTIONS = 8  # of one event loop: each is used for milliseconds at a time
 _TABLES = ("checkpoint_writes", "checkpoint_blobs", "checkpoints")
 _RESTART_SECONDS = 5.0
 

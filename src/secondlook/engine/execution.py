@@ -372,7 +372,6 @@ async def _told(context: Context, state: Mapping[str, Any], whole: Finishing) ->
 _OPEN: Final[frozenset[StopReason]] = frozenset(
     {"answered", "low_confidence", "no_evidence", "attempts_exhausted", "no_progress"}
 )
-"""Ends that would perhaps have been others had more been allowed."""
 
 
 def told_of_cut(answer: Answer, refusal: BudgetExceeded | None, budget: BudgetSettings) -> Answer:

@@ -75,9 +75,7 @@ def taken(run: str) -> RunTaken:
 
 # Who is writing a run, and whether that process still lives.
 
-SILENT_TOO_LONG = 120.0
-"""A process on another machine cannot be asked; one that gave no sign of life for so long is taken
-for dead. It gives one every twenty seconds (`memory.heartbeat`)."""
+SILENT_TOO_LONG = 120.0  # one on another machine is then taken for dead
 _START_TIME = 19  # place of the start time among the fields that follow the name in /proc/PID/stat
 _DEAD = {"Z", "X"}  # states of a process that ended and was not yet buried by its parent
 
@@ -86,8 +84,7 @@ _DEAD = {"Z", "X"}  # states of a process that ended and was not yet buried by i
 class Process:
     pid: int
     host: str
-    began: str | None
-    """Boot and start time, where the system tells: a reused pid is then told apart."""
+    began: str | None  # boot and start time: a reused pid is told apart
 
     @classmethod
     def current(cls) -> Process:

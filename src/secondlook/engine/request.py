@@ -55,11 +55,9 @@ class QuestionOptions(TypedDict, total=False):
     """What the question is about, by name: data frames, pyarrow tables, rows as dicts, or paths of
     files. The workflow `analyst` computes with them, and no library is needed for it."""
     earlier: Sequence[Turn]  # turns of the conversation, which make a follow-up stand-alone
-    max_risk: float | None
-    """The share of answers that may be wrong: one that is less sure is withheld."""
+    max_risk: float | None  # share of answers that may be wrong; others are withheld
     budget: Budget | None  # caps what this question may take, within what the settings allow
-    caller: Mapping[str, Any]
-    """Recorded with the run's request, for the program that asks: nothing here reads it."""
+    caller: Mapping[str, Any]  # recorded for the program that asks
 
 
 class AskOptions(QuestionOptions, EngineOptions, total=False):
@@ -159,15 +157,11 @@ def check_risk(library: Library, max_risk: float) -> None:
 
 # What one question may take: its budget, and what of it is kept for the call that answers.
 
-Budget = Mapping[str, float] | BudgetSettings
-"""`calls`, `tokens`, `money` (US dollars) and `seconds`; what is left out is not capped."""
+Budget = Mapping[str, float] | BudgetSettings  # what is left out is not capped
 
-_FRAME_TOKENS: Final = 600
-"""What a prompt tells beside its evidence and the question, marks included."""
+_FRAME_TOKENS: Final = 600  # what a prompt tells beside evidence and question
 _SHARE_OF_TIME: Final = 0.25  # of the time for models: what the others leave to the last call
-_LATEST: Final = 1.0
-"""Seconds before the deadline after which no model is waited for, or a fifth of a short one: what
-models do not answer, the reader still can."""
+_LATEST: Final = 1.0  # seconds before the deadline that are left to the reader
 _LAST_CALLS: tuple[tuple[str, Role, str], ...] = (
     ("linear", "answer", "answer"),
     ("adaptive", "answer", "answer"),
@@ -177,7 +171,6 @@ _LAST_CALLS: tuple[tuple[str, Role, str], ...] = (
     ("analyst", "code", "analyst_code"),
     ("summary", "summarise", "summarise_whole"),
 )
-"""The call that a workflow cannot answer without: workflow, role and prompt."""
 
 
 def with_budget(settings: Settings, asked: Budget) -> Settings:
@@ -257,8 +250,7 @@ def _shown(settings: Settings, models: Models, part: Part) -> int:
 
 # Which tables a question is over: those handed over with it, and those of the library.
 
-ANALYST: Final = "analyst"
-"""The workflow for questions over tables: who hands tables over and names none means it."""
+ANALYST: Final = "analyst"  # who hands tables over and names no workflow means it
 _OVER_TABLES: Final = (ANALYST, "auto")
 _MOST_TABLES = 100
 

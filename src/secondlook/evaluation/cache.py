@@ -140,8 +140,7 @@ def key_of(*parts: str) -> bytes:
 
 if TYPE_CHECKING:
     Vectors = NDArray[np.float32]
-    _Readings = dict[str, tuple[Reading, float]]
-    """By passage: what was read, and the seconds that it took."""
+    _Readings = dict[str, tuple[Reading, float]]  # what was read, and its seconds
 
 _READING = struct.Struct("<ddqqddq??dd")
 _SUPPORT = struct.Struct("<dd")

@@ -64,8 +64,7 @@ RISKS = (0.05, 0.10, 0.20, 0.30)
 _LOGIT = "logit"
 
 Method = Literal["rescaled", "refitted"]
-Thresholds = dict[float, float | None]
-"""By highest risk: the lowest probability that is answered; None: nothing can be promised."""
+Thresholds = dict[float, float | None]  # by highest risk; None: nothing can be promised
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +85,11 @@ class Promise:
 class Judgement:
     questions: int
     right: float
-    ece: float
-    """Mean gap between probability and share right, over ten bins of equally many questions."""
+    ece: float  # mean gap between probability and share right, in ten bins of equal size
     brier: float
     auroc: float
     promises: tuple[Promise, ...]
-    reliability: tuple[Point, ...]
-    """Of each bin: mean probability (x), share right (y) and how many (n)."""
+    reliability: tuple[Point, ...]  # of each bin: mean probability, share right, how many
 
     def as_data(self) -> dict[str, Any]:
         def rounded(value: Any) -> Any:

@@ -211,8 +211,7 @@ _MOST_TOLD = 10
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    lines: tuple[str, ...]
-    """For a person: what differs between the runs beside their figures, then each verdict."""
+    lines: tuple[str, ...]  # what differs beside the figures, then each verdict
     comparisons: tuple[Comparison, ...]
     lost: tuple[str, ...]  # configurations of the second run with a significant loss
 

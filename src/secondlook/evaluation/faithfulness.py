@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 
 
 SIMILAR: Final = 0.65
-_ROUND: Final = 8
-"""Sentences of the evidence that are embedded at a time, those that share most words first."""
+_ROUND: Final = 8  # sentences that are embedded at a time, those that share most words first
 _UNRELATED: Final = (
     "The bakery on the corner sells rye bread until noon.",
     "Photosynthesis turns carbon dioxide and water into sugar.",
@@ -133,8 +132,7 @@ def _padded(text: str) -> str:
 
 # Instructions that ended up in an answer: a model repeats its prompt, or its training.
 
-RUN: Final = 6
-"""Words in a row that an answer must share with a prompt to be taken for a copy of it."""
+RUN: Final = 6  # words in a row that an answer must share with a prompt to be a copy of it
 _KNOWN: Final = (
     "you are an ai",
     "you are a helpful assistant",

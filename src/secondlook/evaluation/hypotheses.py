@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 BASELINE, REWRITING = "linear", "corrective"
 MIN_PRECISION, MIN_RECALL = 0.8, 0.7
 MIN_GAIN = 0.02  # rewriting that gains less than that, for certain, does not help
-MIN_DECLINE = 0.01
-"""Returns that fall by less than that from one retry to the next, for certain, do not diminish."""
+MIN_DECLINE = 0.01  # smaller falls from one retry to the next do not diminish returns
 POOR_F1, FEWEST, SHARE = 0.2, 20, 0.75
 _SAME = 1e-9
 _TWICE = 2

@@ -39,8 +39,7 @@ class Metric:
     over: Over
     about: str  # in a few words, for tables
     better: Better = "higher"
-    per_question: bool = True
-    """It is a figure of each question (`Row.metrics`) and their mean; else one of all rows."""
+    per_question: bool = True  # a figure of each question and their mean; else of all rows
     yes_no: bool = False  # each question's figure is 0 or 1, so that McNemar's test applies
 
 
@@ -222,16 +221,11 @@ def is_guess(answer: Answer) -> bool:
 
 # How near an answer comes to a right one: figures of one question. docs/metrics.md defines each.
 
-LENIENT_WORDS: Final = 30
-"""A text of so many words is one correct sentence; beyond, its length costs."""
-RIGHT_F1: Final = 0.5
-"""A short answer that shares this much with a right one counts as right, as in the calibration."""
-RIGHT_WINDOW: Final = 0.7
-"""A text must hold nearly all of a right answer: a sentence offers many places to share half of
-its words by chance (docs/metrics.md has the figures)."""
+LENIENT_WORDS: Final = 30  # a correct sentence has so many words; beyond, length costs
+RIGHT_F1: Final = 0.5  # a short answer that shares this much is right, as in the calibration
+RIGHT_WINDOW: Final = 0.7  # nearly all of it: half may be shared by chance (docs/metrics.md)
 MOST_WORDS: Final = 60  # and it must not be a pasted page
-_LOOKED_AT: Final = 1000
-"""Words of a text in which a right answer is looked for; past them its length has decided."""
+_LOOKED_AT: Final = 1000  # words of a text that are looked at; past them its length decides
 
 
 def answer_metrics(case: Case, answer: Answer) -> dict[str, float]:

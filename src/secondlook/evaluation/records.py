@@ -30,10 +30,8 @@ Checked = Literal["yes", "no", "not checked"]
 class Case:
     id: str
     question: str
-    answers: tuple[str, ...] = ()
-    """Any of them is right. Empty where a set only says which passages matter."""
-    gold: Mapping[str, int] = field(default_factory=dict)
-    """Documents of the set that hold the answer, each with its grade of relevance (1 or more)."""
+    answers: tuple[str, ...] = ()  # any is right; empty where a set only names passages
+    gold: Mapping[str, int] = field(default_factory=dict)  # documents with the answer, and grades
     answerable: bool = True
     type: str | None = None  # kind, level or subject of the question, where the set has one
     subject: str | None = None
@@ -108,16 +106,11 @@ class Row(Record):
     ungrounded: bool = False  # whether it was chosen from a model's own knowledge
     text: str = ""
     confidence: float | None = None
-    right: bool | None = None
-    """None where nothing was answered, or where there is no right answer to compare with."""
+    right: bool | None = None  # None where nothing was answered or none is known
     metrics: dict[str, float] = {}  # figures of this question alone, by name of the metric
-    read: tuple[tuple[int, float], ...] = ()
-    """Of each passage that the reader read, best first: the grade of relevance (0 = not gold) and
-    the reader's score."""
-    judged: tuple[tuple[int, bool], ...] = ()
-    """Of each such passage: grade, and whether the reader found it to be about the question."""
-    graded: tuple[tuple[int, bool], ...] = ()
-    """Of each passage that a grader judged: grade, and if accepted."""
+    read: tuple[tuple[int, float], ...] = ()  # of each passage, best first: grade and score
+    judged: tuple[tuple[int, bool], ...] = ()  # grade, and if about the question
+    graded: tuple[tuple[int, bool], ...] = ()  # grade, and if accepted
     graded_by: tuple[str | None, ...] = ()  # and by whom: `reader`, or a model
     grounded: Checked = "not checked"
     useful: Checked = "not checked"
@@ -192,8 +185,7 @@ class Summary(Record):
     seconds_by_node: dict[str, dict[str, float]] = {}  # p50 and p95 of each node
     reliability: tuple[Point, ...] = ()  # x: mean confidence of a bin; y: share right in it
     success_by_retry: tuple[Point, ...] = ()  # x: number of retries; y: share that succeeded
-    rerank_scores: dict[str, Spread] = {}
-    """Lowest score among the best five: `all`, `fallback`, `no_fallback`."""
+    rerank_scores: dict[str, Spread] = {}  # lowest among the best five
     failed: tuple[str, ...] = ()
 
 
@@ -254,8 +246,7 @@ class Verdict(Record):
 
     configuration: str
     verdict: Literal["non-inferior", "worse", "undecided", "reference"]
-    price: tuple[float | None, float, float]
-    """Dollars (None when unknown), model calls and seconds per question."""
+    price: tuple[float | None, float, float]  # dollars, model calls, seconds per question
     more_questions: int | None = None  # about how many more would decide it
     why: str
 

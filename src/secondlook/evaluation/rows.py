@@ -48,8 +48,7 @@ class RowMaker:
     names: Mapping[str, tuple[str, ...]]  # what the set calls each document of the library
     shelf: Shelf
     truth: Truth
-    min_about: float = 0.0
-    """The relevance above which the reader takes a passage to be about the question."""
+    min_about: float = 0.0  # relevance above which a passage is about the question
 
     def row(self, case: Case, seen: Seen, *, repeat: int, seconds: float, saved: Saved) -> Row:
         answer = seen.answer

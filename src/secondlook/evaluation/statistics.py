@@ -19,13 +19,10 @@ if TYPE_CHECKING:
     from secondlook.evaluation.metrics import Better
 
 Floats = NDArray[np.float64]
-Statistic = Callable[[Floats], Floats]
-"""Of draws (one row each, one column a question, in it how often that was drawn) the figure of
-each draw; NaN where it is not defined."""
+Statistic = Callable[[Floats], Floats]  # of draws, one row each: the figure of each
 Test = Literal["mcnemar", "paired permutation"]
 
-RESAMPLES = 2000
-"""The ends of a 95 % interval then vary by about 2 % of its width from one seed to the next."""
+RESAMPLES = 2000  # interval ends then vary by about 2 % of its width between seeds
 Z95 = 1.959963984540054
 _AT_ONCE = 250_000  # draws times questions in one piece: it stays in the cache of a processor core
 _REMEMBERED = 40_000_000

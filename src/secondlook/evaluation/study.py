@@ -49,10 +49,8 @@ _NOT_TOLD = {"library", "runs", "ingest"}  # sections that say where things lie 
 @dataclass(frozen=True, slots=True)
 class Request:
     path: Path
-    flags: Mapping[str, object] = field(default_factory=dict)
-    """Dotted settings that all configurations share."""
-    texts: Mapping[str, str] = field(default_factory=dict)
-    """Likewise, their values as they were typed."""
+    flags: Mapping[str, object] = field(default_factory=dict)  # shared by all configurations
+    texts: Mapping[str, str] = field(default_factory=dict)  # likewise, as they were typed
     preset: str | None = None
     limit: int | None = None
     seed: int = 0

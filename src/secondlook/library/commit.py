@@ -45,8 +45,7 @@ _MARK = "@change"
 
 @dataclass(frozen=True, slots=True)
 class NewDocument:
-    row: DocumentRow
-    """Its labels may be those of the document alone; the commit adds those of its files."""
+    row: DocumentRow  # the commit adds the labels of its files
     extracted: Extracted | None
     entries: list[Entry]
     vectors: Vectors
@@ -200,8 +199,7 @@ def explained(place: str) -> Iterator[None]:
 
 # From extracted text to entries: chunk, analyse, and say what is to be embedded.
 
-_CARD = "-card"
-"""Ends the version under which a card is stored: the same parser made a text of the table once."""
+_CARD = "-card"  # ends the version under which a card is stored
 
 
 @dataclass(frozen=True, slots=True)

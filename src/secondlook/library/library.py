@@ -51,8 +51,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 _SCORES = tuple(name for name in Hit.__dataclass_fields__ if name != "passage")
-_MOST_FILTERS = 100
-"""Each is a condition of its own to the index, which would end the process over very many."""
+_MOST_FILTERS = 100  # each is a condition of its own: very many would end the process
 
 
 class Library:

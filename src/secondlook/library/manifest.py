@@ -29,20 +29,16 @@ class Manifest:
     """Everything that must not change silently under the vectors and terms already stored."""
 
     embedder: str  # name of the embedder that made the vectors: name and hash of its weights
-    embedder_spec: str
-    """What to ask for to get that embedder again, e.g. "embedded" or "ollama:nomic-embed-text"."""
+    embedder_spec: str  # how to get that embedder again, e.g. "ollama:nomic-embed-text"
     dimensions: int
     language: str
     analyser: str
     chunker: str
     chunk_tokens: int
     chunk_overlap: int
-    generation: int = 1
-    """Which catalog and index are in use. A rebuild makes the next pair and switches here."""
+    generation: int = 1  # catalog and index in use; a rebuild makes the next pair
     created: str = ""
-    index: str = EMBEDDED
-    """Where the passages lie: `embedded`, in this library's folder, or `milvus:NAME`, in
-    collections of that name at the server that the settings name."""
+    index: str = EMBEDDED  # or `milvus:NAME`, at the server that the settings name
     format: int = FORMAT
 
 

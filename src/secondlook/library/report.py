@@ -44,8 +44,7 @@ class AddReport:
     changes: list[FileChange] = field(default_factory=list)
     seconds: float = 0.0
     dry_run: bool = False
-    interrupted: bool = False
-    """Stopped by Ctrl-C: what is reported is held, the same command does the rest."""
+    interrupted: bool = False  # by Ctrl-C: the same command does the rest
 
     def count(self, change: Change) -> int:
         return sum(item.change == change for item in self.changes)
@@ -96,8 +95,7 @@ class Status:
     format: int
     compact_due: bool
     why_compact: str
-    writer: str | None
-    """Who is writing right now ("pid 4711 on host, since ...: secondlook add"), if anybody."""
+    writer: str | None  # who is writing right now, such as "pid 4711 on host ..."
     tables: int = 0
 
 

@@ -36,16 +36,13 @@ class Request:
     force: bool = False
     parser: str = ""  # version of the parser: what another version read is read again
     stale: frozenset[str] = frozenset()  # documents to read again although nothing changed
-    own_folder: Path | None = None
-    """The library itself, which may lie inside what is added and must not swallow itself. Its
-    uploads are taken in where they are what was named."""
+    own_folder: Path | None = None  # the library itself may lie inside what is added
     within: tuple[Path, ...] = ()  # where files must really lie, links followed, if that matters
 
 
 @dataclass(slots=True)
 class Survey:
-    to_read: dict[str, list[FileRow]] = field(default_factory=dict)
-    """Files to parse, by SHA-256: copies of one content are parsed once."""
+    to_read: dict[str, list[FileRow]] = field(default_factory=dict)  # by SHA-256: parsed once
     to_attach: list[FileRow] = field(default_factory=list)  # content held: moved, copied, labelled
     to_touch: list[FileRow] = field(default_factory=list)  # only the time stamp changed
     to_drop: list[str] = field(default_factory=list)  # paths that are gone: moved away, or pruned

@@ -79,15 +79,11 @@ def _offsets(values: Iterable[int]) -> Offsets:
     return np.fromiter(values, np.int64)
 
 
-CHUNKER_VERSION = "2"
-"""Changes whenever the same text could be cut differently: a library then cuts it anew."""
+CHUNKER_VERSION = "2"  # changes whenever the same text could be cut differently
 
 _SMALLEST_BUDGET = 16
-_LONGEST_TOKEN = 16
-"""A tokenizer may call a kilobyte without spaces one unknown token; more characters than this
-count as further tokens, so that no passage grows without bounds."""
-_SLAB = 100_000
-"""Characters given to the tokenizer at once, so that memory stays flat on long texts."""
+_LONGEST_TOKEN = 16  # more characters without a space count as further tokens
+_SLAB = 100_000  # characters given to the tokenizer at once: memory stays flat
 
 # What a cut costs, by its kind, in parts of the budget by which it may lie off the wanted size.
 _COSTS = np.array([0.0, 0.0, 0.4, 0.8, 1.2])

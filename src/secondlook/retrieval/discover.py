@@ -77,8 +77,7 @@ def _compiled(patterns: Sequence[str]) -> GitIgnoreSpec:
 class _Folder:
     path: Path
     root: Path
-    ignored: tuple[tuple[Path, GitIgnoreSpec], ...] = ()
-    """Ignore files above it: each holds below its own folder."""
+    ignored: tuple[tuple[Path, GitIgnoreSpec], ...] = ()  # each holds below its own folder
     is_link: bool = False
 
 
@@ -89,8 +88,7 @@ class _Walk:
     max_bytes: int
     max_table_bytes: int
     files: set[Path] = field(default_factory=set)
-    folders: set[tuple[int, int]] = field(default_factory=set)
-    """By device and inode: each is read once, however many links lead there."""
+    folders: set[tuple[int, int]] = field(default_factory=set)  # device and inode: read once
 
     def argument(self, path: Path) -> Iterator[Found | Skipped]:
         try:

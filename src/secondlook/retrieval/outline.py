@@ -12,9 +12,7 @@ if TYPE_CHECKING:
 
     from secondlook.document import Extracted, Heading, Page
 
-UNIT_KINDS = frozenset({"pptx", "odp", "sheet"})
-"""Kinds whose pages (slides, sheets) are units of their own; elsewhere sentences run on across
-pages."""
+UNIT_KINDS = frozenset({"pptx", "odp", "sheet"})  # pages are units; elsewhere text runs on
 
 # What may follow a heading's words before the text under it: closing marks, an underline.
 _AFTER_HEADING = re.compile(
@@ -51,8 +49,7 @@ class Outline:
         }
         if self._pages_are_units:
             found_at.update(page_starts(text, self._pages))
-        self.boundaries = sorted(found_at)
-        """Where a section, slide or sheet begins, in order: no passage reaches across."""
+        self.boundaries = sorted(found_at)  # no passage reaches across these
 
     def page(self, at: int) -> int | None:
         index = bisect_right(self._page_starts, at) - 1

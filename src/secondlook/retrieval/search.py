@@ -51,16 +51,14 @@ class Ranked:
     lexical_rank: int | None = None
     lexical_score: float | None = None
     rerank_score: float | None = None
-    reading: Reading | None = None
-    """What the reader saw; its span counts characters of the entry's text."""
+    reading: Reading | None = None  # its span counts characters of the entry's text
 
 
 @dataclass(frozen=True, slots=True)
 class Searcher:
     index: Index
     embedder: Embedder
-    reader: Reader | Callable[[], Reader] | None = None
-    """The reader, or what loads it: it loads while the engines search."""
+    reader: Reader | Callable[[], Reader] | None = None  # it loads while the engines search
     language: str = "english"
     titles: Callable[[Collection[str]], Mapping[str, str]] | None = None
     """Titles of documents by id, for the reader to see above a passage."""

@@ -16,8 +16,7 @@ from secondlook.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-ANALYSER_VERSION: Final = 1
-"""Raised whenever the terms of some text change: a library made before must be indexed anew."""
+ANALYSER_VERSION: Final = 1  # raised whenever the terms of some text change
 
 _CODES = """
     none:none ar:arabic ca:catalan cs:czech da:danish de:german el:greek en:english eo:esperanto
@@ -31,12 +30,10 @@ LANGUAGES: Final[dict[str, str]] = {
 """Languages by ISO 639-1 code. Codes and names are accepted, in any case."""
 _NAMES = frozenset(LANGUAGES.values())
 _UNSTEMMED = frozenset({"none", "japanese", "korean", "thai", "vietnamese", "chinese"})
-_ELIDING = frozenset({"french", "italian", "catalan"})
-"""Languages that write l'amour: what stands before the apostrophe is a word of its own."""
+_ELIDING = frozenset({"french", "italian", "catalan"})  # l'amour is two words
 
 _LONGEST_TERM = 64  # a SHA-256 in hexadecimal is worth finding; what is longer is data, not words
-_LONGEST_PREFIX = 5
-"""Compounds that begin with so few letters are also written as one word: e-mail, non-linear."""
+_LONGEST_PREFIX = 5  # compounds that begin so are also one word: e-mail, non-linear
 _LONGEST_CACHED = 32
 
 _APOSTROPHES = {0x2019: "'", 0x2BC: "'"}

@@ -35,7 +35,6 @@ BACKENDS = (
     Backend("plain", "secondlook.sandbox.forked", ("plain",)),
     Backend("bubblewrap", "secondlook.sandbox.bubblewrap"),
 )
-"""Best first: `auto` takes the first that is usable."""
 
 
 def available() -> tuple[Verdict, ...]:

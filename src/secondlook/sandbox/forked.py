@@ -75,8 +75,7 @@ class ForkingSandbox:
         self._limits = limits
         self._lock = threading.Lock()
         self._closed = False
-        self._server = [_Server(kind)]
-        """The one in use; stopped also where the sandbox is forgotten."""
+        self._server = [_Server(kind)]  # in use; stopped also where the sandbox is forgotten
         self._end = weakref.finalize(self, lambda held: held[0].stop(), self._server)
 
     def run(

@@ -197,8 +197,7 @@ def _add(ruleset: int, allowed: Allowed, handled: int) -> None:
 
 # A world of its own for the fork server, and in it one for each job.
 
-SCRATCH = "/scratch"
-"""Of the job alone, and gone with it. Not /tmp: what Python needs may lie there."""
+SCRATCH = "/scratch"  # of the job alone; not /tmp, where what Python needs may lie
 _ALL_BUT_USER_AND_PROCESS = CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS
 _BUILDING_SITE = "/proc"  # exists everywhere, and hides nothing that must be bound
 _MOUNT_SETATTR = 442

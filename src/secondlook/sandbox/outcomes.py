@@ -84,8 +84,7 @@ def run_job(
 _LOOK_EVERY = 0.02  # seconds between two looks at the memory
 _AT_ONCE = 1 << 18
 _FRAMING = 4096  # bytes of a reply besides its content
-_OUTPUT_READ_FOR_EACH_KEPT = 256
-"""What is printed beyond what is kept is read and thrown away; so much more ends the job."""
+_OUTPUT_READ_FOR_EACH_KEPT = 256  # more is thrown away; so much more ends the job
 _LEAST_KEPT = 4096
 
 
@@ -177,8 +176,7 @@ def outcome_of(
 
 _MOST_DEPTH = 40
 _MOST_CONTAINERS = 1_500_000
-_MOST_VALUES = 6_000_000
-"""A list costs the reader thirty times its two brackets: so many fit into memory at any time."""
+_MOST_VALUES = 6_000_000  # so many fit into memory at any time
 _WIDEST_INTEGER = 2**63
 _PNG = b"\x89PNG\r\n\x1a\n"
 _STATUSES = ("ok", "error", "memory", "output", "crashed")

@@ -80,8 +80,7 @@ class Outcome:
     failure: Failure | None = None
     seconds: float = 0.0
     memory: int = 0  # most bytes resident
-    frames: dict[str, Frame] = field(default_factory=dict)
-    """Where `result` is a mapping, those of its values that are frames."""
+    frames: dict[str, Frame] = field(default_factory=dict)  # those of a mapping's values
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +105,7 @@ class Sandbox(Protocol):
     def close(self) -> None: ...
 
 
-_ADDRESSES_BESIDE_MEMORY = 1_610_612_736
-"""What the libraries map without using it: half a gigabyte before a job begins, and room."""
+_ADDRESSES_BESIDE_MEMORY = 1_610_612_736  # what the libraries map without using it, and room
 
 
 def limits_for(*, seconds: float, megabytes: int) -> Limits:

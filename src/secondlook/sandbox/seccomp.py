@@ -28,8 +28,7 @@ _EXTRA_CPU_SECONDS = 2  # the wall clock, which the parent watches, comes first
 @dataclass(frozen=True, slots=True)
 class Confinement:
     kind: Kind
-    readable: tuple[str, ...]
-    """Folders and files of the machine that Python's libraries may still need."""
+    readable: tuple[str, ...]  # what Python's libraries may still need
     nobody: bool  # whether to become another user, which only root can
     system_calls: bytes
 
@@ -102,10 +101,8 @@ _FIRST_X32 = 0x40000000  # the other numbering of the same calls on x86-64
 _FILTER_MODE = 2
 
 _OPEN_FOR_CHANGE = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_IOCTL = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)
-"""Is it a terminal, its size, bytes waiting, close on exec or not."""
-_FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 1030)
-"""Copies, flags, locks. Not owner and signal, by which a descriptor signals other processes."""
+_IOCTL = (0x5401, 0x5413, 0x541B, 0x5450, 0x5451)  # terminal, size, waiting, close on exec
+_FCNTL = (0, 1, 2, 3, 4, 5, 6, 7, 1030)  # not owner and signal: they reach other processes
 _PRCTL = (15, 16, 0x53564D41)  # the name of a thread, of a piece of memory
 
 

@@ -39,7 +39,6 @@ CHECK_LIMITS = Limits(
     scratch_files=100,
     reply_bytes=4 << 20,
 )
-"""Small, so that what must be bounded reaches its bound soon."""
 SHORT_LIMITS = replace(CHECK_LIMITS, seconds=0.7)  # for what only the deadline ends
 _SECONDS_OF_GRACE = 15.0  # until a job is gone after its deadline, on a machine that is busy
 _MOST_FAILURE = 1_000_000
@@ -55,13 +54,10 @@ class Attack:
     script: str
     """Python that finds `world` (addresses and names, no secrets), `attempt(what, function)`,
     `reached(what)` and `syscall(name, *arguments)`."""
-    judges: tuple[Callable[[Evidence], str | None], ...] = ()
-    """Beside those that every attack is judged by. Each says what was achieved, or None."""
-    sizes: Mapping[str, float] = field(default_factory=dict)
-    """How much it asks for; the tests ask for less where nothing confines it."""
+    judges: tuple[Callable[[Evidence], str | None], ...] = ()  # each says what was achieved
+    sizes: Mapping[str, float] = field(default_factory=dict)  # less in tests without a sandbox
     limits: Limits = CHECK_LIMITS
-    provable: bool = True
-    """Without confinement it succeeds here, harmlessly: the tests run it so, to see that it can."""
+    provable: bool = True  # it succeeds without confinement, harmlessly: tests see that
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +125,7 @@ class Evidence:
     mark: str
     secret: str
     seconds: float  # of the whole run, by our own clock
-    visible: tuple[str, ...]
-    """What happened outside: a listener was reached, a file appeared, a process ended or stayed."""
+    visible: tuple[str, ...]  # a listener was reached, a file appeared, a process ended
 
     def lines(self, kind: str) -> list[str]:
         start = f"{self.mark} {kind}"

@@ -57,8 +57,7 @@ FLAG_NAMES = {
     "budget.money": "--max-cost",
 }
 KEYS: tuple[str, ...] = tuple(FIELDS)
-_NOT_SHOWN = frozenset({"library.index", "runs.store"})
-"""What may hold a secret, by right or by mistake."""
+_NOT_SHOWN = frozenset({"library.index", "runs.store"})  # may hold a secret
 
 
 def _variable(key: str) -> str:
@@ -289,8 +288,7 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 class Preset:
     name: str
     file: Path
-    trusted: bool
-    """Shipped, or put among the person's own settings; else it may have come with a folder."""
+    trusted: bool  # shipped, or the person's own; else it may have come with a folder
 
 
 def presets() -> tuple[str, ...]:
@@ -331,8 +329,7 @@ def _names(folder: Path) -> list[str]:
 # it.
 
 _ADDRESS = re.compile(r"https?://[^\s'\",]*", re.IGNORECASE)
-_SENDING = frozenset({"embedding", "library", "models", "web"})
-"""Sections that say where a person's text may be sent."""
+_SENDING = frozenset({"embedding", "library", "models", "web"})  # may say where text is sent
 _OPENING = frozenset({"web.enable_web_search", "web.allow_private"})
 _SERVING = {
     "serve": "may not say how this machine is served",

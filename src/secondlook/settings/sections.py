@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 APP_NAME = "secondlook"
-DEFAULT_LIBRARY = "default"
-"""What the library that the server was started with is called in addresses."""
+DEFAULT_LIBRARY = "default"  # the library that the server was started with
 _LIBRARY_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ORIGIN = re.compile(r"https?://[^\s/]+")
 _URL = r"^https?://[^\s/]+"
@@ -286,8 +285,7 @@ class BudgetSettings(Section):
 # Where runs are recorded by a server: an address that may hold a password, which nobody sees.
 
 SCHEMES: Final = ("postgresql://", "postgres://")
-_SHOWN = frozenset({"host", "hostaddr", "port", "dbname", "sslmode"})
-"""Parameters that hold no secret."""
+_SHOWN = frozenset({"host", "hostaddr", "port", "dbname", "sslmode"})  # no secrets
 
 
 class StoreAddress(Secret[str]):
@@ -369,8 +367,7 @@ def _fields(path: str, section: type[Section]) -> dict[str, FieldInfo]:
     return found
 
 
-FIELDS: dict[str, FieldInfo] = _fields("", Settings)
-"""Every setting by its dotted key, those of a map (`models.servers.grade`) one by one."""
+FIELDS: dict[str, FieldInfo] = _fields("", Settings)  # by dotted key, also those of a map
 
 
 def value_of(settings: Settings, key: str) -> object:

@@ -71,8 +71,7 @@ class Entry:
     run: str
     created: str
     cited: tuple[CitedText, ...]
-    research: Mapping[str, Any] = field(repr=False)
-    """Plain data: the steps with their findings, never a chosen letter."""
+    research: Mapping[str, Any] = field(repr=False)  # plain data, never a chosen letter
 
 
 @dataclass(frozen=True, slots=True)

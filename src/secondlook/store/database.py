@@ -32,8 +32,7 @@ price of one fsync. Replies that were paid for and answers that were shown are w
 written many times a run, are not."""
 
 BUSY_SECONDS = 10.0  # longer than any transaction here takes; who still waits then is told so
-ALL = 1 << 62
-"""As a LIMIT: SQLite says -1 for all, PostgreSQL NULL, and each refuses the other's word."""
+ALL = 1 << 62  # as a LIMIT: SQLite says -1, PostgreSQL NULL, neither the other's word
 PARTS = ("events", "journal", "passages")  # tables whose rows belong to a run and go with it
 # SQLite allows 999 or more variables in a statement, by build; stay below it.
 _VARIABLES = 500
@@ -155,8 +154,7 @@ def storable(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    path: Path
-    """The file, and what other files lie beside: tables that came with a question always do."""
+    path: Path  # tables that came with a question always lie beside it
     store: StoreAddress | None = None
 
     @classmethod
@@ -340,8 +338,7 @@ T = TypeVar("T")
 SCHEMA = "secondlook"
 SET_UP_LOCK = 0x534C524E  # of all who begin with one database, one makes the tables
 _CONNECT_SECONDS = 5
-_RESTART_SECONDS = 5.0
-"""A server that was there is waited for so long: restarting takes a second or two."""
+_RESTART_SECONDS = 5.0  # a server that was there is waited for so long
 _POSTGRES_RETRY_SECONDS = 0.1
 _POSTGRES_DIALECT = {
     "ordered": 'TEXT COLLATE "C"',

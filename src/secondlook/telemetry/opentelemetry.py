@@ -53,8 +53,7 @@ _NANOSECONDS = 1_000_000_000
 @dataclass(slots=True)
 class _Run:
     span: Span
-    nodes: dict[str, list[Span]] = field(default_factory=dict)
-    """Open visits by node; several where a graph visits one several times at once."""
+    nodes: dict[str, list[Span]] = field(default_factory=dict)  # open visits by node
 
 
 class Spans:

@@ -47,21 +47,16 @@ class EvalSet:
     form: Form
     cases: tuple[Case, ...]
     problems: tuple[Problem, ...]  # rows that cannot be used, and parts of rows that are not used
-    fingerprint: str
-    """SHA-256 of what gets indexed: names, titles and texts, or names and contents of files. The
-    same on every machine, and whether or not a file is compressed."""
+    fingerprint: str  # SHA-256 of what gets indexed, the same on every machine
     documents: tuple[Path, ...] = ()  # of form `own`: the files to add to a library
     passages: int = 0  # of all other forms: how many documents `texts` yields
-    has_corpus: bool = True
-    """False: questions of multiple choice alone, or over tables, with nothing to search."""
+    has_corpus: bool = True  # False: only choices or tables, nothing to search
     tables: int = 0
     notes: tuple[str, ...] = ()  # what is left out rightly, such as passages without text
     texts: Callable[[], Iterator[Text]] = field(default=lambda: iter(()), compare=False, repr=False)
-    """The documents, read again from disk each time; none of form `own`."""
     read_table: Callable[[str], TableFile] = field(
         default=lambda name: TableFile(name, b""), compare=False, repr=False
     )
-    """Of form `tables`: the table that a question names."""
 
     @property
     def document_count(self) -> int:

@@ -27,8 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 QUESTIONS = "questions.csv"
-RESULTS_FOLDER = "secondlook-eval"
-"""Where results go unless told otherwise: among the documents, when run from their folder."""
+RESULTS_FOLDER = "secondlook-eval"  # among the documents, when run from their folder
 _YES = frozenset({"", "yes", "y", "true", "1"})
 _NO = frozenset({"no", "n", "false", "0"})
 
@@ -179,8 +178,7 @@ HINT = (
 @dataclass(frozen=True, slots=True)
 class SheetRow:
     line: int
-    cells: Mapping[str, str]
-    """By the names that `COLUMNS` has, without blanks around; a missing cell is empty."""
+    cells: Mapping[str, str]  # by the names that `COLUMNS` has; a missing cell is empty
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,6 @@ _HEADLINES = (
     *("citation_precision", "citation_recall", "answered", "refused_unanswerable"),
     *("wrong_among_answered", "auroc", "success"),
 )
-"""Shares and scores from 0 to 1 that a reader looks for first."""
 _STYLE = {
     "svg.hashsalt": "secondlook",
     "svg.fonttype": "none",

@@ -131,8 +131,7 @@ class Table:
     title: str
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
-    texts: int = 1
-    """How many columns at the left are words; the others are figures and stand at the right."""
+    texts: int = 1  # columns of words at the left; the others are figures
     note: str = ""
     words: frozenset[int] = frozenset()  # further columns that are words
     narrow: tuple[int, ...] = ()  # the columns that a terminal has room for; empty: all
@@ -520,9 +519,7 @@ def changes(
 
 # What the terminal shows: tables that fit 80 columns and need no colours.
 
-_SIDE_BY_SIDE = 3
-"""Configurations that fit beside each other, each figure with its interval; of more the terminal
-gives an overview, and the page has all. Likewise pairs of which every difference is shown."""
+_SIDE_BY_SIDE = 3  # configurations, or pairs, that fit beside each other in full
 _FIGURE = 17  # characters of a figure with its interval, so that three stand in 80 columns
 _SHORT = 14
 _FAILED = 5
@@ -530,7 +527,6 @@ _OVERVIEW = (
     *("accuracy", "values_accuracy", "faithfulness", "answered", "wrong_among_answered"),
     *("llm_calls", "latency_p50"),
 )
-"""Beside the metric that decides."""
 
 
 def render(results: Results) -> list[RenderableType]:

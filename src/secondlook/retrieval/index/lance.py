@@ -34,14 +34,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _RETRIES = 6
-_VANISHED = (OSError, ValueError, RuntimeError)
-"""Raised when a purge deletes the files of the commit that is being read: then it is read again.
-Lance has no error class for that."""
+_VANISHED = (OSError, ValueError, RuntimeError)  # a purge took what is read: read again
 _MANY_HITS = 84
 
-APPROXIMATE_FROM = 10_000
-"""Passages from which `compact` builds an approximate vector index: below, Lance compares all
-of them in about 10 ms."""
+APPROXIMATE_FROM = 10_000  # below, Lance compares all passages in about 10 ms
 
 
 class LanceIndex:
@@ -286,8 +282,7 @@ _AS_GIVEN: dict[str, Any] = {
 _MOST_TEXT_SEGMENTS = 8
 _MANY_FRAGMENTS = 32
 _FEW_ROWS = 200  # below so many rows that are not indexed, or deleted, nobody notices a difference
-_NOTICEABLE = 0.15
-"""Share of rows not indexed, or deleted but still counted by BM25, that makes it worthwhile."""
+_NOTICEABLE = 0.15  # share of rows not indexed, or deleted yet counted by BM25
 _ATTEMPTS = 3
 
 

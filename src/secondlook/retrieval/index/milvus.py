@@ -31,9 +31,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-REWRITTEN_UP_TO = 200_000
-"""Passages that `compact` writes anew, which makes ranking by words exact. A larger collection is
-compacted by the server, unless it is to be purged."""
+REWRITTEN_UP_TO = 200_000  # passages that `compact` writes anew, for exact BM25
 _PROBED = 128  # partitions that a search looks into unless it must be exact
 _NAMES_AT_ONCE = 1000
 _MANY_COMMITS = 32

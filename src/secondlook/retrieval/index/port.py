@@ -33,8 +33,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    documents: frozenset[str] | None = None
-    """Only these documents; None means all, an empty set means none."""
+    documents: frozenset[str] | None = None  # None means all, an empty set means none
     labels: frozenset[str] = frozenset()  # entries that carry every one of these labels
     excluded: frozenset[str] = frozenset()  # ids of passages that must not come back
 

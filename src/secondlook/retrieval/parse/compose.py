@@ -156,7 +156,6 @@ _SECTION = re.compile(
     r"summary|references|acknowledge?ments)$",
     re.IGNORECASE,
 )
-"""Headings of a part, which say nothing about the whole."""
 _OFFICE_TITLE = re.compile(r"^microsoft (word|powerpoint|excel) - ", re.IGNORECASE)
 _FILE_NAME = re.compile(
     r"^.*\.(docx?|pdf|tex|dvi|indd|qxd|pptx?|xlsx?|rtf|odt|html?|ps|eps|fm|pmd)$", re.IGNORECASE

@@ -192,8 +192,7 @@ class Line:
 @dataclass(slots=True)
 class _Style:
     height: float
-    pitches: dict[float, float]
-    """Height of a line -> usual distance between two lines of that height."""
+    pitches: dict[float, float]  # height of a line -> usual distance of such lines
     sizes: list[float]  # heights of headings, largest first
     words: frozenset[str]
 

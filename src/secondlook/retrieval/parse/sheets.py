@@ -94,8 +94,7 @@ def parse_csv(source: Source) -> Extracted:
 
 # Tables that are stored as such: Parquet files and SQLite databases, as text.
 
-_READ_VERSIONS = slice(18, 20)
-"""Bytes of SQLite's header; 2 asks for a write-ahead log, which a copy in memory has none of."""
+_READ_VERSIONS = slice(18, 20)  # in SQLite's header; 2 asks for a write-ahead log
 _TABLES = (
     "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_' "
     "AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY rowid"

@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 
     from secondlook.document import Extracted
 
-PARSER_VERSION = "1"
-"""Goes up whenever the same bytes would give another text, so that stored texts are renewed."""
+PARSER_VERSION = "1"  # goes up whenever the same bytes would give another text
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,8 +324,7 @@ def _guess(sample: bytes) -> str:
 _ENCRYPTED_FLAG = 0x1
 TAR_MARK = slice(257, 262)
 _BLOCK = 1 << 20
-_MOST_TAGS = 5_000_000
-"""Of one part: several thousand pages of an office document. Empty tags cost memory, not text."""
+_MOST_TAGS = 5_000_000  # of one part: empty tags cost memory, not text
 BROKEN_ZIP = (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError, OSError, ValueError)
 
 

@@ -136,8 +136,7 @@ def _shown(value: object) -> str:
 # Rows of a table as text. Each row is a line that can be understood alone.
 
 MOST_ROWS = 2_000  # rows of numbers and names beyond which a table is described by a card
-MOST_PROSE_ROWS = 20_000
-"""The same where rows hold sentences: people search these as they search documents."""
+MOST_PROSE_ROWS = 20_000  # where rows hold sentences, which people search
 SHOWN_ROWS = 20
 _PROSE_CHARS = 80  # a row whose longest cell has so many characters holds a sentence, not a name
 _LONGEST_NAME = 60

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 LENGTH = struct.Struct("<Q")
 BEAT_SECONDS = 0.5
-_RETIRE_SHARE = 3
-"""A worker that grew beyond this fraction of its memory makes room for a fresh one."""
+_RETIRE_SHARE = 3  # beyond this share of its memory a worker makes room for a fresh one
 
 
 def send(stream: IO[bytes], message: object) -> None:

@@ -310,8 +310,7 @@ _NEVER = _networks(
     for_documentation="192.0.2.0/24 198.51.100.0/24 203.0.113.0/24 2001:db8::/32 3fff::/20",
     IPv4_within_IPv6="::/96 ::ffff:0:0/96 ::ffff:0:0:0/96 2002::/16 64:ff9b:1::/48",
 )
-_NAT64 = IPv6Network("64:ff9b::/96")
-"""Networks without IPv4 reach it through these: the last 32 bits are the address that is meant."""
+_NAT64 = IPv6Network("64:ff9b::/96")  # the last 32 bits are the IPv4 address meant
 _ASSIGNED = IPv6Network("2000::/3")
 
 

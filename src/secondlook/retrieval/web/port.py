@@ -36,8 +36,7 @@ class WebPassage:
     heading: tuple[str, ...] = ()
     page: int | None = None
     score: float = 0.0  # BM25 against the query, among the passages that were found with it
-    unread: str | None = None
-    """Why the page could not be read; `text` then is the search engine's snippet of it."""
+    unread: str | None = None  # why; `text` then is the search engine's snippet
 
     @property
     def is_snippet(self) -> bool:

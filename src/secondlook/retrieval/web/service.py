@@ -69,8 +69,7 @@ def _engine(settings: WebSettings, open_fetcher: Callable[[Limits], Fetcher]) ->
 
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff\s]+")
-_TOTAL_SHARE = 3.0
-"""All pages together may take so many times as long as one; what is not read by then is left."""
+_TOTAL_SHARE = 3.0  # all pages together, in times of one; what is late is left out
 _MOST_PASSAGES = 40
 
 
@@ -161,8 +160,7 @@ def _distinct(results: Sequence[WebResult]) -> list[WebResult]:
 
 # DuckDuckGo, through the package `ddgs`: there is no official interface.
 
-_GRACE_SECONDS = 1.0
-"""The package has its own limit and a better reason to tell; ours is for when it hangs."""
+_GRACE_SECONDS = 1.0  # the package has a better reason to tell; ours is for when it hangs
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,13 +40,11 @@ _BOUND = {
     "smf": "statsmodels.formula.api",
     "make_subplots": "plotly.subplots:make_subplots",
 }
-"""Usual name: module, and what of it."""
 SYSTEM_PATHS = (
     *("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/nix/store"),
     *("/etc/ld.so.cache", "/etc/localtime", "/etc/mime.types"),
     *("/usr/share/fonts", "/usr/share/zoneinfo"),
 )
-"""What libraries need of the system, to read."""
 
 
 class _KeepOut(MetaPathFinder):

@@ -51,8 +51,7 @@ class _Server:
         self._how = how
         self._home = home
         self._pid = os.getpid()
-        self._jobs: dict[int, _Job] = {}
-        """By the descriptors to listen to: each job's channel and handle."""
+        self._jobs: dict[int, _Job] = {}  # by descriptor: each job's channel and handle
         self._poll = select.poll()
         self._poll.register(control, select.POLLIN)
 
