@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)>&amp;\x1b[31m\x00"
 DASH = "\N{EN DASH}"
-FIVE = {"metrics", "rerank_scores", "f1_changes", "fallback_impact", "latency"}
-PLOTS = FIVE | {"reliability"}
+PLOTS = {"metrics", "rerank_scores", "f1_changes", "fallback_impact", "latency"}
 _VOID = {"meta", "img", "br", "link", "path", "use", "rect", "circle"}
 
 
@@ -116,8 +115,7 @@ def test_the_page_closes_its_tags_and_reaches_for_nothing(written: Path) -> None
     assert found.tags.count("svg") == len(PLOTS)
     for title in (
         *("In short", "Figures by configuration", "f1 by type", "Comparisons"),
-        *("What the difference costs", "Change by whether the fallback fired"),
-        *("Reranker&#x27;s scores", "Ablation: f1 against linear", "Not tried", "Criteria"),
+        *("What the difference costs", "Ablation: f1 against linear", "Not tried", "Criteria"),
         *("adaptive.min_rerank_score: f1 against linear", "Hypotheses", "Why runs ended"),
         *("Failed questions", "Problems in the data"),
     ):

@@ -86,17 +86,10 @@ def _sections(results: Results, plots: Sequence[Plot]) -> dict[str, list[str]]:
             *shown(*tables.by_type(results)),
         ],
         "Comparisons": shown(*tables.comparisons(results.comparisons), tables.prices(results)),
-        "The second search": [
-            *shown(tables.splits(results)),
-            plot("f1_changes"),
-            plot("fallback_impact"),
-            *shown(tables.rerank_scores(results)),
-            plot("rerank_scores"),
-        ],
+        "The second search": [plot("f1_changes"), plot("fallback_impact"), plot("rerank_scores")],
         "Ablation": shown(tables.verdicts(results), tables.left_out(results)),
         "Sweep": shown(tables.sweep(results)),
         "Hypotheses": shown(tables.hypotheses(results), tables.criteria(results)),
-        "Confidence": [plot("reliability")],
         "Time and behaviour": [plot("latency"), *shown(*tables.steps(results))],
         "Questions": shown(failed),
         "Data and settings": shown(

@@ -1,6 +1,6 @@
 """The pictures of a report, drawn with matplotlib where it is installed: the five of the adaptive
-design (metrics, scores and trigger, change per question, impact of the fallback, time), and the
-reliability of confidence. Colours differ in grey too, and files come out the same every time."""
+design (metrics, scores and trigger, change per question, impact of the fallback, time). Colours
+differ in grey too, and files come out the same every time."""
 
 from __future__ import annotations
 
@@ -21,9 +21,7 @@ from secondlook.evaluation.questions import (
     lowest_of_best,
     question_values,
 )
-from secondlook.evaluation.records import Estimate
 from secondlook.evaluation.report import tables
-from secondlook.evaluation.statistics import wilson
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from secondlook.evaluation.records import Results, Row
+    from secondlook.evaluation.records import Estimate, Results, Row
 
 INSTALL = "pip install matplotlib"
 # Okabe and Ito, "Color Universal Design" (2008), ordered so that neighbours differ in lightness.
@@ -39,7 +37,6 @@ BLUE, ORANGE, GREEN, PINK = "#0072B2", "#E69F00", "#009E73", "#CC79A7"
 VERMILION, SKY, BLACK = "#D55E00", "#56B4E9", "#000000"
 COLOURS = (BLUE, ORANGE, GREEN, PINK, VERMILION, SKY, BLACK)  # its yellow is too faint for lines
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
-LINES = ("-", "--", "-.", ":", (0, (5, 1)), (0, (3, 1, 1, 1)), (0, (1, 1)))
 MOST = 6  # more configurations than this can hardly be told apart in one plot
 _STEPS = 6  # steps that are drawn each for itself; the quicker ones go together
 _OTHER = "other steps"
@@ -272,51 +269,6 @@ def latency_plot(results: Results) -> tuple[Figure, str]:
     return figure, _with_rest(results, caption)
 
 
-# Whether confidence means something.
-
-
-def reliability_plot(results: Results) -> tuple[Figure, str]:
-    """Confidence against how often it was right, and how many stand behind each point."""
-    curves = {
-        name: summary.reliability
-        for name, summary in list(results.summaries.items())[:MOST]
-        if summary.reliability
-    }
-    if not curves:
-        raise NothingToDraw("no answer has both a confidence and a right answer to compare with")
-    figure, (upper, lower) = _panels(5.4, rows=2, sharex=True, height_ratios=(3, 1))
-    upper.plot([0, 1], [0, 1], ":", color="#767676", linewidth=1.2, label="as it should be")
-    for place, (name, points) in enumerate(curves.items()):
-        bounds = [wilson(point.y, point.n) if point.n else (point.y, point.y) for point in points]
-        both = [
-            Estimate(value=point.y, low=low, high=high)
-            for point, (low, high) in zip(points, bounds, strict=True)
-        ]
-        looks: dict[str, Any] = {"linestyle": LINES[place], "marker": MARKERS[place]}
-        upper.errorbar(
-            [point.x for point in points],
-            [point.y for point in points],
-            yerr=_errors(both),
-            color=COLOURS[place],
-            capsize=2,
-            label=_label(name),
-            **looks,
-        )
-        at, counts = [point.x for point in points], [point.n for point in points]
-        lower.vlines(at, 0, counts, color=COLOURS[place], linestyle=LINES[place])
-        lower.plot(at, counts, MARKERS[place], color=COLOURS[place], markersize=5)
-    for axes in (upper, lower):
-        axes.grid(visible=True, axis="both")
-    title = "Reliability: does confidence mean what it says?"
-    upper.set(xlim=(0, 1), ylim=(0, 1.02), ylabel="share that is right", title=title)
-    lower.set(ylim=(0, None), ylabel="answers in bin", xlabel="confidence, mean of the bin")
-    _legend(figure, upper)
-    sizes = ", ".join(
-        f"{name} n = {sum(one.n for one in curve):,}" for name, curve in curves.items()
-    )
-    return figure, _with_rest(results, f"{sizes}. Lines: 95 % intervals (Wilson).")
-
-
 # When a second search was made, and what it changed.
 
 
@@ -476,5 +428,4 @@ _PLOTS: dict[str, tuple[str, Callable[[Results], tuple[Figure, str]]]] = {
     "f1_changes": ("Change in F1 of each question", f1_changes_plot),
     "fallback_impact": ("Impact of the fallback", impact_plot),
     "latency": ("Time", latency_plot),
-    "reliability": ("Reliability of confidence", reliability_plot),
 }

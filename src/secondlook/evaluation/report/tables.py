@@ -233,23 +233,6 @@ def by_type(results: Results) -> list[Table]:
     return [table for table in found if table.rows]
 
 
-def rerank_scores(results: Results) -> Table:
-    rows = tuple(
-        (
-            name,
-            part.replace("_", " "),
-            count(one.n),
-            *map(number, (one.mean, one.median, one.std, one.min, one.max)),
-        )
-        for name, item in results.summaries.items()
-        for part, one in item.rerank_scores.items()
-        if one.n
-    )
-    head = ("configuration", "questions", "n", "mean", "median", "std", "lowest", "highest")
-    note = "Of each question: the lowest score among the best five passages."
-    return Table("Reranker's scores", head, rows, texts=2, note=note)
-
-
 # What was run: data, settings, time, and what failed.
 
 
@@ -376,25 +359,6 @@ def prices(results: Results) -> Table:
         "Withheld: answered by base (right or wrong), not answered by other."
     )
     return Table("What the difference costs", head, rows, texts=2, note=note)
-
-
-def splits(results: Results) -> Table:
-    rows = tuple(
-        (
-            item.base,
-            item.other,
-            split.part.replace("_", " "),
-            count(split.n),
-            f"{split.improved} / {split.same} / {split.degraded}",
-            number(split.f1, signed=True),
-            number(split.faithfulness, signed=True),
-        )
-        for item in results.comparisons
-        for split in item.splits
-    )
-    head = ("base", "other", "questions", "n", "improved / same / degraded", "F1", "faithfulness")
-    note = "Mean change per question, other minus base."
-    return Table("Change by whether the fallback fired", head, rows, texts=3, note=note)
 
 
 def verdicts(results: Results) -> Table:
