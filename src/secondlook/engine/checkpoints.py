@@ -1,7 +1,5 @@
-"""LangGraph's checkpoints: a file for each run, in a folder beside the record of runs, or in the
-database that holds that record. Runs with files of their own never wait for each other, and a run
-is forgotten by deleting its file. Only types that LangGraph holds to be safe are read back: a file
-cannot make code run."""
+"""LangGraph's checkpoints: a file for each run beside the record of runs, or in its database. Only
+types that LangGraph holds to be safe are read back: a file cannot make code run."""
 
 from __future__ import annotations
 
@@ -109,8 +107,7 @@ def _saver_class() -> type[Any]:
     from langgraph.checkpoint.sqlite.aio import AsyncSqliteSaver
 
     class SqliteCheckpoints(WholeWrites, AsyncSqliteSaver):
-        """SQLite keeps a closed connection, its transaction and its lock alive for as long as
-        anyone holds a cursor."""
+        """SQLite keeps a closed connection alive as long as anyone holds a cursor."""
 
         failures = (sqlite3.Error,)
         patience = BUSY_SECONDS
@@ -298,12 +295,10 @@ _FORGET_STEP = (
 
 
 class WholeWrites:
-    """Put before one of LangGraph's checkpointers; what that begins to write it writes. LangGraph
-    neither waits for its writes when a run is cancelled nor lets them end. A write that stops
-    half-way leaves a cursor or a transaction behind, and with it a lock. What cannot be written (a
-    full disk, a server that stays away) does not end the run: an answer matters more. From then on
-    nothing of it is written, because a checkpoint without the one before it is not whole; it can be
-    taken up from the last that is."""
+    """Put before one of LangGraph's checkpointers, which lets writes stop half-way when a run is
+    cancelled, and with them a lock. What cannot be written does not end the run: an answer matters
+    more. From then on nothing is written; the run can be taken up from the last whole
+    checkpoint."""
 
     failures: tuple[type[Exception], ...] = ()
     patience = 0.0  # seconds for which it is tried again
@@ -318,9 +313,8 @@ class WholeWrites:
         raise NotImplementedError
 
     async def begin_step_again(self, run: str) -> None:
-        """Forget what the step in which a run stopped had written. A node that is cancelled may
-        leave its values and not where they lead, and the graph would then take the run for
-        finished. The whole step is done again; replies of models are in the journal."""
+        """Forget what the step in which a run stopped had written: a cancelled node may leave
+        values and not where they lead. The whole step is done again."""
         raise NotImplementedError
 
     async def aput(self, config: Any, checkpoint: Any, *others: Any) -> Any:

@@ -256,9 +256,8 @@ _LOCK = threading.Lock()
 
 
 class Graphs(Mapping[str, Any]):
-    """Every workflow by name, as another one calls it: with its own limit, and the checkpointer of
-    its caller. Building and compiling reads every node's source and annotations: ten milliseconds
-    that a program which asks thousands of questions pays once."""
+    """Every workflow by name, as another one calls it. Compiling takes ten milliseconds, which a
+    program that asks thousands of questions pays once."""
 
     def __init__(self, settings: Settings) -> None:
         self._settings = settings

@@ -51,8 +51,7 @@ def take_up(
 
 
 def hear(db: Statements, run: str, *, process: str, now: float) -> None:
-    """A sign of life. What another has taken over, this process may write no more; of what was
-    removed there is nothing to tell."""
+    """A sign of life. What another has taken over, this process may write no more."""
     heard = db.execute(
         "UPDATE runs SET heard = ? WHERE id = ? AND process IN (?, ?)", (now, run, process, NOBODY)
     )

@@ -1,7 +1,5 @@
 """The record of runs: question, events, replies and answer of each, in one database. Events are
-written in batches: when a node ends, when there is a warning, when enough have come together, and
-with the answer. `Token` events that follow each other are merged within a batch. A run that is
-removed while it goes on stays removed: what it still writes is left out."""
+written in batches. A run that is removed while it goes on stays removed."""
 
 from __future__ import annotations
 

@@ -88,8 +88,7 @@ def with_choices(
     workflow: str | None,
     settings: Settings,
 ) -> tuple[str, str]:
-    """The question as it is typed with its choices, so that it is recorded and asked again with
-    them, and the workflow that can choose. What comes from outside may be of any type."""
+    """The question with its choices, as it is recorded, and the workflow that can choose."""
     configured = settings.answer.workflow
     meant = workflow or (CHOOSING if configured == "linear" else configured)
     if meant not in {CHOOSING, AUTO}:
@@ -118,8 +117,7 @@ def with_choices(
 
 
 async def made_stand_alone(asker: Asker, question: str, earlier: Sequence[Turn]) -> StandAlone:
-    """The question as it reads without the turns before it. What that takes counts as the run's,
-    and leaves room for the answer."""
+    """The question as it reads without the turns before it."""
     from secondlook.nodes.rewrite import condense
 
     apart = parsed(question)
@@ -284,10 +282,8 @@ def workflow_for(tables: object, workflow: str | None, settings: Settings) -> st
 def desk_of(
     library: Library, workflow: str | None, scope: Scope, handed: Handed | None
 ) -> Desk | None:
-    """The tables of a run; None where its workflow asks for none, or where there are none to pick
-    from because they cannot be listed: documents may still answer. Tables that were handed over are
-    what a question is about. Those of the library lie beside them where the question names a part
-    of it, and alone where nothing was handed over."""
+    """The tables of a run; None where its workflow asks for none, or they cannot be listed. Those
+    of the library lie beside what was handed over where the question names a part of it."""
     if workflow not in _OVER_TABLES:
         return None
     documents, labels = scope["documents"], frozenset(scope["labels"])

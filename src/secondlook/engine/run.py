@@ -95,8 +95,7 @@ class Run:
         return replace(self, question=question, choices=None, workflow=name)
 
     def to_record(self, settings: Settings) -> dict[str, Any]:
-        """The request as it is recorded: enough to begin the run again, and once it has begun to
-        go on with it."""
+        """Enough to begin the run again, and once it has begun to go on with it."""
         request: dict[str, Any] = {
             "caller": dict(self.caller),
             "settings": self.settings(settings).model_dump(mode="json"),
@@ -176,8 +175,7 @@ class Run:
         journal: Journal,
         stopped: Earlier | None = None,
     ) -> Run:
-        """Made stand-alone, with its account, its scope and its tables. `stopped` is what it has
-        spent where it was stopped before it had begun."""
+        """Made stand-alone, with its account, scope and tables; `stopped` is spent already."""
         workflow, own = self.workflow or "", self.settings(settings)
         ledger = ledger_for(own, models, workflow, self.question)
         if stopped is not None:
@@ -253,8 +251,7 @@ _SPOKEN_OF = re.compile(
 
 
 def last_result(question: str, earlier: Sequence[Turn]) -> dict[str, Any] | None:
-    """The table of the last answer that has one, as if it were handed over; None where a question
-    does not speak of it, or there is none."""
+    """The table of the last answer that has one, where the question speaks of it."""
     table = next((turn.table for turn in reversed(earlier) if turn.table is not None), None)
     if table is None or not table.rows or not _SPOKEN_OF.search(question):
         return None

@@ -61,8 +61,7 @@ class Secondlook:
         web: WebSearch | None = None,
         memory: AnswerMemory | None = None,
     ) -> None:
-        """Whoever is given closes with it. Without `memory` it is the one beside the record of
-        runs, and none where no run is stored."""
+        """Whoever is given closes with it."""
         self.library = library
         self.settings = settings or library.settings
         self.memory = memory or own_memory(library, self.settings)
@@ -80,8 +79,7 @@ class Secondlook:
 
     @classmethod
     def open(cls, library: str | Path | None = None, **options: Unpack[EngineOptions]) -> Self:
-        """Open the library at that path (default: the configured one). What is left out comes from
-        the settings."""
+        """Open the library at that path (default: the configured one)."""
         from secondlook.library.library import Library
 
         chosen = chosen_settings(library, **options)
@@ -161,8 +159,7 @@ class Secondlook:
                 yield event
 
     def note(self, question: str, *, run: str, **options: Unpack[QuestionOptions]) -> None:
-        """Record a question that must wait for its turn, so that it can be resumed if its turn
-        never comes."""
+        """Record a question that waits, so that it can be resumed."""
         self._record(Run(question=question, id=run, **options).prepared(self.settings))
 
     def unnote(self, run: str) -> None:
@@ -323,8 +320,7 @@ async def astream(
 def _opened(
     library: str | Path | None, options: AskOptions
 ) -> Iterator[tuple[Secondlook, QuestionOptions]]:
-    """An engine, and what is asked of it; a question over its own tables without a library gets a
-    passing one."""
+    """An engine, and what is asked of it."""
     from secondlook.library.library import library_or_passing
 
     given: Any = options

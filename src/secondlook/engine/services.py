@@ -1,7 +1,5 @@
 """The web, the sandbox and the record as one run is given them. What the web and the sandbox gave
-before, they are not asked again: a reply is in the journal before the node that asked sees it,
-under the visit to that node. Failures are not kept: a run that is resumed may find the web back
-again, or a sandbox that works."""
+before is in the journal, under the visit to the node; failures are not kept."""
 
 from __future__ import annotations
 
@@ -142,9 +140,8 @@ class OneSandbox:
 
 
 def current_visit() -> str:
-    """The visit to a node, under which its calls are journaled: nodes, from the outer graph to the
-    inner, and step of the inner one, which are the same when the step is done again; "" outside of
-    a graph."""
+    """The visit under which calls are journaled: nodes and step, the same when the step is done
+    again; "" outside of a graph."""
     from langgraph.config import get_config
 
     try:

@@ -135,8 +135,7 @@ def _verdict(
 
 
 def _cheapest(verdicts: Sequence[Verdict], prices: Mapping[str, _Price], reference: str) -> str:
-    """Least money, then fewest model calls, then least time. Of those that take as long as each
-    other the reference, for it needs no change; else the one of fewest steps."""
+    """Least money, then calls, then time; of equally fast ones the reference, or fewest steps."""
     names = [one.configuration for one in verdicts if one.verdict in {"reference", "non-inferior"}]
     for part in ("dollars", "calls"):
         costs = {name: getattr(prices[name], part) for name in names}
@@ -197,9 +196,8 @@ _NO_MODEL = "there is no language model to ask or to check (give one with --mode
 def ablation_plan(
     settings: Settings, workflows: Sequence[str]
 ) -> tuple[list[Configuration], dict[str, str]]:
-    """What to run, the first workflow as it is configured first, and which flags cannot be tried.
-    Each flag that is on is switched off and each that is off switched on, one at a time; settings
-    of a few values (who grades, how it is judged) are varied likewise. No two come to the same."""
+    """What to run, as configured first, and which flags cannot be tried. Each flag is switched and
+    each setting of a few values varied, one at a time; no two come to the same."""
     plan = _Plan(settings)
     for name in dict.fromkeys(workflows):
         plan.add(name, {})

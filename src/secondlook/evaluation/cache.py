@@ -147,9 +147,8 @@ _SUPPORT = struct.Struct("<dd")
 
 
 class RememberingReader:
-    """A reader that reads no question and passage twice. Glances and looks are kept apart. Who
-    chooses must see the glance at every passage, and one that is not chosen comes back glanced at,
-    also where a look at it is known: with and without memory the results are equal."""
+    """A reader that reads no question and passage twice. Glances and looks are kept apart, so that
+    with and without memory the results are equal."""
 
     def __init__(self, reader: Reader, memory: Memory) -> None:
         self._reader, self._memory = reader, memory
@@ -302,8 +301,7 @@ class RememberingEmbedder:
 
 
 class RememberingModels(Models):
-    """Chat models whose replies are kept by model, prompt and options, for every run. Each
-    repetition asks anew."""
+    """Chat models whose replies are kept for every run. Each repetition asks anew."""
 
     def __init__(
         self, settings: Settings, *, memory: Memory, repeat: int = 0, **options: Any

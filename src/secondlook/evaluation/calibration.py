@@ -160,10 +160,9 @@ def calibrate(
     progress: Callable[[Progress], None] | None = None,
 ) -> CalibrationReport:
     """Fit the probability that an answer is right to a library (None: the configured one).
-    `questions` names a sheet of questions with their answers, or the folder that holds one. The fit
-    is stored with the library where it is better than the shipped calibration on documents that it
-    has not seen, or where `force` says so; `dry_run` stores nothing. Ctrl-C changes nothing, and
-    the next call goes on with what was read."""
+    `questions` names a sheet with answers, or its folder. The fit is stored where it is better on
+    documents it has not seen, or with `force`; `dry_run` stores nothing. Ctrl-C changes nothing;
+    the next call goes on."""
     if most < FEWEST:
         raise UsageError(f"{most!r} questions are too few", hint=f"give {FEWEST} or more")
     if isinstance(library, Library):

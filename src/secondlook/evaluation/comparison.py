@@ -64,8 +64,7 @@ def compare(
     seed: int = 0,
     names: tuple[str, str] | None = None,
 ) -> Comparison:
-    """`other` against `base`. The metric that decides is the set's usual one unless it is named.
-    `names` is what to call the two where their own names do not tell them apart."""
+    """`other` against `base`. `names` is what to call the two where their own are the same."""
     base = base if isinstance(base, Figures) else Figures(base)
     other = other if isinstance(other, Figures) else Figures(other)
     first, second = names or (base.name, other.name)

@@ -56,8 +56,7 @@ class Truth:
     def metrics(
         self, case: Case, answer: Answer, *, evidence: Sequence[str], cited: Sequence[str]
     ) -> dict[str, float]:
-        """`evidence`: texts of the passages it was made from; `cited`: the document of each of its
-        citations, by the names that `case.gold` uses."""
+        """`evidence`: the passages it was made from; `cited`: documents, named as in `gold`."""
         answered, figures = is_answered(answer), {}
         gold = {document for document, grade in case.gold.items() if grade > 0}
         # The gold of an unanswerable question is only what it seems to be about.

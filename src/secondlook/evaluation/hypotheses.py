@@ -140,8 +140,7 @@ def _rises_where_poor(rows: Rows) -> Hypothesis:
 
 
 def _grader_is_good(rows: Rows, *, by_reader: bool, seed: int) -> Hypothesis:
-    """H2, on the passages whose relevance the set knows, of questions that have an answer. Pairs
-    of one question hang together, so the intervals are over questions."""
+    """H2, on passages whose relevance is known. Intervals are over questions."""
     who = "the reader" if by_reader else "a model"
     told: dict[str, Any] = {
         "name": "H2 reader" if by_reader else "H2 model",

@@ -1,5 +1,4 @@
-"""Every metric by its stable name. docs/metrics.md defines each with an example; a test holds the
-two together."""
+"""Every metric by its stable name; docs/metrics.md defines each, and a test compares the two."""
 
 from __future__ import annotations
 
@@ -161,8 +160,7 @@ def tokens(text: str) -> list[str]:
 
 
 def pieces(text: str) -> list[str]:
-    """The same, for what is looked up inside a longer text: where a script has no spaces between
-    words, each character is one, or nothing would ever be found inside a sentence."""
+    """The same for a longer text; without spaces between words, each character is one."""
     return tokens(_spaced(text))
 
 
@@ -202,8 +200,7 @@ def _spaced(text: str) -> str:
 
 
 def said(answer: Answer) -> str:
-    """What an answer itself says: its claims without citation marks and remarks; where there are
-    none, its text without the marks."""
+    """What an answer itself says: its claims, else its text, without citation marks."""
     if answer.claims:
         return " ".join(claim.text for claim in answer.claims).strip()
     return _CITATION_MARK.sub("", answer.text).strip()
@@ -269,8 +266,7 @@ def is_right(case: Case, answer: Answer) -> bool | None:
 
 
 def _given(case: Case, answer: Answer) -> tuple[str, str]:
-    """The short answer and the text to compare, both empty where nothing was answered. A letter
-    alone stands for its option."""
+    """The short answer and the text to compare; a letter alone stands for its option."""
     if not is_answered(answer):
         return "", ""
     text = said(answer)
@@ -313,9 +309,8 @@ def _to_compare(
 
 
 def rouge_l(found: str, answers: Iterable[str]) -> float:
-    """F-measure of the longest common subsequence of runs of letters and digits, of the most
-    similar right answer. A whole row of the usual table at once: bit `i` of `open_` is clear where
-    the row grows at word `i` of the right answer (Hyyrö 2004)."""
+    """F-measure of the longest common subsequence of words, a whole row of the usual table at once:
+    bit `i` of `open_` is clear where the row grows at word `i` (Hyyrö 2004)."""
 
     def words_of(text: str) -> list[str]:
         return re.findall(r"[^\W_]+", _spaced(text).lower())

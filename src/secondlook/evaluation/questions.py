@@ -29,10 +29,9 @@ def by_configuration(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def question_values(rows: Sequence[Row], metric: str) -> dict[str, float]:
-    """By question, the mean over its repeats, for the questions that the metric is over. `rows` are
-    those of one configuration. A failed question counts 0 wherever a right answer would have
-    counted. Empty where the metric does not apply, and for `cost` where one price is unknown: a
-    mean over the others would be the price of other questions."""
+    """By question, the mean over its repeats, of one configuration. A failed question counts 0
+    wherever a right answer would have counted. Empty where the metric does not apply, and for
+    `cost` where one price is unknown."""
     known = METRICS.get(metric)
     if known is None or not known.per_question:
         raise UsageError(

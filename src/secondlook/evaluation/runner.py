@@ -1,5 +1,4 @@
-"""Every question under every configuration, by the real engine. What is done is kept as it is
-done, so that the same plan goes on where it stopped."""
+"""Every question under every configuration. What is done is kept: the same plan goes on there."""
 
 from __future__ import annotations
 
@@ -308,8 +307,7 @@ def asked(case: Case, workflow: str) -> str:
 
 
 def run_name(case: Case, repeat: int) -> str:
-    """The same for every configuration: the marks around evidence are derived from it, and equal
-    prompts must be equal to the letter."""
+    """The same for every configuration: equal prompts must be equal to the letter."""
     digest = hashlib.sha256(f"{case.id}\0{case.question}\0{repeat}".encode()).hexdigest()
     return f"eval-{digest[:12]}"
 

@@ -81,10 +81,9 @@ def unseen(n: int) -> float:
 
 
 def interval(values: Sequence[float], seed: int = 0, *, yes_no: bool = False) -> Estimate:
-    """The mean with its 95 % interval, whatever the order of the values. Percentiles of a
-    bootstrap, since figures like F1 heap up at 0 and 1 and follow no known form. With `yes_no`,
-    values of 0 and 1 get Wilson's interval; averages of repeats that vary do not, for they hold
-    more than one yes or no each. One value, or all alike: the interval is that value."""
+    """The mean with its 95 % interval: percentiles of a bootstrap, since figures like F1 follow no
+    known form. With `yes_no`, values of 0 and 1 get Wilson's interval; averages of repeats do
+    not."""
     ordered = np.sort(np.asarray(values, dtype=np.float64))
     if not ordered.size:
         return Estimate(value=None)
@@ -129,12 +128,10 @@ def paired(
     better: Better = "higher",
 ) -> Paired:
     """Whether `other` differs from `base`, question by question. Yes or no: McNemar's exact test
-    (Psychometrika 12, 1947, 153-157), for it alone keeps at most 5 % false alarms for every number
-    of questions. Graded, or averages of repeats: the permutation test that flips the signs of the
-    differences (Fisher, The Design of Experiments, 1935). The interval is a bootstrap of the mean
-    difference. Where both are shares or scores from 0 to 1 and no question got worse (or none
-    better), that end is moved out by what so many questions cannot show (`unseen`): twenty that
-    come out alike do not prove that two configurations are."""
+    (Psychometrika 12, 1947, 153-157). Graded, or averages of repeats: the permutation test of signs
+    (Fisher, The Design of Experiments, 1935). The interval is a bootstrap of the mean difference;
+    where no question got worse (or none better), that end is moved out by what so many questions
+    cannot show (`unseen`)."""
     both = np.asarray([base, other], dtype=np.float64)
     differences = both[1] - both[0]
     differences[np.abs(differences) <= _SAME] = 0.0
@@ -178,11 +175,9 @@ def mcnemar(up: int, down: int) -> float:
 
 def permutation(differences: Sequence[float] | Floats) -> float:
     """Two-sided p of a mean difference of 0: the share of all ways to flip signs that bring the sum
-    as far from 0 as was seen, or further. No flips are drawn by chance. Up to 12 questions that
-    differ, every way is tried; of more, the ways are counted after rounding the differences to a
-    fine grid (which keeps the test exact, for it is one of the rounded differences); of very many
-    their sum is normal: with a ratio of fourth moment to squared second moment below .01, p = .05
-    is off by less than .0002."""
+    as far from 0. Up to 12 questions every way is tried; of more the ways are counted after
+    rounding to a fine grid; of very many their sum is normal (p = .05 is off by less than
+    .0002)."""
     changed = np.sort(np.asarray(differences, dtype=np.float64))
     changed = changed[np.abs(changed) > _SAME]
     if not changed.size:
@@ -220,9 +215,8 @@ def holm(ps: Sequence[float]) -> list[float]:
 
 
 def questions_needed(differences: Sequence[float], *, margin: float) -> int | None:
-    """About how many more questions until the 95 % interval of the mean difference lies on one side
-    of -`margin`, if mean and spread stay as they are. 0 if it does already, None where it never
-    will (the mean is at -`margin`) or where there are too few questions to tell."""
+    """About how many more questions until the interval of the mean difference lies on one side of
+    -`margin`. 0 if it does already, None where it never will or too few are known."""
     values = np.sort(np.asarray(differences, dtype=np.float64))
     if values.size <= 1:
         return None
@@ -275,9 +269,8 @@ def pooled(statistic: Statistic, pool: Pool, *, seed: int = 0, recentred: bool =
 def share(
     cases: Sequence[str], part: Sequence[float], whole: Sequence[float], *, seed: int = 0
 ) -> Estimate | None:
-    """What part of a whole, both counted in each row; None where there is no whole. Wilson's
-    interval where each question counts once, and where all came out alike: a bootstrap would see no
-    doubt there."""
+    """What part of a whole, both counted in each row; Wilson's interval where each question counts
+    once, and where all came out alike."""
     parts, wholes = np.asarray(part, dtype=np.float64), np.asarray(whole, dtype=np.float64)
     there = wholes > 0
     if not there.any():

@@ -1,5 +1,4 @@
-"""One numeric setting at several values on the same questions: how often the fallback fires at
-each, and what that does."""
+"""One numeric setting at several values: how often the fallback fires, and what that does."""
 
 from __future__ import annotations
 
@@ -49,9 +48,8 @@ def sweep_plan(
     values: Sequence[float] | None = None,
     workflow: str | None = None,
 ) -> SweepPlan:
-    """The setting at each value, and a reference. The reference of a setting of the second search,
-    or of the web, is the workflow without it; of any other setting it is the workflow as
-    configured. Only the rerank score has values of its own."""
+    """The setting at each value, and a reference: the workflow without the second search or the web
+    where the setting is of these, else as configured."""
     key = param
     if key not in KEYS or FIELDS[key].annotation not in {int, float}:
         raise UsageError(
@@ -124,10 +122,8 @@ def sweep(
 
 
 def values_seen(reference: Sequence[Row]) -> tuple[float, ...]:
-    """Thresholds at which about 10, 30, 50, 70 and 90 of 100 questions would be searched again.
-    Readers score on scales of their own: with one of them the usual values mean never, with another
-    always. `reference` are rows of the reference of `sweep_plan`; none that was judged, no
-    values."""
+    """Thresholds at which about 10, 30, 50, 70 and 90 of 100 questions would be searched again:
+    readers score on scales of their own."""
     judged = sorted(row.trigger for row in reference if row.trigger is not None)
     places = (min(len(judged) - 1, round(share * len(judged))) for share in _SHARES)
     return tuple(sorted({round(judged[place], 2) for place in places})) if judged else ()

@@ -90,8 +90,7 @@ def read_backup(archive: Path, library: Path, *, force: bool) -> None:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """Plain files inside the folder and nothing else. `extractall(filter="data")` would do it, had
-    every Python 3.11 the parameter."""
+    """Plain files inside the folder alone; not every Python 3.11 has `extractall(filter=)`."""
     import zstandard
 
     inside = folder.resolve()

@@ -1,8 +1,7 @@
-"""How a change reaches catalog, texts and index so that a kill at any moment loses nothing. Three
-stores cannot commit together, so each change goes: texts written, intent journalled in the catalog,
-one index commit, catalog rows applied, old texts deleted, intent cleared. Every stored entry
-carries the mark of its change; after a crash the mark tells whether the index commit happened, and
-the intent is applied or forgotten accordingly."""
+"""How a change reaches catalog, texts and index so that a kill at any moment loses nothing: texts
+written, intent journalled, one index commit, catalog rows applied, old texts deleted, intent
+cleared. Every stored entry carries the mark of its change, which tells after a crash whether the
+index commit happened."""
 
 from __future__ import annotations
 

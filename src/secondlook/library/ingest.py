@@ -1,6 +1,5 @@
-"""Taking documents in: parser processes read, one thread cuts, embeds and commits in batches, the
-caller's thread reports progress and listens for Ctrl-C. A file is reported only once the commit
-that holds it is done."""
+"""Taking documents in: parser processes read, one thread cuts, embeds and commits, the caller's
+thread reports. A file is reported only once the commit that holds it is done."""
 
 from __future__ import annotations
 
@@ -216,8 +215,7 @@ class Intake:
         return report
 
     def _run(self, sources: Iterator[ReadFile]) -> bool:
-        """False when stopped by Ctrl-C. Each file is told of once it is stored, the progress ten
-        times a second."""
+        """False when stopped by Ctrl-C. A file is told of once it is stored."""
         completed, reported = True, 0
         with ThreadPoolExecutor(1, thread_name_prefix="secondlook") as threads:
             work = threads.submit(self._work, sources)
@@ -430,9 +428,8 @@ class Tabulator:
     def take_in(
         self, document: str, place: Path, *, on_progress: Callable[[float], None] | None = None
     ) -> None:
-        """Read the tables in the file `place`, which holds the document. A file that is no table
-        after all is not a failure: it stays a document, and its record says why it is nothing
-        else."""
+        """Read the tables in the file `place`. One that is no table stays a document, and its
+        record says why."""
         from secondlook.tables.desk import cached_profile
         from secondlook.tables.read import read_tables
 

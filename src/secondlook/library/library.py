@@ -643,8 +643,7 @@ class Shelf:
 def library_or_passing(
     settings: Settings, path: str | Path | None = None, *, may_pass: bool
 ) -> Iterator[Library]:
-    """The library at that path, or the configured one. Where there is none, a question over tables
-    that came with it gets a passing one."""
+    """Where there is no library, a question over its own tables gets a passing one."""
     with ExitStack() as held:
         try:
             library = held.enter_context(Library.open(path, create=False, settings=settings))
@@ -657,8 +656,7 @@ def library_or_passing(
 
 @contextmanager
 def passing_library(settings: Settings, *, recorded: bool = False) -> Iterator[Library]:
-    """One that is gone afterwards. Its questions are recorded only if they make sense without it:
-    those over tables that are kept with their run."""
+    """Gone afterwards; only questions over tables that are kept with their run are recorded."""
     # ignore_cleanup_errors: Windows keeps files alive that are still mapped
     with tempfile.TemporaryDirectory(prefix="secondlook-", ignore_cleanup_errors=True) as folder:
         path = Path(folder) / "library"

@@ -1,6 +1,5 @@
-"""A copy of a library in object storage, for readers on other machines. Everything lies there
-before `library.json` names it, and nothing that it named before goes away earlier: a reader finds
-the old publication or the new one. Only what changed is sent."""
+"""A copy of a library in object storage. Everything lies there before `library.json` names it, and
+nothing it named goes away earlier: a reader finds the old publication or the new one."""
 
 from __future__ import annotations
 

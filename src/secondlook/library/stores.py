@@ -163,9 +163,8 @@ def _fresh_manifest(settings: Settings, embedder: Embedder, *, generation: int =
 
 
 def check_compatible(path: Path, manifest: Manifest, settings: Settings) -> None:
-    """A library is searched where its passages are. Queries must be analysed and embedded as the
-    passages were: the default embedder gives way to the library's own; another one that was
-    configured on purpose is refused."""
+    """Queries must be analysed and embedded as the passages were: the default embedder gives way to
+    the library's own; another one that was configured is refused."""
     library = f"the library at {str(path)!r}"
     held_in, wanted = (
         "Milvus" if name.startswith(_MILVUS) else "its folder"
@@ -214,8 +213,7 @@ def _open_index(
 
 
 def _forget(index: str, generation: int, chosen: LibrarySettings) -> None:
-    """Drop what an index that is no longer used holds outside of the library's folder, if its
-    server answers."""
+    """Drop what an unused index holds outside of the library's folder, if its server answers."""
     if not index.startswith(_MILVUS) or not chosen.index.startswith(_MILVUS):
         return
     from secondlook.retrieval.index import milvus
@@ -237,8 +235,7 @@ def _server(chosen: LibrarySettings) -> tuple[str, str | None]:
 
 
 def tables_by_document(stores: Stores) -> dict[str, tuple[Table, ...]]:
-    """Every table, by the document that holds it. Names are given in the order of paths: what a
-    table is called does not depend on which part of the library a question is about."""
+    """By document, named in the order of paths, whatever part of the library is asked."""
     files = stores.catalog.files_of(stores.tables.holders())
     first = {file.document or "": file.path for file in sorted(files, key=_path, reverse=True)}
     held = [

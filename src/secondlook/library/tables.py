@@ -1,7 +1,6 @@
-"""The tables of a library's documents: Parquet files of ours, and which document holds which.
-`tables/records/DOCUMENT.READER.json` says what one version of the reader found in a document, also
-where that is nothing; `tables/ID.parquet` is a table, and its profile is cached beside it. Files
-come before the record that names them, and go after it: what no record names is nobody's."""
+"""The tables of a library's documents. `tables/records/DOCUMENT.READER.json` says what one version
+of the reader found, also nothing; `tables/ID.parquet` is a table, its profile beside it. Files come
+before the record that names them, and go after it."""
 
 from __future__ import annotations
 

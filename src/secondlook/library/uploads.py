@@ -1,7 +1,5 @@
-"""Files that were uploaded: the originals that the library itself keeps. `uploads/NAME` is what a
-document was read from. `uploads/.incoming-X/` is an upload on its way: its files lie there under
-numbers until all of them have arrived and it is their turn to be taken in. A lock in it lives as
-long as its process, so what a killed one left is told from what another one is at work on."""
+"""Files that were uploaded: the originals that the library itself keeps, as `uploads/NAME`.
+`uploads/.incoming-X/` is an upload on its way; a lock in it lives as long as its process."""
 
 from __future__ import annotations
 
@@ -71,8 +69,7 @@ class Staging:
         return one
 
     def seal(self) -> list[Entry]:
-        """Everything has arrived: from here on a kill loses nothing. Of files with one name each
-        gets a name of its own, but for those that are the same."""
+        """From here on a kill loses nothing. Each file gets a name, but for equal ones."""
         taken: dict[str, str] = {}
         entries: dict[tuple[str, str], Entry] = {}
         for one in self._arriving:
@@ -95,8 +92,7 @@ class Staging:
         return [Entry(**item) for item in said]
 
     def put_in_place(self) -> list[Path]:
-        """Give the files their names. One that takes the place of another keeps that until
-        `settle`; done again after a kill, it goes on where it was."""
+        """One that takes another's place keeps that until `settle`; a kill loses nothing."""
         uploads = self.folder.parent
         there = {folded(file.name): file for file in uploads.iterdir() if file.is_file()}
         for entry in self.entries():
@@ -110,8 +106,7 @@ class Staging:
         return list(self._placed.values())
 
     def settle(self, kept: Collection[Path]) -> list[Path]:
-        """Delete what is not to be kept, and this folder. Returns what is there again as it was
-        before the upload."""
+        """Delete what is not to be kept; returns what is there again as before."""
         restored = []
         for number, target in self._placed.items():
             if target in kept:
@@ -151,8 +146,7 @@ def new_staging(library: Path) -> Staging:
 
 
 def sweep(library: Path) -> list[Staging]:
-    """Clear away what killed processes left behind. Uploads that had arrived come back, to be
-    taken in."""
+    """Clear away what killed processes left; uploads that had arrived come back."""
     import filelock
 
     found = []
@@ -176,8 +170,7 @@ def is_upload(library: Path, path: str | Path) -> bool:
 
 
 def delete_originals(library: Path, catalog: Catalog, gone: Iterable[FileRow]) -> None:
-    """Delete the stored files of rows that are gone, unless others still stand for them. No file
-    outside of uploads/ is ever touched."""
+    """Unless others still stand for them. No file outside of uploads/ is ever touched."""
     for anchor in {row.container or row.path for row in gone}:
         rows = [catalog.file(anchor), *catalog.members_of(anchor)]
         if is_upload(library, anchor) and not any(row and row.document for row in rows):
@@ -225,8 +218,7 @@ def safe_name(given: str) -> str:
 
 
 def unlike(name: str, taken: Container[str]) -> str:
-    """`report (2).pdf` where there is a `report.pdf`; `taken` holds names as `folded` makes
-    them."""
+    """`report (2).pdf` where there is a `report.pdf`; `taken` holds `folded` names."""
     stem, suffix = _parts(name)
     number, found = 1, name
     while folded(found) in taken:

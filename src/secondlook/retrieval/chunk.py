@@ -1,9 +1,7 @@
 """Cuts a document into passages along its own structure, near a token budget. A heading, a slide or
-a sheet always begins a new passage, so that the headings and the page shown for a passage hold for
-every sentence in it. Sections that fit are one passage; longer ones are divided into parts of about
-equal size, where the text offers the best place: at a blank line, a list item, a sentence, a line,
-and only at a bare word when nothing else is near. A heading is never cut off from what it
-announces."""
+a sheet always begins a passage. Sections that fit are one; longer ones are divided into about equal
+parts at the best place: a blank line, a list item, a sentence, a line, at last a word. A heading is
+never cut off from what it announces."""
 
 from __future__ import annotations
 
@@ -225,8 +223,7 @@ class _Cutter:
         return stop
 
     def _word_break(self, reached: int, limit: int) -> int:
-        """The last clause, else word, else token that still fits. In a run of headings longer than
-        a passage, the heading that does not fit moves on whole."""
+        """The last clause, word or token that fits; a heading that does not moves on whole."""
         heading = self._outline.heading_at(limit)
         if heading is not None and heading > reached:
             return heading

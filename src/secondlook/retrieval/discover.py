@@ -1,6 +1,5 @@
-"""Which files to read: folders walked in a fixed order, and a reason for all that is left out.
-Nothing is opened here except ignore files. Pipes, sockets and devices are told by their status
-alone, so that none of them can block."""
+"""Which files to read, in a fixed order, and a reason for all that is left out. Only ignore files
+are opened: no pipe, socket or device can block."""
 
 from __future__ import annotations
 

@@ -33,9 +33,8 @@ def fuse(
     lexical_weight: float,
     k: int = 60,
 ) -> list[Fused]:
-    """The entries of both lists, best first, ties by id. An entry scores weight / (k + rank) in
-    each list, scaled so that the best possible sum is 1.0; a list of weight zero counts for nothing
-    and adds no entries, though its ranks and scores are still shown."""
+    """The entries of both lists, best first, ties by id. Each scores weight / (k + rank) in a list,
+    scaled so that the best possible sum is 1.0; a list of weight zero adds no entries."""
     if min(dense_weight, lexical_weight, k) < 0 or not 0 < dense_weight + lexical_weight < math.inf:
         raise UsageError(
             "search weights must not be negative or both 0, nor the rank constant negative: "
@@ -68,9 +67,8 @@ Item = TypeVar("Item")
 def best_looks(
     fusion: Sequence[float], *, blend: float, looks: int, rivals: Sequence[float] = ()
 ) -> Choose:
-    """Chooses, by a glance at each, which of the passages with these fusion scores are among the
-    best `looks`; `rivals` are the final scores of what was looked at before. Ties go to the first.
-    """
+    """Chooses, by a glance at each, which passages are among the best `looks`; `rivals` are the
+    final scores of what was looked at before. Ties go to the first."""
 
     def choose(glances: Sequence[float]) -> list[int]:
         scored = [
@@ -91,10 +89,8 @@ def rerank(
     blend: float,
     glanced: Collection[str] = (),
 ) -> list[tuple[Fused, float]]:
-    """The entries with their final scores, best first, ties by id. `relevance` holds the reader's
-    logits by id. Those in `glanced` are first guesses: they rank below what was looked at, and
-    score no more. An entry that the reader has not seen counts as not relevant and ranks below
-    both."""
+    """The entries with their final scores, best first, ties by id, from the reader's logits. Those
+    in `glanced` are first guesses and rank below what was looked at; unseen ones rank last."""
     if not 0 <= blend <= 1:
         raise UsageError(
             f"the share of the reranker must lie between 0 and 1: {blend!r}",

@@ -1,7 +1,6 @@
-"""Words of a text as terms to search by: the one place of lexical analysis. Passages and queries go
-through the same steps, so every engine ranks alike. Passages keep their stop words (`terms`),
-queries drop them unless nothing else is left (`query_terms`): "to be or not to be" still finds
-Hamlet, and no question pays for its "of the"."""
+"""Words of a text as terms: the one place of lexical analysis, for passages and queries, so that
+every engine ranks alike. Queries drop stop words unless nothing else is left: "to be or not to be"
+still finds Hamlet."""
 
 from __future__ import annotations
 

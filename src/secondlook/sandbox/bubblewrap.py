@@ -1,6 +1,5 @@
 """The backend `bubblewrap`: each job in a fresh interpreter, in a world that `bwrap` makes for it.
-Independent of the other two in how namespaces and mounts are made; system calls and files are
-restricted by the same filters. Nothing is kept warm, so a job takes a second to begin."""
+Nothing is kept warm, so a job takes a second to begin."""
 
 from __future__ import annotations
 

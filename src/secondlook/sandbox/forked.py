@@ -1,6 +1,5 @@
-"""The backends `namespaces` and `plain`: a server process that has imported everything forks a
-process for each job. In `namespaces` each job has namespaces of its own and a private folder in
-memory; `plain` is for machines that refuse namespaces, and a job has no place to write to."""
+"""The backends `namespaces` and `plain`: a warm server process forks a process for each job.
+`plain` is for machines that refuse namespaces, and its jobs have no place to write to."""
 
 from __future__ import annotations
 
@@ -252,8 +251,7 @@ def _told(said: bytes) -> str:
 
 
 def import_paths() -> list[str]:
-    """Where the server finds our code, and libraries that its bare interpreter would not see. Never
-    the current folder: a file there must not pass for a library."""
+    """Our code, and libraries. Never the current folder: a file there must not pass for one."""
     ours = str(Path(__file__).parents[2])
     installed = [path for path in sys.path if path.endswith(("site-packages", "dist-packages"))]
     return list(dict.fromkeys([ours, *installed]))
@@ -286,9 +284,8 @@ _OWN = re.compile(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", re.MULTILINE)
 
 
 def used_memory(handle: int) -> int:
-    """Resident bytes that belong to it, without those of files, which the kernel can take back.
-    `handle` is a descriptor of the process: it may live in a process space of its own, and only the
-    kernel knows its number in ours. 0 where the process is gone."""
+    """Resident bytes without those of files. `handle` is a descriptor of the process, whose number
+    in our process space only the kernel knows. 0 where it is gone."""
     try:
         found = _PID.search(Path(f"/proc/self/fdinfo/{handle}").read_text("ascii"))
         status = Path(f"/proc/{found[1]}/status").read_text("utf-8", "replace") if found else ""

@@ -207,8 +207,7 @@ _READ_ONLY, _NO_SETUID, _NO_DEVICES = 1, 2, 4
 
 
 def leave_the_machine() -> bool:
-    """Own spaces for this process and, as to processes, for its children. True within a new user
-    namespace, False where the process had the right without one."""
+    """Own spaces for this process; True within a new user namespace."""
     uid, gid = os.geteuid(), os.getegid()
     spaces = _ALL_BUT_USER_AND_PROCESS | CLONE_NEWPID
     try:

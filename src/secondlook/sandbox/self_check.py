@@ -93,8 +93,7 @@ def self_check(backend: Choice = "auto", chosen: Sequence[Attack] | None = None)
 
 
 def attacked(sandbox: Sandbox, world: World, chosen: Sequence[Attack]) -> Report:
-    """Make these attacks, one after the other. A sandbox that runs nothing blocks everything:
-    honest code must run before and after them."""
+    """A sandbox that runs nothing blocks everything: honest code must run before and after."""
     found: list[Attacked] = []
     for attack in (None, *chosen, None):
         if attack is not None:

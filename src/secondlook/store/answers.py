@@ -1,7 +1,5 @@
-"""The answer memory: research that was done, by the question that it was done for. Whether two
-questions are the same is not decided here: `find` returns what is alike. The file lies beside the
-record of runs, not in the library: questions are their asker's own, and a library may be shared or
-read-only. An entry counts only while the passages it cites say the same."""
+"""The answer memory: research by the question that it was done for, beside the record of runs:
+questions are their asker's own. An entry counts while the passages it cites say the same."""
 
 from __future__ import annotations
 
@@ -87,9 +85,8 @@ class Asking:
 
 
 class AnswerMemory:
-    """What was researched in one library. Threads may share one; its file, or the server that holds
-    it (`store`), is opened when it is first needed, and something is made there when something is
-    first remembered. Every method may raise `RunError`."""
+    """Threads may share one. It is opened when first needed, and made when something is first
+    remembered. Every method may raise `RunError`."""
 
     def __init__(
         self,

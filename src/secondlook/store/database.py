@@ -1,6 +1,5 @@
-"""What the record of runs and the answer memory ask of a database, whichever engine it is.
-Statements are written once, in the words that SQLite and PostgreSQL share: `?` for values, `ON
-CONFLICT`, `RETURNING`; `rowid` is the order in which rows came."""
+"""A database for the record of runs and the answer memory. Statements are in the words that SQLite
+and PostgreSQL share; `rowid` is the order in which rows came."""
 
 from __future__ import annotations
 
@@ -144,8 +143,7 @@ def drop_runs(database: Database, runs: Iterable[str]) -> None:
 
 
 def storable(text: str) -> str:
-    """Databases take valid Unicode alone, PostgreSQL without NUL, and an argument of a shell may be
-    anything."""
+    """Databases take valid Unicode alone, PostgreSQL without NUL."""
     return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 

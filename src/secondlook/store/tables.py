@@ -1,7 +1,5 @@
-"""Tables that were handed over with a question, kept with its run, so that an answer can be
-verified and a run resumed. `runs-tables/RUN/ID.parquet` beside `runs.db`, and `tables.json`, which
-names them. The same table in several runs takes the room of one, where the file system knows
-links."""
+"""Tables that were handed over with a question, kept with its run: `runs-tables/RUN/ID.parquet`
+beside `runs.db`, and `tables.json`, which names them. Runs share them by links."""
 
 from __future__ import annotations
 
@@ -136,8 +134,7 @@ class Handed:
 def take_over(
     tables: Mapping[str, object], *, run: str, runs: RunSettings, worker: Worker
 ) -> Handed:
-    """Write what was handed over as tables of the run: beside the record of runs or, where nothing
-    is recorded or can be, in a passing folder."""
+    """Write them beside the record of runs or, where nothing is recorded, in a passing folder."""
     folder, passing = run_folder(runs.path, run), not runs.keep
     try:
         if not passing:

@@ -1,5 +1,4 @@
-"""What runs take, told to OpenTelemetry and Prometheus. Off unless it is set, and then numbers
-and names alone: no question, passage or answer leaves through here."""
+"""What runs take, told to OpenTelemetry and Prometheus: numbers and names alone, no texts."""
 
 from __future__ import annotations
 
@@ -94,8 +93,7 @@ def _observer(telemetry: TelemetrySettings, served: bool) -> Observer:  # noqa: 
 
 @functools.cache
 def _providers(telemetry: TelemetrySettings, served: bool) -> tuple[Any, Any]:  # noqa: FBT001
-    """Tracer and meter provider. Without a collector they are the program's own, which Secondlook
-    never sets; metrics to be fetched need one of ours."""
+    """Without a collector the program's own; metrics to be fetched need one of ours."""
     try:
         from opentelemetry import metrics, trace
         from opentelemetry.sdk.metrics import MeterProvider

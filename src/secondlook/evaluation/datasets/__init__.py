@@ -1,5 +1,4 @@
-"""Evaluation sets: questions with what is known about their answers, and the documents to search.
-Each form has a file of its own; docs/data.md describes them all."""
+"""Evaluation sets: questions, what is known about their answers, and documents (docs/data.md)."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ _FIRST_PROBLEMS = 3
 
 
 def load(path: Path, *, leave_out: Sequence[Path] = ()) -> EvalSet:
-    """Read a set in any of the forms. `leave_out` names files and folders that are no documents
-    although they lie among a person's own, such as the results of an earlier run."""
+    """`leave_out` names what is no document, such as the results of an earlier run."""
     # As `discover` makes paths absolute: documents must be found below the set's path.
     place = Path(os.path.abspath(path.expanduser()))  # noqa: PTH100 - resolve() would follow links
     try:

@@ -1,5 +1,4 @@
-"""What every form is read into, and how its rows are read: a row that cannot be used is reported
-with its file, line and reason, and costs that row alone."""
+"""What every form of set is read into. A row that cannot be used is reported and costs itself."""
 
 from __future__ import annotations
 
@@ -87,9 +86,8 @@ def describe(data: EvalSet) -> dict[str, Any]:
 
 
 def sample(cases: Sequence[Case], *, limit: int | None, seed: int) -> tuple[Case, ...]:
-    """At most `limit` of the cases, in the order of the set. The draw goes by a hash of seed and
-    id: it is the same under every version of Python, and a larger limit keeps all questions of a
-    smaller one, so that what is done need not be done again."""
+    """At most `limit` of the cases, in order. The draw goes by a hash of seed and id: it is the
+    same everywhere, and a larger limit keeps all questions of a smaller one."""
     if limit is None:
         return tuple(cases)
     if limit < 1:
@@ -121,8 +119,7 @@ def unreadable(path: Path, error: OSError) -> UsageError:
 
 
 def objects(path: Path, problems: list[Problem]) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Every usable object with its line number, counted from 1; blank lines are nothing. What a
-    damaged archive still holds is read."""
+    """Usable objects with their line, from 1; what a damaged archive still holds is read."""
     line = 0
     try:
         with opened(path) as file:
@@ -164,8 +161,7 @@ Answers = Annotated[list[Filled], AfterValidator(lambda found: tuple(dict.fromke
 
 
 class RowForm(BaseModel):
-    """The fields that a row must or may have; others are not read. Null is as if it were missing,
-    where it may be."""
+    """The fields that a row must or may have; null is as if it were missing."""
 
     model_config = ConfigDict(strict=True)
 
@@ -375,8 +371,7 @@ class _Task(RowForm):
 
 
 def read_dabench(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
-    """InfiAgent-DABench as it is published (Hu et al., ICML 2024): questions with constraints and
-    the form that their values must have, over CSV files in the folder `tables`."""
+    """InfiAgent-DABench as it is published (Hu et al., ICML 2024)."""
     problems: list[Problem] = []
     files = {
         file.name.removesuffix(".gz"): file

@@ -132,8 +132,7 @@ def questions_of(
     *,
     gold: Callable[[SheetRow, Gathering], dict[str, int]],
 ) -> tuple[Case, ...]:
-    """The rows of a sheet as questions; what cannot be used is told. `gold` says what the column
-    of that name means."""
+    """The rows of a sheet as questions; `gold` says what the column of that name means."""
     gathering = Gathering(file, problems)
     for row in rows:
         cells, answerable = row.cells, row.cells.get("answerable", "").casefold()

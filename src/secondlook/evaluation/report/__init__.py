@@ -1,5 +1,4 @@
-"""What a person looks at after an evaluation: a spreadsheet, a page and pictures, all made from the
-results alone and the same every time."""
+"""What a person looks at after an evaluation: a spreadsheet, a page and pictures."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ _FIELDS = (
 
 
 def write(results: Results, folder: Path) -> list[Path]:
-    """`results.csv`, `report.html` and `plots/*.svg|png` in `folder`; returns what was written.
-    Without matplotlib there are no plots, and the page says how to get them."""
+    """Without matplotlib there are no plots, and the page says how to get them."""
     from secondlook.evaluation.report import page, plots
 
     drawn = plots.draw(results) if plots.can_draw() else ()

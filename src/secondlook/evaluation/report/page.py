@@ -138,8 +138,7 @@ def _list(lines: Iterable[str]) -> str:
 
 
 def _figure(plot: Plot) -> str:
-    """A plot on a white card, so that it reads the same on a dark page: no prolog, no fixed size,
-    and ids that no other plot has."""
+    """On a white card, without prolog or fixed size, and with ids that no other plot has."""
     text = plot.svg.decode()
     text = re.sub(r"\s*<metadata>.*?</metadata>", "", text[text.index("<svg") :], flags=re.DOTALL)
     for side in ("width", "height"):

@@ -1,6 +1,5 @@
-"""The pictures of a report, drawn with matplotlib where it is installed: the five of the adaptive
-design (metrics, scores and trigger, change per question, impact of the fallback, time). Colours
-differ in grey too, and files come out the same every time."""
+"""The five pictures of the adaptive design. Colours differ in grey too, and files come out the same
+every time."""
 
 from __future__ import annotations
 
@@ -273,8 +272,7 @@ def latency_plot(results: Results) -> tuple[Figure, str]:
 
 
 def _falling_back(rows: dict[str, list[Row]]) -> str | None:
-    """The configuration that the questions are split by: the first with both groups, else the
-    first where the fallback fired at all."""
+    """The configuration that splits the questions: the first with both groups, else any."""
     fired = {name: len(fell_back(those)) for name, those in rows.items()}
     some = [name for name, many in fired.items() if many]
     both = [name for name in some if fired[name] < len({row.case for row in rows[name]})]
@@ -325,8 +323,7 @@ def rerank_scores_plot(results: Results) -> tuple[Figure, str]:
 
 
 def f1_changes_plot(results: Results) -> tuple[Figure, str]:
-    """Every question's change, in order of size, for both groups: the configuration with a
-    fallback against one without, the baseline before others."""
+    """Every question's change, in order of size, against the baseline or another."""
     rows = by_configuration(results.rows)
     other = _falling_back(rows)
     if other is None:

@@ -216,8 +216,7 @@ def summary(results: Results) -> Table:
 
 
 def by_type(results: Results) -> list[Table]:
-    """The metric that decides by type (kind, level, difficulty), then by subject; results.json has
-    all metrics."""
+    """The metric that decides by type, then by subject; results.json has all metrics."""
     metric = deciding(results)
     found = []
     for by in ("type", "subject"):

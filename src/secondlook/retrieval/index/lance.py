@@ -313,8 +313,7 @@ def create_table(path: Path, dimensions: int) -> LanceDataset:
 
 
 def ensure_text_index(dataset: LanceDataset) -> None:
-    """Rows that are not indexed yet are searched too, analysed as the index says: so it must
-    exist before the first row does."""
+    """It must exist before the first row: rows are analysed as it says."""
     if TEXT_INDEX not in index_names(dataset):
         _build_text_index(dataset)
 
@@ -387,8 +386,7 @@ def _refresh_text_index(dataset: LanceDataset, *, anew: bool) -> None:
 
 
 def _text_coverage(dataset: LanceDataset) -> tuple[int, int, int, int]:
-    """Rows with terms (Lance leaves others out of its statistics); how many of them the index
-    lacks; how many it counts that are gone; and its segments."""
+    """Rows with terms, how many the index lacks, how many it counts that are gone, segments."""
     rows = dataset.count_rows("words > 0")
     found = [held for held in dataset.describe_indices() if held.name == TEXT_INDEX]
     if not found:

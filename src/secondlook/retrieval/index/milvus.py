@@ -42,8 +42,7 @@ _REBUILD = "secondlook rebuild makes it anew from the stored texts"
 
 
 class MilvusIndex:
-    """Implements the `Index` port on collections whose names begin with `name`. Threads may share
-    one; processes open their own. That there is one writer at a time is the library's business."""
+    """On collections whose names begin with `name`. Threads may share one; one writer at a time."""
 
     def __init__(self, server: Server, name: str, head: Head) -> None:
         self._server, self._name, self._dimensions = server, name, head.dimensions
@@ -257,9 +256,8 @@ class MilvusIndex:
         return head
 
     def _reading(self, read: Callable[[Head], T]) -> T:
-        """What `read` finds at the newest commit. The head is looked at afterwards: if it moved
-        meanwhile, rows may have been deleted that the read should have seen, so it is done again.
-        """
+        """What `read` finds at the newest commit. If the head moved meanwhile, rows may have been
+        deleted that it should have seen: it is done again."""
         head = self._known
         for _ in range(100):
             problem: LibraryError | None = None

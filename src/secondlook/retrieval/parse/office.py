@@ -1,5 +1,4 @@
-"""Office documents: Word, PowerPoint, OpenDocument texts and presentations, Rich Text. Trees are
-walked without recursion: nesting is as deep as the file likes."""
+"""Office documents. Trees are walked without recursion: nesting is as deep as the file likes."""
 
 from __future__ import annotations
 

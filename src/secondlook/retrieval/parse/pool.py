@@ -1,6 +1,5 @@
-"""Parsing in other processes, so that a crash, a hang or a bomb costs one file. Each worker process
-has a thread here that feeds it and waits for it; one more thread kills processes that have shown no
-sign of life for too long."""
+"""Parsing in other processes, so that a crash, a hang or a bomb costs one file. A thread feeds each
+process; one more kills those that show no sign of life."""
 
 from __future__ import annotations
 

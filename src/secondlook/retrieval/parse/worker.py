@@ -1,6 +1,5 @@
-"""The process that parses. It is told paths on its input and writes outcomes on its output. It is
-started as a plain program and not through `multiprocessing`, whose spawned processes import the
-caller's main script again: a script without a guard would start itself over."""
+"""The process that parses: paths on its input, outcomes on its output. Started as a plain program:
+`multiprocessing` would import the caller's main script again."""
 
 from __future__ import annotations
 

@@ -154,8 +154,7 @@ _AS_BROWSERS_DO = dict.fromkeys(("iso-8859-1", "latin1", "latin-1", "us-ascii"),
 async def read_body(
     chunks: AsyncIterable[bytes], encoding: str, *, limit: int
 ) -> tuple[bytes, bool]:
-    """The first `limit` bytes, unpacked, and whether there was more. Stops reading there: a bomb is
-    never unpacked beyond the limit."""
+    """The first `limit` bytes, unpacked, and whether there was more: a bomb stops there."""
     kinds = {"gzip": 16 + zlib.MAX_WBITS, "x-gzip": 16 + zlib.MAX_WBITS, "deflate": zlib.MAX_WBITS}
     packed = encoding.strip().lower()
     if packed not in {"", "identity", *kinds}:
@@ -186,9 +185,8 @@ async def read_body(
 
 
 def as_utf8(body: bytes, charset: str) -> bytes:
-    """The text in UTF-8 with its mark, where that is certain; else as it came. What is valid UTF-8
-    with letters beyond ASCII is UTF-8, whatever the server says. Otherwise the server's charset
-    holds if the bytes agree; if not, the parser looks at the page itself."""
+    """The text in UTF-8 with its mark, where that is certain; else as it came. Valid UTF-8 is
+    UTF-8, whatever the server says; otherwise its charset holds if the bytes agree."""
     if (
         body.startswith((codecs.BOM_UTF8, codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
         or body.isascii()

@@ -1,6 +1,5 @@
-"""From the bytes of a page to its text, in the parser's own process. What a stranger wrote is
-parsed where a crash, a hang or a bomb costs one page. The parser reads files, so the bytes pass
-through a temporary one; its name is ours and says how they are read."""
+"""From the bytes of a page to its text, in the parser's own process, where a crash, a hang or a
+bomb costs one page. The bytes pass through a temporary file with a name of ours."""
 
 from __future__ import annotations
 

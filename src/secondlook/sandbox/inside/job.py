@@ -338,8 +338,7 @@ def _text(value: Any) -> str:
 
 
 def drawn(bound: dict[str, Any]) -> list[tuple[str, bytes]]:
-    """Kind and content of each figure in `fig`; where there is none, of the figure in `result` or
-    of the one that matplotlib is working on."""
+    """Kind and content of each figure in `fig`, else in `result`, else matplotlib's current one."""
     left, result = bound.get("fig"), bound.get("result")
     if left is None and (_is_plotly(result) or _of_matplotlib(result) is not None):
         left = result

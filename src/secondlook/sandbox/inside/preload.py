@@ -119,8 +119,7 @@ def readable_to_others(paths: tuple[str, ...]) -> bool:
 
 
 def bindings(code: str) -> dict[str, Any]:
-    """What the code finds under its usual name without importing it; only names that it uses, for
-    an interpreter that has not imported them all."""
+    """What the code finds under its usual name without importing it, if it uses it."""
     used = set(re.findall(r"\w+", code))
     return {name: pkgutil.resolve_name(place) for name, place in _BOUND.items() if name in used}
 

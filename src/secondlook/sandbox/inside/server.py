@@ -1,9 +1,6 @@
 """The fork server: one process that has imported everything and forks itself for each job. It
-parses nothing that a job says and holds nothing of a job but its number. A request is one packet
-with descriptors: the request itself, where reply and output go, a channel, the tables. Over the
-channel it hands back a descriptor of the job's process and, at the end, how it ended. When the
-other side of the channel is closed, the job is killed; when the control socket is, everything
-is."""
+parses nothing that a job says. A request is one packet with descriptors: request, reply, output, a
+channel, tables. When the channel is closed, the job is killed; with the control socket, all."""
 
 from __future__ import annotations
 
