@@ -289,7 +289,6 @@ _SECONDS_TO_TELL = 2.0  # to look up what stands behind the best answer so far
 
 
 async def failed(watched: Watched, error: Exception, scope: Scope) -> Answer:
-    """Where a workflow was called by another, what it had found; and what was called before it."""
     context, state, outer = watched.context, watched.state, watched.state
     if watched.called is not None:
         name, state = watched.called
@@ -354,7 +353,6 @@ async def _failed(
 
 
 async def _told(context: Context, state: Mapping[str, Any], whole: Finishing) -> Answer:
-    """Research or an analysis that was cut short tells of its steps too."""
     if "remedies" in state:
         from secondlook.nodes.finish_analysis import Analysing, analysed
 
@@ -394,8 +392,6 @@ def told_of_cut(answer: Answer, refusal: BudgetExceeded | None, budget: BudgetSe
 
 
 class Draining:
-    """Of one engine. Signal handlers and any thread may ask."""
-
     def __init__(self) -> None:
         self._lock = threading.RLock()
         self._controls: set[RunControl] = set()

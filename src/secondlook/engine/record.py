@@ -183,7 +183,6 @@ class RunStore:
         return Stops(self._database)
 
     def put_passages(self, run: str, passages: Iterable[Mapping[str, Any]]) -> None:
-        """Keep passages that no library holds (web pages); each has an `id`."""
         rows = [(run, str(item["id"]), json.dumps(item), run) for item in passages]
         with self._database.transaction("NORMAL") as db:
             db.executemany(
@@ -273,7 +272,6 @@ class RunStore:
         return self.earlier(run).usage
 
     def earlier(self, run: str) -> Earlier:
-        """What the run leaves to its account so far, for `Ledger.take_up`."""
         last = self._database.select("SELECT max(at) AS at FROM events WHERE run = ?", run)
         return earlier_of(self.journal(run).entries(), seconds=last[0]["at"] or 0.0)
 
@@ -441,7 +439,6 @@ class Recorder:
         return found
 
     def earlier(self, run: str) -> Earlier:
-        """What earlier parts of a run leave to its account, for `Ledger.take_up`."""
         return self.do(run, lambda store: store.earlier(run), Earlier())
 
     def keeps(self, run: str) -> bool:

@@ -134,7 +134,6 @@ def with_risk(settings: Settings, max_risk: float) -> Settings:
 
 
 def check_risk(library: Library, max_risk: float) -> None:
-    """Whether any promise can be made: wrong answers of this reader must have been counted."""
     try:
         reader = library.shelf().reader_name
     except ModelError:  # the run tells what is wrong with it
@@ -200,7 +199,6 @@ def ledger_for(settings: Settings, models: Models, workflow: str, question: str)
 def last_call(
     settings: Settings, models: Models, workflow: str, question: str, caps: Caps
 ) -> SetAside | None:
-    """What is kept for the call that a workflow cannot answer without; None where there is none."""
     from secondlook.models.chat import approximate_tokens
     from secondlook.roles.prompts import load
 

@@ -83,8 +83,6 @@ class JournaledSandbox:
 
 @dataclass(frozen=True, slots=True)
 class RunKept:
-    """Long texts that a run keeps beside its state, with its record."""
-
     run: str
     recorder: Recorder
 
@@ -124,8 +122,6 @@ def own_memory(library: Library, settings: Settings) -> AnswerMemory | None:
 
 @dataclass(slots=True)
 class OneSandbox:
-    """The sandbox of an engine: opened when the first code is to run, and shared by all runs."""
-
     backend: Choice
     opened: Sandbox | None = None
     _lock: threading.Lock = field(default_factory=threading.Lock)

@@ -220,7 +220,6 @@ class Gate:
 
 
 def gate(a: Results, b: Results, *, metric: str | None = None, seed: int = 0) -> Gate:
-    """Whether `b` is significantly worse than `a` in any configuration that both have."""
     _refuse_other_set(a, b)
     before, after = by_configuration(a.rows), by_configuration(b.rows)
     pairs = _pairs(before, after)

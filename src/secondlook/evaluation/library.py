@@ -64,7 +64,6 @@ class EvaluatedLibrary(Library):
 
 
 def library_key(data: EvalSet, settings: Settings) -> str:
-    """Equal for equal documents, indexed alike."""
     shaping = {
         "form": _FORM,
         "documents": data.fingerprint,
@@ -119,7 +118,6 @@ def not_indexed(data: EvalSet, settings: Settings) -> dict[str, str]:
 
 
 def names_by_document(library: EvaluatedLibrary, data: EvalSet) -> dict[str, tuple[str, ...]]:
-    """What the set calls each document of the library; equal texts share one document."""
     ids = [document.id for document in library.documents()]
     return {
         document: tuple(_name_in_set(path, data) for path in paths)
@@ -170,8 +168,6 @@ def given(desk: Desk | None) -> Iterator[None]:
 
 @dataclass(slots=True)
 class GivenTables:
-    """The tables of a set, by their names in it. Threads may share one."""
-
     read_table: Callable[[str], TableFile]
     folder: Path
     worker: Callable[[], Worker]

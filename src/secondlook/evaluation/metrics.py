@@ -155,7 +155,6 @@ _CITATION_MARK = re.compile(r"\s*\[\d{1,6}(?:\s?[,;]\s?\d{1,6})*\]")
 
 
 def tokens(text: str) -> list[str]:
-    """Words as SQuAD's evaluation sees them: small letters, no ASCII punctuation, no articles."""
     return _ARTICLES.sub(" ", text.lower().translate(_PUNCTUATION)).split()
 
 
@@ -169,7 +168,6 @@ def plain_words(text: str) -> list[str]:
 
 
 def shared(found: Sequence[str], right: Sequence[str]) -> float:
-    """F1 of two lists of words; nothing is like nothing and like nothing else."""
     if not found or not right:
         return float(list(found) == list(right))
     common = (Counter(found) & Counter(right)).total()
@@ -282,19 +280,16 @@ def _compared(found: str, answers: Sequence[str]) -> dict[str, float]:
 
 
 def exact_match(found: str, answers: Iterable[str]) -> float:
-    """1 where the words are those of a right answer, by SQuAD's rules."""
     words = tokens(found)
     return float(any(words == right for right in _to_compare(answers)))
 
 
 def f1(found: str, answers: Iterable[str]) -> float:
-    """Words shared with the most similar right answer, by SQuAD's rules."""
     words = tokens(found)
     return max((shared(words, right) for right in _to_compare(answers)), default=0.0)
 
 
 def contains(found: str, answers: Iterable[str]) -> float:
-    """1 where a right answer stands in it, whole words in a row."""
     words = pieces(found)
     return float(any(stands_in(right, words) for right in _to_compare(answers, pieces)))
 
@@ -369,7 +364,6 @@ _LEADING = re.compile(
 
 
 def letter_of(case: Case, answer: Answer) -> str | None:
-    """The option that was chosen: as the answer says, or as can be told from its words."""
     if not case.choices or not is_answered(answer):
         return None
     if answer.choice is not None:

@@ -74,12 +74,10 @@ def is_failed(row: Row) -> bool:
 
 
 def can_be_judged(row: Row) -> bool:
-    """Whether it is known what would have been right: an answer, or none."""
     return not row.answerable or row.scored or row.right is not None or "accuracy" in row.metrics
 
 
 def rightness(row: Row) -> bool | None:
-    """Whether an answer that was given is right: where there is none, no answer is."""
     if not row.answered:
         return None
     return row.right if row.answerable else False
@@ -175,8 +173,6 @@ _EACH: dict[Each, Callable[[Row], float]] = {
 
 
 class Figures:
-    """The rows of one configuration, by question; repeats are averaged."""
-
     def __init__(self, rows: Sequence[Row]) -> None:
         self.rows = rows
         self.name = rows[0].configuration if rows else ""
@@ -190,7 +186,6 @@ class Figures:
         return self._metrics[name]
 
     def each(self, name: Each) -> Mapping[str, float]:
-        """Of every question: a figure that is no metric, or a share of its repeats."""
         if name not in self._each:
             found: dict[str, list[float]] = {}
             for row in self.rows:

@@ -54,8 +54,6 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """One way to answer that is evaluated: a workflow and what is set differently for it."""
-
     name: str
     workflow: str
     changes: Mapping[str, Scalar] = field(default_factory=dict)
@@ -166,8 +164,6 @@ class Spread(Record):
 
 
 class Point(Record):
-    """One point of a curve; `n` is how many questions stand behind it."""
-
     x: float
     y: float
     n: int = 0
@@ -242,8 +238,6 @@ class Comparison(Record):
 
 
 class Verdict(Record):
-    """What a comparison with the reference says about taking a configuration instead."""
-
     configuration: str
     verdict: Literal["non-inferior", "worse", "undecided", "reference"]
     price: tuple[float | None, float, float]  # dollars, model calls, seconds per question
@@ -287,8 +281,6 @@ class Hypothesis(Record):
 
 
 class Criterion(Record):
-    """A bar that was set beforehand, and whether it is reached."""
-
     name: str
     bar: str
     value: float | None = None

@@ -80,7 +80,6 @@ class Progress:
 def run(
     plan: Plan, memory: Memory, *, progress: Callable[[Progress], None] | None = None
 ) -> tuple[list[Row], float]:
-    """The rows, in the order of configurations and questions, and the seconds indexing took."""
     try:
         plan.out.mkdir(parents=True, exist_ok=True)
         with (
@@ -110,8 +109,6 @@ def run(
 
 
 class _Work:
-    """Rows are on disk, one line each, as they are made."""
-
     def __init__(self, plan: Plan, memory: Memory, tell: Callable[[Progress], None]) -> None:
         self.plan = plan
         self.memory = memory

@@ -308,7 +308,6 @@ def quantile(values: Floats, q: float) -> Statistic:
 
 
 def divided(part: Floats, whole: Floats) -> Floats:
-    """NaN where there is no whole."""
     result = np.full(part.shape, np.nan)
     np.divide(part, whole, out=result, where=whole > 0)
     return result

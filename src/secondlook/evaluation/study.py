@@ -224,14 +224,12 @@ def evaluate_sweep(
 
 
 def evaluate_hypotheses(request: Request, *, progress: Listener = None) -> Results:
-    """Three beliefs about correcting oneself, and the bars that were set."""
     evaluated = answer_all(request, hypothesis_plan(request.load().settings), progress=progress)
     rows, seed = evaluated.rows, request.seed
     return evaluated.written(hypotheses=judge(rows, seed=seed), criteria=criteria(rows, seed=seed))
 
 
 def _usual(request: Request, otherwise: str) -> str:
-    """The workflow where none is named: there is but one for tables."""
     return ANALYST if datasets.has_tables(request.path.expanduser()) else otherwise
 
 

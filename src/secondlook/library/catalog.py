@@ -202,7 +202,6 @@ class Catalog:
         self._many("DELETE FROM journal WHERE id = ?", [(identifier,)])
 
     def scrub(self) -> None:
-        """Leave no byte of deleted rows in the database or its log."""
         with self._lock, self._explained():
             self._db.execute("VACUUM")
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -122,7 +122,6 @@ def recover(stores: Stores) -> None:
 def _labelled(
     catalog: Catalog, document: NewDocument, change: Change, touched: set[str]
 ) -> NewDocument:
-    """The document with the labels of all files that hold it after the change."""
     name = document.row.id
     files = [file for file in catalog.files_of([name]) if file.path not in touched]
     files += [file for file in change.files if file.document == name]
@@ -146,7 +145,6 @@ def _landed(index: Index, documents: list[str], *, mark: str) -> bool:
 
 
 def _finish(stores: Stores, intent: str, written: dict[str, Any]) -> None:
-    """Apply what the index already shows. Doing it twice does no harm."""
     catalog = stores.catalog
     with catalog.transaction():
         catalog.drop_documents(written["dropped"])

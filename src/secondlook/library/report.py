@@ -101,8 +101,6 @@ class Status:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """A text that is in no file: `name` identifies it, as a path does a file."""
-
     name: str
     text: str
     title: str | None = None

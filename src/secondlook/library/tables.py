@@ -95,7 +95,6 @@ class TableStore:
         return self._seen[file]
 
     def _delete_files(self, is_gone: Callable[[str], bool]) -> None:
-        """The files of a table begin with its id."""
         for file in self.folder.glob("*"):
             if file.is_file() and is_gone(file.name.partition(".")[0]):
                 # Windows keeps a file that somebody reads: the next sweep finds it.

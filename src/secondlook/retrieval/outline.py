@@ -56,7 +56,6 @@ class Outline:
         return self._pages[index].number if index >= 0 else None
 
     def path(self, start: int, end: int) -> tuple[str, ...]:
-        """The headings in force where a passage's own words begin."""
         index = bisect_right(self.starts, start) - 1
         # The title of one slide is no heading of the next.
         if index < 0 or self._is_elsewhere(self.starts[index], start):
@@ -68,7 +67,6 @@ class Outline:
         return self._paths[index]
 
     def heading_at(self, at: int) -> int | None:
-        """Where the heading begins that is still going on at `at`."""
         index = bisect_left(self.starts, at) - 1
         return self.starts[index] if index >= 0 and at <= self.bodies[index] else None
 
@@ -77,7 +75,6 @@ class Outline:
 
 
 def page_starts(text: str, pages: Iterable[Page]) -> list[int]:
-    """Where the first word of each page stands; pages without words have none."""
     trimmed = ((page, text[page.start : page.end].lstrip()) for page in pages)
     return [page.end - len(words) for page, words in trimmed if words]
 
@@ -112,7 +109,6 @@ _LONGEST_WORD = 24
 
 
 def sentence_starts(text: str) -> list[int]:
-    """Offset of the first character of every sentence but the first, in order."""
     certain: list[int] = []
     lowercase: list[int] = []
     capitals = 0

@@ -119,7 +119,6 @@ class Searcher:
         loading: Future[Reader | None],
         options: SearchOptions,
     ) -> dict[str, Reading]:
-        """What the reader makes of each entry; nothing when there is no reader or it fails."""
         try:
             reader = loading.result()
             if reader is None or not found:
@@ -158,7 +157,6 @@ def read_in_context(
 def order(
     found: Sequence[Ranked], readings: Mapping[str, Reading], *, blend: float
 ) -> list[Ranked]:
-    """The second look applied: best first, without repeats. No readings: the order stays."""
     ordered = list(found)
     if readings:
         by_id = {item.entry.id: item for item in found}

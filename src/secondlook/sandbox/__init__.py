@@ -38,7 +38,6 @@ BACKENDS = (
 
 
 def available() -> tuple[Verdict, ...]:
-    """What each backend would say on this machine; starts none of them."""
     return tuple(backend.verdict() for backend in BACKENDS)
 
 

@@ -113,7 +113,6 @@ def drop_capabilities() -> None:
 
 
 def may_change_user() -> bool:
-    """Root usually may; not so in a container that takes this from it."""
     status = Path("/proc/self/status").read_text("utf-8", "replace")
     held = int(status.partition("CapEff:")[2].split(maxsplit=1)[0], 16)
     return held & _SET_GROUP_AND_USER == _SET_GROUP_AND_USER
@@ -259,7 +258,6 @@ def take_own_spaces(scratch_bytes: int, scratch_files: int) -> None:
 
 
 def outermost(paths: Sequence[str]) -> list[str]:
-    """Those that are there and lie within none of the others."""
     chosen: list[str] = []
     for path in sorted({os.path.normpath(each) for each in paths}, key=len):
         within = (path.startswith(other.rstrip("/") + "/") for other in chosen)

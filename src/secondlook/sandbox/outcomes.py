@@ -90,8 +90,6 @@ _LEAST_KEPT = 4096
 
 @dataclass(slots=True)
 class Witnessed:
-    """What was seen of a job until it closed both descriptors, or had to be ended."""
-
     reply: bytearray = field(default_factory=bytearray)
     output: bytearray = field(default_factory=bytearray)
     output_cut: bool = False

@@ -109,15 +109,12 @@ _ADDRESSES_BESIDE_MEMORY = 1_610_612_736  # what the libraries map without using
 
 
 def limits_for(*, seconds: float, megabytes: int) -> Limits:
-    """`megabytes` is what the job may use beyond the libraries that it begins with."""
     resident = megabytes << 20
     addresses = resident + _ADDRESSES_BESIDE_MEMORY
     return Limits(seconds=seconds, resident=resident, address_space=addresses)
 
 
 def outcome_from(data: Mapping[str, Any]) -> Outcome:
-    """An outcome that `asdict` made plain data of."""
-
     def frame(one: Mapping[str, Any]) -> Frame:
         rows = tuple(tuple(row) for row in one["rows"])
         return Frame(columns=tuple(one["columns"]), rows=rows, total_rows=one["total_rows"])

@@ -350,7 +350,6 @@ class World:
         return Evidence(attack, outcome, broke, self.mark, self.secret, seconds, seen)
 
     def _changes(self, before: set[int]) -> Iterator[str]:
-        """What happened out here, and is put right again for the next attack."""
         with contextlib.suppress(BlockingIOError):
             while True:
                 self._listener.accept()[0].close()
@@ -415,7 +414,6 @@ def descendants() -> set[int]:
 
 
 def left_over(before: set[int], *, within: float = 3.0) -> set[int]:
-    """Processes that were not there before, after some seconds in which to go."""
     until = time.monotonic() + within
     while (stayed := descendants() - before) and time.monotonic() <= until:
         time.sleep(_PAUSE_SECONDS)

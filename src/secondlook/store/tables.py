@@ -69,7 +69,6 @@ def handed_tables(folder: Path) -> list[Entry]:
 
 
 def same_source(runs: Path, sha256: str) -> list[Entry]:
-    """All tables of a file with these contents that an earlier run was given."""
     for folder in _newest_first(tables_folder(runs)):
         reader, held = _read(folder)
         found = [item for item in held if item[0].sha256 == sha256]
@@ -94,7 +93,6 @@ def forget_tables(runs: Path, *forgotten: str) -> None:
 
 
 def keep_within(runs: Path, *, keep: int, most_bytes: int = MOST_BYTES) -> None:
-    """Delete the oldest beyond so many runs or bytes; the newest always stays."""
     held, seen = 0, set[int]()
     for number, folder in enumerate(_newest_first(tables_folder(runs))):
         with contextlib.suppress(OSError):  # another process removes it just now

@@ -129,7 +129,6 @@ def _providers(telemetry: TelemetrySettings, served: bool) -> tuple[Any, Any]:  
 
 @functools.cache
 def _registry(_: TelemetrySettings) -> CollectorRegistry:
-    """Of our own: a program that embeds us has its own metrics."""
     from prometheus_client import CollectorRegistry
 
     return CollectorRegistry()

@@ -63,7 +63,6 @@ class EvalSet:
 
 
 def describe(data: EvalSet) -> dict[str, Any]:
-    """What `results.json` says about the set: plain values, and no path of this machine."""
     cases, asked = data.cases, hashlib.sha256()
     for case in cases:
         asked.update(json.dumps(asdict(case), sort_keys=True).encode() + b"\n")
@@ -200,7 +199,6 @@ class Gathering:
         self.cases[case.id] = case
 
     def findable(self, gold: Iterable[str], corpus: Corpus, *, line: int) -> dict[str, int]:
-        """Gold that is in the corpus; the rest is reported."""
         for name in gold:
             if name not in corpus.ids:
                 self.tell(line, f"gold {name!r} is not in the corpus, or has no text")
@@ -231,15 +229,12 @@ class Passage(RowForm):
     text: str
 
     def as_text(self) -> Text | None:
-        """What a library is given. Some sets have rows of a title alone: that is their text."""
         said = self.text if self.text.strip() else self.title
         return Text(self.id, said, self.title or None) if said.strip() else None
 
 
 @dataclass(slots=True)
 class Corpus:
-    """What is known of the passages after reading them once; the passages are not kept."""
-
     ids: set[str]
     blank: int  # rows without any text: no library can hold them
     fingerprint: str

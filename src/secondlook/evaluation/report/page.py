@@ -25,7 +25,6 @@ _LONGEST = 400  # characters of a cell: results.csv and results.json hold the wh
 
 
 def as_html(results: Results, plots: Sequence[Plot]) -> bytes:
-    """`plots` is empty where they cannot be drawn; the page then says how to get them."""
     parts = _sections(results, plots)
     sections = {title: "\n".join(filter(None, inside)) for title, inside in parts.items()}
     names = {title: title.lower().replace(" ", "-") for title, inside in sections.items() if inside}

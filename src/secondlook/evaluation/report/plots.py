@@ -138,7 +138,6 @@ def _panels(
 
 
 def _legend(figure: Figure, axes: Axes) -> None:
-    """Under the plot, where it covers no data, in as many columns as the names allow."""
     handles, labels = axes.get_legend_handles_labels()
     columns = 100 // (8 + max(map(len, labels)))
     figure.legend(handles, labels, loc="outside lower center", ncols=max(1, min(columns, 4)))
@@ -175,7 +174,6 @@ def _with_rest(results: Results, caption: str) -> str:
 
 
 def metrics_plot(results: Results) -> tuple[Figure, str]:
-    """Dots with intervals: metrics as lines, configurations beside each other."""
     there = set(tables.metric_names(results))
     names = [name for name in _HEADLINES if name in there]
     if not names:
@@ -218,7 +216,6 @@ def metrics_plot(results: Results) -> tuple[Figure, str]:
 
 
 def latency_plot(results: Results) -> tuple[Figure, str]:
-    """Bars: mean time, by step. Marks: median and 95th percentile of the whole."""
     rows = by_configuration(results.rows)
     shown = [name for name in list(results.summaries)[:MOST] if rows.get(name)]
     if not any(row.seconds for name in shown for row in rows[name]):
@@ -280,7 +277,6 @@ def _falling_back(rows: dict[str, list[Row]]) -> str | None:
 
 
 def rerank_scores_plot(results: Results) -> tuple[Figure, str]:
-    """How the scores that decide are spread, and where the decision falls."""
     rows = by_configuration(results.rows)
     name = _falling_back(rows) or next(iter(rows), None)
     those = rows.get(name or "", [])
@@ -323,7 +319,6 @@ def rerank_scores_plot(results: Results) -> tuple[Figure, str]:
 
 
 def f1_changes_plot(results: Results) -> tuple[Figure, str]:
-    """Every question's change, in order of size, against the baseline or another."""
     rows = by_configuration(results.rows)
     other = _falling_back(rows)
     if other is None:
@@ -379,7 +374,6 @@ def _waterfall(axes: Axes, ordered: Sequence[float]) -> None:
 
 
 def impact_plot(results: Results) -> tuple[Figure, str]:
-    """F1 and faithfulness of the same two groups of questions in every configuration."""
     rows = by_configuration(results.rows)
     splitting = _falling_back(rows)
     if splitting is None:

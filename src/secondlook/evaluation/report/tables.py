@@ -89,7 +89,6 @@ def figure(value: float | None, metric: str, *, signed: bool = False) -> str:
 
 
 def between(low: float | None, high: float | None, metric: str, *, signed: bool = False) -> str:
-    """An interval. A word keeps signed bounds apart."""
     if low is None or high is None or not math.isfinite(low) or not math.isfinite(high):
         return ""
     first, last = figure(low, metric, signed=signed), figure(high, metric, signed=signed)
@@ -121,7 +120,6 @@ def metric_names(results: Results) -> list[str]:
 
 
 def in_order(names: Iterable[str]) -> list[str]:
-    """As in the catalogue; unknown ones come last, by name."""
     places = {name: place for place, name in enumerate(METRICS)}
     return sorted(names, key=lambda name: (places.get(name, len(places)), name))
 
@@ -141,7 +139,6 @@ class Table:
 
 
 def differences(item: Difference | None) -> tuple[str, str, str, str]:
-    """Difference, interval, p, and p corrected for how many comparisons were made together."""
     if item is None:
         return DASH, DASH, DASH, DASH
     return (
@@ -216,7 +213,6 @@ def summary(results: Results) -> Table:
 
 
 def by_type(results: Results) -> list[Table]:
-    """The metric that decides by type, then by subject; results.json has all metrics."""
     metric = deciding(results)
     found = []
     for by in ("type", "subject"):

@@ -73,11 +73,9 @@ class Composer:
         self.about = About()
 
     def paragraph(self, text: str, separator: str = PARAGRAPH) -> None:
-        """With a blank as separator it goes on with the one before, be it on another page."""
         self._append(one_line(text), separator)
 
     def block(self, text: str) -> int:
-        """Text whose line breaks mean something. Says where it begins."""
         return self._append(tidy(text))
 
     def line(self, text: str) -> None:

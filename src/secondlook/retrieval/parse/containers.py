@@ -137,7 +137,6 @@ def _explained() -> Iterator[None]:
 
 
 def is_hidden(name: str) -> bool:
-    """Hidden files, macOS's shadow files, and what no parser could read anyway."""
     clean = name.replace("\\", "/").lstrip("./") if not name.startswith(".") else name
     suffix = clean.rpartition(".")[2].lower() if "." in clean else ""
     return bool(_HIDDEN.search(clean)) or f".{suffix}" in UNSUPPORTED

@@ -157,7 +157,6 @@ class PageWriter:
 
 
 def write_html(text: str, composer: Composer, source: Source, *, book: bool = False) -> PageWriter:
-    """Feed a page into a composer; `book` keeps what on a web page is furniture."""
     from lxml import etree
 
     writer = PageWriter(composer, keep_furniture=book)

@@ -53,7 +53,6 @@ def parse_docx(source: Source) -> Extracted:
 
 
 def _heading_levels(styles: Any) -> dict[str, int]:
-    """Style id -> level, by the style's name in English, its outline level or its parent."""
     levels: dict[str, int] = {}
     parents: dict[str, str] = {}
     for style in styles.findall(f"{_W}style") if styles is not None else ():

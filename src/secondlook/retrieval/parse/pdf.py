@@ -317,8 +317,6 @@ def _heading_level(block: list[Line], style: _Style, outline: dict[str, int]) ->
 
 @dataclass(slots=True)
 class _Writer:
-    """Puts paragraphs down, and goes on with the last one where it was left unfinished."""
-
     composer: Composer
     style: _Style
     open_end: str = ""  # last line of the paragraph so far, if that may go on
@@ -359,7 +357,6 @@ class _Writer:
 
 
 def outline_headings(document: Any) -> dict[int, dict[str, int]]:
-    """Page index -> words of the heading in lower case without blanks -> its level."""
     found: dict[int, dict[str, int]] = {}
     # A broken outline costs the headings, not the text.
     with suppress(RuntimeError, ValueError):

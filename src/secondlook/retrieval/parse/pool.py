@@ -176,7 +176,6 @@ class ParserPool:
             self._forget_waiting()
 
     def close(self) -> None:
-        """Ends every process, busy or not. Safe to call twice."""
         self._closed.set()
         self._forget_waiting()
         for _ in self._threads:

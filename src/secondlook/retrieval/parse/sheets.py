@@ -60,7 +60,6 @@ def parse_sheets(source: Source) -> Extracted:
 
 
 def shown(cell: object) -> str:
-    """A cell as a person reads it: whole numbers without ".0", dates in ISO form."""
     if cell is None or cell == "":
         return ""
     if isinstance(cell, float):

@@ -70,7 +70,6 @@ def parse_json(source: Source) -> Extracted:
 
 
 def parse_subtitles(source: Source) -> Extracted:
-    """Spoken words only; cues are joined up to the end of a sentence."""
     text, composer = start(source)
     spoken: list[str] = []
     for cue in tidy(text).split("\n\n"):
@@ -184,7 +183,6 @@ def _write_card(
     *,
     total: str,
 ) -> None:
-    """What a table holds, for a search to find it; its rows are for computing with."""
     composer.about.card = True
     short = [[cell[:200] for cell in row] for row in rows[:SHOWN_ROWS]]
     size = f"{total} rows and {len(first):,} columns"

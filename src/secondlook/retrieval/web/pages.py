@@ -57,8 +57,6 @@ def _is_pdf(body: bytes) -> bool:
 
 
 class PageReader:
-    """One parser process, started for the first page and kept until `close`."""
-
     def __init__(self, *, seconds: float, body_bytes: int) -> None:
         # A byte of an old charset may become four in UTF-8, and its mark stands in front.
         file_bytes = 4 * body_bytes + 4
