@@ -35,7 +35,7 @@ from benchmarks.common import (
 )
 from secondlook.engine.secondlook import Secondlook
 from secondlook.evaluation.metrics import f1
-from secondlook.retrieval.fusion import best_looks
+from secondlook.retrieval.search import best_looks
 from secondlook.settings import load
 
 if TYPE_CHECKING:

@@ -34,8 +34,7 @@ from secondlook.reading.reader import QUESTION_TOKENS, OnnxReader, window_starts
 from secondlook.reading.session import Wordpieces, Workers
 from secondlook.reading.weights import find_weights, read_weights
 from secondlook.retrieval.chunk import with_context
-from secondlook.retrieval.fusion import best_looks
-from secondlook.retrieval.search import SearchOptions
+from secondlook.retrieval.search import SearchOptions, best_looks
 
 if TYPE_CHECKING:
     import argparse

@@ -28,9 +28,8 @@ from secondlook.evaluation.metrics import exact_match, f1, retrieval_metrics
 from secondlook.library.library import search_options
 from secondlook.reading.calibration import BEST, Candidate, load_calibration
 from secondlook.reading.port import Reading
-from secondlook.retrieval.fusion import best_looks
 from secondlook.retrieval.index.port import Entry
-from secondlook.retrieval.search import DEFAULT_OPTIONS, Ranked, order, read_in_context
+from secondlook.retrieval.search import DEFAULT_OPTIONS, Ranked, best_looks, order, read_in_context
 from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles.sentences import whole_numbers
 from secondlook.settings.sections import Settings

@@ -37,10 +37,9 @@ import numpy as np
 from benchmarks.common import CACHE, RESULTS, data_folder, parser, read_lines, save, spread
 from secondlook.reading import load_embedder
 from secondlook.retrieval.chunk import with_context
-from secondlook.retrieval.fusion import fuse
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter
-from secondlook.retrieval.search import Searcher
+from secondlook.retrieval.search import Searcher, fuse
 from secondlook.retrieval.terms import query_terms, terms
 from tests.support.oracle import ReferenceBm25
 

@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import random
 
-from secondlook.evaluation.ablation import ablate
+from secondlook.evaluation.ablation import SweepPlan, ablate, sweep
 from secondlook.evaluation.comparison import compare_all
 from secondlook.evaluation.hypotheses import criteria, judge
 from secondlook.evaluation.questions import by_configuration
 from secondlook.evaluation.records import Configuration, Passes, Results, Row
 from secondlook.evaluation.summary import summarise
-from secondlook.evaluation.thresholds import SweepPlan, sweep
 
 CONFIGURATIONS = ("linear", "adaptive", "adaptive+web")
 TRIGGER_BELOW = -2.0

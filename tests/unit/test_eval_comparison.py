@@ -9,10 +9,9 @@ import pytest
 
 from secondlook.errors import UsageError
 from secondlook.evaluation import ablation as planning
-from secondlook.evaluation.ablation import ablate, ablation_plan
+from secondlook.evaluation.ablation import ablate, ablation_plan, sweep, sweep_plan
 from secondlook.evaluation.comparison import compare, compare_all, gate, primary_metric
 from secondlook.evaluation.records import Case, Results
-from secondlook.evaluation.thresholds import sweep, sweep_plan
 from secondlook.graphs import registry
 from secondlook.graphs.registry import Workflow
 from secondlook.settings.sections import Settings

@@ -22,7 +22,7 @@ from secondlook.evaluation.datasets import load
 from secondlook.evaluation.datasets.evalset import describe
 from secondlook.evaluation.metrics import value_right
 from secondlook.evaluation.records import Configuration
-from secondlook.evaluation.rows import RowMaker, Seen
+from secondlook.evaluation.runner import RowMaker, Seen
 from secondlook.evaluation.summary import summarise
 from secondlook.settings import load as settings_of
 from tests.support.engine import WordShelf

@@ -13,10 +13,9 @@ import pytest
 
 from secondlook.errors import ModelUnavailable, UsageError
 from secondlook.reading.port import Reading, glimpse
-from secondlook.retrieval.fusion import Fused, blended, fuse, rerank
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry, Filter, Scored
-from secondlook.retrieval.search import Searcher, SearchOptions
+from secondlook.retrieval.search import Fused, Searcher, SearchOptions, blended, fuse, rerank
 from secondlook.retrieval.terms import terms
 
 if TYPE_CHECKING:

@@ -15,7 +15,17 @@ from secondlook import __version__
 from secondlook.engine.request import ANALYST, AUTO
 from secondlook.errors import UsageError
 from secondlook.evaluation import datasets, report
-from secondlook.evaluation.ablation import MARGIN, ablate, ablation_plan, workflow_evaluated
+from secondlook.evaluation.ablation import (
+    MARGIN,
+    PARAM,
+    VALUES,
+    ablate,
+    ablation_plan,
+    sweep,
+    sweep_plan,
+    values_seen,
+    workflow_evaluated,
+)
 from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.comparison import check_metric, compare_all, primary_metric
 from secondlook.evaluation.datasets.evalset import describe, sample
@@ -27,7 +37,6 @@ from secondlook.evaluation.records import Configuration, Passes, Results, Row
 from secondlook.evaluation.report import plots
 from secondlook.evaluation.runner import Plan, planned_of, run
 from secondlook.evaluation.summary import summarise
-from secondlook.evaluation.thresholds import PARAM, VALUES, sweep, sweep_plan, values_seen
 from secondlook.settings import Loaded, load
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime  # noqa: TC002
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.state import READER, Asked, Found, Quality, Trace, step
 from secondlook.reading.calibration import Candidate
-from secondlook.retrieval.fusion import Fused, best_looks, blended, distinct, rerank
+from secondlook.retrieval.search import Fused, best_looks, blended, distinct, rerank
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -30,8 +30,8 @@ from secondlook.nodes.state import (
     trouble,
     unread,
 )
-from secondlook.retrieval.fusion import fuse
 from secondlook.retrieval.index.port import Filter, Scored
+from secondlook.retrieval.search import fuse
 from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles.follow_up import names
 
