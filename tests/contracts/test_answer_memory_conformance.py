@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +11,7 @@ import pytest
 
 from secondlook.engine.record import RunStore
 from secondlook.store.answers import AnswerMemory, Asking
+from secondlook.store.database import memory_file
 from tests.support.answer_memory import ASKED, ASKING, REWORDED, put
 from tests.support.memory_runs import CREATED, full_answer
 from tests.support.run_stores import ENGINES, settings_on
@@ -97,3 +100,15 @@ def test_what_was_remembered_of_a_run_goes_with_it(
         assert [one.run for one in memory.list()] == ["other"]
         store.prune(0)
     assert [one.run for one in memory.list()] == ["other"]
+
+
+def test_a_damaged_entry_is_as_good_as_none(tmp_path: Path) -> None:
+    file = memory_file(tmp_path / "runs.db")
+    with AnswerMemory(file, library="/papers", embedder=lambda: "e") as memory:
+        put(memory, ASKED, [1.0, 0.0])
+        put(memory, REWORDED, [0.0, 1.0])
+    with closing(sqlite3.connect(file, isolation_level=None)) as db:
+        db.execute("UPDATE answers SET research = '{' WHERE question = ?", (ASKED,))
+        db.execute("UPDATE answers SET cited = '[[1, 2, 3]]' WHERE question = ?", (REWORDED,))
+    with AnswerMemory(file, library="/papers", embedder=lambda: "e") as memory:
+        assert [(item.cited, dict(item.research)) for item in memory.list()] == [((), {})] * 2

@@ -5,12 +5,19 @@ from __future__ import annotations
 import asyncio
 import itertools
 import operator
+import os
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import pytest
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.engine.checkpoints import forget_checkpoints, run_checkpoints
+from secondlook.engine.checkpoints import (
+    checkpoints_file,
+    forget_checkpoints,
+    run_checkpoints,
+    sqlite_checkpoints,
+)
+from secondlook.engine.record import RunStore
 from tests.support.run_stores import ENGINES, place_on
 
 if TYPE_CHECKING:
@@ -87,19 +94,6 @@ def test_a_graph_that_broke_off_goes_on_where_it_was(place: Place) -> None:
     assert [item["node"] for item in state["steps"]] == list(NODES)
 
 
-def test_runs_at_the_same_time_do_not_mix(place: Place) -> None:
-    async def all_of_them() -> list[Any]:
-        begin: dict[str, Any] = {"steps": []}
-        names = [f"r{number}" for number in range(12)]
-        return await asyncio.gather(
-            *(gone_through(place, name, step, {**begin, "question": name}) for name in names)
-        )
-
-    states = asyncio.run(all_of_them())
-    assert [state["question"] for state in states] == [f"r{number}" for number in range(12)]
-    assert {len(state["steps"]) for state in states} == {len(NODES)}
-
-
 def test_what_is_forgotten_is_gone_and_others_stay(place: Place) -> None:
     forget_checkpoints(place, "never was")
     for run in ("r", "other"):
@@ -171,3 +165,56 @@ def test_a_graph_goes_on_where_nothing_can_be_written_any_more(place: Place) -> 
     assert [item["node"] for item in state["steps"]] == list(NODES)
     again = asyncio.run(gone_through(place, "r", step, None))
     assert [item["node"] for item in again["steps"]] == list(NODES)
+
+
+# Files
+
+
+@pytest.mark.skipif(os.name == "nt", reason="Windows has other rights")
+def test_what_is_written_is_the_owners_alone(tmp_path: Path) -> None:
+    runs = tmp_path / "runs.db"
+
+    def open_to_others() -> set[str]:
+        files = [file for file in tmp_path.rglob("*") if file.is_file()]
+        assert checkpoints_file(runs, "r") in files
+        return {file.name for file in files if file.stat().st_mode & 0o077}
+
+    async def write() -> set[str]:
+        with RunStore.open(runs) as store:
+            store.start("r", question="q", workflow="linear", created="2026")
+            async with sqlite_checkpoints(checkpoints_file(runs, "r")) as saver:
+                await graph_of(step, saver).ainvoke({"question": "q", "steps": []}, config("r"))
+                return open_to_others()
+
+    assert asyncio.run(write()) == set()
+
+
+class Surprise:
+    """Stands for any class that someone who can write the file might name."""
+
+    made = 0
+
+    def __init__(self, value: int) -> None:
+        type(self).made += 1
+        self.value = value
+
+
+def test_only_plain_data_is_read_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+
+    import tests.support.run_stores as victim
+
+    monkeypatch.setattr(victim, "Surprise", Surprise, raising=False)
+    monkeypatch.setattr(Surprise, "__module__", victim.__name__)
+    monkeypatch.setattr(Surprise, "_asdict", lambda self: {"value": self.value}, raising=False)
+    kind, data = JsonPlusSerializer(allowed_msgpack_modules=True).dumps_typed({"a": Surprise(3)})
+    before = Surprise.made
+
+    async def read() -> Any:
+        async with sqlite_checkpoints(tmp_path / "c.db") as saver:
+            return saver.serde.loads_typed((kind, data))
+
+    assert not isinstance(asyncio.run(read())["a"], Surprise)
+    assert Surprise.made == before
+    loose = JsonPlusSerializer(allowed_msgpack_modules=True).loads_typed((kind, data))
+    assert isinstance(loose["a"], Surprise)

@@ -6,8 +6,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from secondlook.answer import CallUsage
 from secondlook.engine.record import Recorder, RunStore
-from secondlook.models.journal import Journal, MemoryJournal
+from secondlook.models.journal import (
+    Calls,
+    Journal,
+    JournalEntry,
+    MemoryJournal,
+    content_of,
+    spent_on,
+)
 from secondlook.settings.sections import RunSettings
 from tests.support.memory_runs import CREATED, entry
 
@@ -45,3 +53,25 @@ def test_the_first_reply_of_a_key_stays(journal: Journal) -> None:
     journal.put("k", entry("first"))
     journal.put("k", entry("second"))
     assert journal.get("k") == entry("first")
+
+
+USAGE = CallUsage(node="answer", role="answer", model="m", calls=1, tokens_in=10, cost=0.5)
+
+
+def test_a_call_under_way_counts_and_is_sent_under_the_same_idempotency_key() -> None:
+    journal = MemoryJournal()
+
+    def paid() -> int:
+        return sum(usage.calls for usage in spent_on(journal.entries.items()))
+
+    key = Calls("r", journal).key("a")
+    sent = Calls("r", journal).send(key, USAGE)
+    assert content_of(sent.key) is None
+    assert paid() == 1, "it may have been paid for"
+    resumed = Calls("r", journal)
+    assert resumed.reply(key) is None
+    again = resumed.send(key, USAGE)
+    assert again.idempotency_key == sent.idempotency_key
+    resumed.keep(key, JournalEntry.of(USAGE, "hello"))
+    assert paid() == 2, "the one that was lost and the one that was answered"
+    assert spent_on(journal.entries.items())[0].tokens_in == 10

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
+import sys
 import threading
 from dataclasses import asdict, replace
 from typing import TYPE_CHECKING
@@ -17,12 +19,31 @@ from secondlook.events import Answered, Event, NodeFinished, NodeStarted, RunSta
 from secondlook.store.database import RUNS, Place
 from tests.support.memory_runs import CREATED, entry, full_answer
 from tests.support.run_stores import ENGINES, settings_on
+from tests.support.unprivileged import environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from secondlook.settings.sections import RunSettings
+
+
+DIE = """
+import sys
+from pathlib import Path
+from secondlook.events import NodeFinished
+from secondlook.models.journal import JournalEntry
+from secondlook.engine.record import RunStore
+from secondlook.settings.sections import RunSettings, StoreAddress
+address = StoreAddress(sys.argv[2]) if sys.argv[2] else None
+store = RunStore.of(RunSettings(path=Path(sys.argv[1]), store=address))
+store.start("r", question="q", workflow="linear", created="2026-11-15T09:30:00Z")
+journal = store.journal("r")
+for number in range(1_000_000):
+    store.append(NodeFinished(run="r", at=number, node="n", said=str(number)))
+    journal.put(str(number), JournalEntry("t" * 500, "stop", "n", "r", "m", 1, 1))
+    print(number, flush=True)
+"""
 
 
 @pytest.fixture(params=ENGINES)
@@ -107,17 +128,6 @@ def test_replies_are_kept_in_order_and_the_first_of_a_key_stays(store: RunStore)
     assert store.spent("r").calls == 3
 
 
-def test_passages_of_a_run_are_its_own_and_the_last_stays(store: RunStore) -> None:
-    start(store, "r", "other")
-    store.put_passages("r", [{"id": f"w{n}", "text": f"page {n} \0 \udce9"} for n in range(1200)])
-    store.put_passages("r", [{"id": "w1", "text": "newer"}])
-    found = store.passages("r", [f"w{n}" for n in range(1200)])
-    assert len(found) == 1200
-    assert found["w1"] == {"id": "w1", "text": "newer"}
-    assert found["w2"]["text"] == "page 2 \0 \udce9"
-    assert store.passages("other", ["w1"]) == {}
-
-
 def test_a_removed_run_leaves_nothing_and_stays_removed(store: RunStore) -> None:
     start(store, "r", "other")
     store.put_passages("r", [{"id": "w", "text": "t"}])
@@ -187,14 +197,6 @@ def test_who_lost_a_run_to_another_writes_it_no_more(store: RunStore) -> None:
     assert (store.events("r"), store.journal("r").get("k")) == ([], None)
 
 
-def test_a_reply_that_comes_when_a_run_was_left_is_kept(store: RunStore) -> None:
-    start(store, "r")
-    store.leave("r")
-    assert store.get("r").status == "interrupted"
-    store.journal("r").put("k", entry())
-    assert store.journal("r").get("k") == entry()
-
-
 def test_of_many_that_reach_for_a_run_one_gets_it(settings: RunSettings) -> None:
     """Each as a process of its own would: with its own connection and its own name."""
     names = [f"machine-{number}" for number in range(6)]
@@ -252,3 +254,28 @@ def test_a_newer_record_is_told_apart(settings: RunSettings) -> None:
     older = replace(RUNS, version=RUNS.version - 1)
     with pytest.raises(RunError, match="newer version of Secondlook"):
         Place.of(settings).open(older)
+
+
+@pytest.mark.parametrize("lines", [7, 22])
+def test_a_killed_writer_loses_nothing_it_was_told_is_kept(
+    settings: RunSettings, lines: int
+) -> None:
+    address = settings.store.get_secret_value() if settings.store else ""
+    command = [sys.executable, "-c", DIE, str(settings.path), address]
+    child = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment())
+    assert child.stdout is not None
+    for _ in range(lines):
+        told = int(child.stdout.readline())
+    child.kill()
+    rest = child.communicate()[0].split()
+    # The last line may be cut short by the kill; the one before it is whole.
+    told = max([told, *(int(line) for line in rest[:-1])])
+    with RunStore.of(settings, create=False) as store:
+        assert store.get("r").status == "interrupted"
+        numbers = [event.at for event in store.events("r")]
+        assert numbers[: told + 1] == list(range(told + 1))
+        assert len(numbers) <= told + 3
+        assert store.journal("r").get(str(told)) is not None
+        assert store.spent("r").calls in {told + 1, told + 2, told + 3}
+        start(store, "r")
+        assert store.get("r").status == "running"

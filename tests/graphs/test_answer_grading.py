@@ -107,13 +107,3 @@ def test_a_judge_without_a_verdict_leaves_the_answer_and_that_is_told(
     (warning,) = answer.warnings
     assert (warning.node, warning.consequence) == ("grade_answer", "the answer was not graded")
     assert answer.claims[0].text == BESIDES
-
-
-def test_the_judge_sees_question_answer_and_marked_evidence() -> None:
-    model = model_of()
-    run(model)
-    request = next(request for request in model.requests if is_grading(request))
-    assert QUESTION in asked(request)
-    assert BESIDES in asked(request).split("\n\n")[1]
-    assert any(DEEPEST in text for text in blocks(request).values())
-    assert request.schema is not None

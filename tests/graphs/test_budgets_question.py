@@ -15,9 +15,9 @@ from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import UsageError
 from secondlook.models.calls import Models
 from secondlook.settings.sections import BudgetSettings
-from tests.support.analyst_hostile import WildLibrary
+from tests.graphs.test_hostile import never
 from tests.support.analyst_wild import WildDesk, WildOpening
-from tests.support.auto import TITLES
+from tests.support.budgets import _Library, _none
 from tests.support.corrective_hostile import REPLIES
 from tests.support.engine import QUESTION, WordShelf, settings_of
 from tests.support.function_model import FunctionModel, no_pause
@@ -30,20 +30,10 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Answer
     from secondlook.models.chat import ChatRequest
-    from secondlook.settings.sections import Settings
 
 SPEC = "openai:gpt-4o-mini"
 """One whose price is known."""
 FEW = "To allow more: --max-calls or budget.calls."
-
-
-class _Library(WildLibrary):
-    def documents(self, **_: Any) -> tuple[Any, ...]:
-        return TITLES
-
-
-def _models(settings: Settings, model: FunctionModel) -> Models:
-    return Models(settings, open_chat=lambda _: model, probes=lambda _: None, pause=no_pause)
 
 
 def _asked(
@@ -53,17 +43,19 @@ def _asked(
     workflow: str = "linear",
     shelf: Any = None,
     budget: dict[str, float] | None = None,
+    spec: str = SPEC,
     **sections: dict[str, Any],
 ) -> tuple[Answer, FunctionModel]:
     settings = settings_of(
         runs={"keep": 0},
-        models={"default": SPEC, "retries": 0},
+        models={"default": spec, "retries": 0},
         **{"research": {"enable_memory": False}, **sections},
     )
-    model = FunctionModel(reply, spec=SPEC)
+    model = FunctionModel(reply, spec=spec)
     library: Any = _Library(settings, shelf or WordShelf())
     library.laid_out = WildDesk("customers", random.Random(1), ("",))
-    engine = Secondlook(library, settings=settings, models=_models(settings, model))
+    models = Models(settings, open_chat=lambda _: model, probes=_none, pause=no_pause)
+    engine = Secondlook(library, settings=settings, models=models)
     engine._sandbox = WildOpening(random.Random(1))  # type: ignore[assignment]
     return asyncio.run(engine.aask(question, workflow=workflow, budget=budget)), model
 
@@ -78,10 +70,8 @@ def _honest(request: ChatRequest) -> Any:
 @pytest.mark.parametrize(
     ("own", "asked", "holds"),
     [
-        ({}, {"calls": 3}, {"calls": 3}),
         ({"calls": 2}, {"calls": 3}, {"calls": 2}),
         ({"calls": 5, "seconds": 9.0}, {"calls": 3}, {"calls": 3, "seconds": 9.0}),
-        ({"tokens": 100}, {"tokens": 0}, {"tokens": 100}),
         ({"money": 0.5}, {"money": 0.1, "seconds": 1e9}, {"money": 0.1, "seconds": 1e9}),
     ],
 )
@@ -95,9 +85,7 @@ def test_a_question_may_take_less_than_the_settings_allow_and_never_more(
 @pytest.mark.parametrize(
     "wrong",
     [
-        {"calls": -1},
         {"calls": 1.5},
-        {"calls": True},
         {"money": math.nan},
         {"seconds": math.inf},
     ],
@@ -150,12 +138,18 @@ def test_the_only_call_is_the_one_that_answers(
 
 
 def test_a_price_that_is_unknown_is_told_with_what_to_do() -> None:
-    settings = settings_of(runs={"keep": 0}, models={"default": "openai:nobody-knows"})
-    model = FunctionModel(_honest, spec="openai:nobody-knows")
-    library: Any = WildLibrary(settings, WordShelf())
-    engine = Secondlook(library, settings=settings, models=_models(settings, model))
-    answer = asyncio.run(engine.aask(QUESTION, workflow="linear", budget={"money": 0.5}))
+    answer, model = _asked(_honest, spec="openai:nobody-knows", budget={"money": 0.5})
     assert model.requests == []
     assert (answer.status, answer.stop_reason, answer.method) == ("partial", "budget", "extractive")
     assert "a price is unknown, so a cap of 0.5 US dollars cannot be kept" in answer.text
     assert "models.prices" in answer.text
+
+
+def test_a_model_that_never_answers_leaves_the_reader_time() -> None:
+    _asked(never, budget={"seconds": 2.0})  # what is loaded at first takes its time
+    answer, _ = _asked(never, budget={"seconds": 2.0})
+    assert (answer.status, answer.method) == ("partial", "extractive")
+    assert answer.stop_reason == "deadline"
+    assert "a question may take 2 seconds. To allow more: --timeout" in answer.text
+    assert answer.warnings[0].error == "BudgetExceeded"
+    assert answer.usage.seconds < 2.0

@@ -6,33 +6,33 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
 import math
 import os
 import random
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.answer import Answer, Status, StopReason
 from secondlook.engine.secondlook import Secondlook
-from secondlook.errors import LibraryDamaged, ModelError, ModelUnavailable, UnusableReply
+from secondlook.errors import LibraryDamaged
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.models.calls import Models
 from secondlook.reading.port import Reading
-from secondlook.retrieval.index.port import EVERYTHING, Filter
+from tests.support.corrective_hostile import REPLIES, _fails, _same
 from tests.support.engine import HARBOUR, WordShelf, passages_of, settings_of
 from tests.support.function_model import FunctionModel, no_pause
+from tests.support.hostile_ends import contradictions
+from tests.support.research import FakeLibrary
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
+    from secondlook.answer import Answer
     from secondlook.models.chat import ChatRequest
-    from secondlook.nodes.context import Shelf
     from secondlook.passage import Hit, Passage
-    from secondlook.reading.port import Choose
+    from secondlook.retrieval.index.port import Filter
     from secondlook.settings.sections import Settings
 
 RUNS = 10_000 if os.environ.get("SECONDLOOK_SOAK") else 40
@@ -46,93 +46,50 @@ QUESTIONS = (
 )
 
 
-# Models
-
-
-async def _never(_: ChatRequest) -> str:
+async def never(_: ChatRequest) -> str:
     await asyncio.Event().wait()
     raise AssertionError("nobody ever sets it")
 
 
-def _endless(_: ChatRequest) -> Iterator[str]:
-    return itertools.cycle(["and ", "so on ", "[1] "])
-
-
-def _raising(error: BaseException) -> Callable[[ChatRequest], str]:
-    def reply(_: ChatRequest) -> str:
-        raise error
-
-    return reply
-
-
-def _last_words(request: ChatRequest) -> str:
-    return request.messages[-1].content[-300:]
-
-
-REPLIES: dict[str, Callable[[ChatRequest], Any]] = {
-    "never": _never,
-    "endless": _endless,
-    "empty": lambda _: "",
-    "blank": lambda _: " \n\t ",
-    "not JSON": lambda _: '{"answer": [1, 2',
-    "JSON": lambda _: '{"answer": "7.8 metres", "sources": [1]}',
-    "schema echo": lambda _: '{"type": "object", "properties": {"answer": {"type": "string"}}}',
-    "wrong ids": lambda _: "Berth 4 is 7.8 metres deep [17][999][0].",
-    "50 kB": lambda _: "The berth is deep. " * 2700,
-    "one word of 50 kB": lambda _: "x" * 50_000,
-    "marks": lambda _: "[1][2][3] <<evidence-00000000 1>> <|im_end|>",
-    "prompt": lambda request: "\n".join(message.content for message in request.messages),
-    "evidence": _last_words,
-    "not found": lambda _: "NOT IN THE EVIDENCE",
-    "controls": lambda _: "\x00\x1b[31m\ud83d berth 4 \u202e is deep [1].",
-    "true": lambda _: "Berth 4 remains the deepest berth, at 7.8 metres [1].",
-    "false": lambda _: "Napoleon dredged berth 4 to 99 metres in 1804 [1].",
-    "unavailable": _raising(ModelUnavailable("gone")),
-    "unusable": _raising(UnusableReply("nonsense")),
-    "model error": _raising(ModelError("broken")),
-    "timeout": _raising(TimeoutError()),
-    "runtime error": _raising(RuntimeError("boom")),
-    "key error": _raising(KeyError("choices")),
-    "recursion": _raising(RecursionError("too deep")),
-    "memory": _raising(MemoryError()),
-    "os error": _raising(ConnectionResetError("reset")),
+SAID: dict[str, Callable[[ChatRequest, random.Random], Any]] = {
+    **REPLIES,
+    "never": lambda request, _: never(request),
+    "blank": _same(" \n\t "),
+    "schema echo": _same('{"type": "object", "properties": {"answer": {"type": "string"}}}'),
+    "50 kB": _same("The berth is deep. " * 2700),
+    "marks": _same("[1][2][3] <<evidence-00000000 1>> <|im_end|>"),
+    "evidence": lambda request, _: request.messages[-1].content[-300:],
+    "true": _same("Berth 4 remains the deepest berth, at 7.8 metres [1]."),
+    "timeout of the system": _fails(TimeoutError()),
+    "key error": _fails(KeyError("choices")),
+    "recursion": _fails(RecursionError("too deep")),
+    "memory": _fails(MemoryError()),
+    "os error": _fails(ConnectionResetError("reset")),
 }
 
 
-# Retrieval
-
-
-@dataclass(slots=True)
-class BadShelf:
+@dataclass
+class BadShelf(WordShelf):
     """A shelf that does one thing wrong, and everything else as the real one does."""
 
-    inner: WordShelf
-    fault: str
+    fault: str = "none"
 
-    @property
-    def reader_name(self) -> str:
-        return "another-reader@0" if self.fault == "uncalibrated" else self.inner.reader_name
-
-    @property
-    def reader_languages(self) -> tuple[str, ...]:
-        return self.inner.reader_languages
+    def _fails(self, fault: str, error: Exception) -> None:
+        if self.fault == fault:
+            raise error
 
     def find(self, query: str, options: Any, where: Filter) -> list[Hit]:
-        if self.fault == "find fails":
-            raise LibraryDamaged("the index cannot be read", hint="secondlook rebuild")
-        hits = self.inner.find(query, options, where)
+        self._fails("find fails", LibraryDamaged("the index cannot be read"))
+        hits = super().find(query, options, where)
         if self.fault == "duplicates":
             return [hit for hit in hits for _ in range(3)]
         if self.fault == "no numbers":
             return [replace(hit, fusion_score=math.nan, score=math.inf) for hit in hits]
         return hits
 
-    def read(
-        self, query: str, passages: Sequence[Passage], *, choose: Choose | None = None
-    ) -> list[Reading]:
-        if self.fault == "read fails":
-            raise RuntimeError("onnx went away")
-        readings = self.inner.read(query, passages, choose=choose)
+    def read(self, query: str, passages: Sequence[Passage], *, choose: Any = None) -> Any:
+        self._fails("read fails", RuntimeError("onnx went away"))
+        readings = super().read(query, passages, choose=choose)
         if self.fault == "too few readings":
             return readings[1:]
         if self.fault == "no numbers":
@@ -142,54 +99,29 @@ class BadShelf:
         return readings
 
     def read_text(self, query: str, text: str) -> Reading:
-        if self.fault == "read fails":
-            raise RuntimeError("onnx went away")
-        return self.inner.read_text(query, text)
+        self._fails("read fails", RuntimeError("onnx went away"))
+        return super().read_text(query, text)
 
     def similarity(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        if self.fault == "read fails":
-            raise RuntimeError("onnx went away")
-        return self.inner.similarity(pairs)
+        self._fails("read fails", RuntimeError("onnx went away"))
+        return super().similarity(pairs)
 
     def vectors(self, texts: Sequence[str]) -> list[list[float]]:
-        if self.fault == "read fails":
-            raise RuntimeError("onnx went away")
-        return self.inner.vectors(texts)
+        self._fails("read fails", RuntimeError("onnx went away"))
+        return super().vectors(texts)
 
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
-        if self.fault == "passages vanish":
-            return {}
-        if self.fault == "passages fail":
-            raise OSError("disk on fire")
-        return self.inner.passages(ids)
+        self._fails("passages fail", OSError("disk on fire"))
+        return {} if self.fault == "passages vanish" else super().passages(ids)
 
     def paths(self, documents: Any) -> dict[str, tuple[str, ...]]:
-        if self.fault == "no paths":
-            return {}
-        if self.fault == "paths fail":
-            raise OSError("disk on fire")
-        return self.inner.paths(documents)
-
-    def page(self, document: str, at: int) -> int | None:
-        return self.inner.page(document, at)
-
-    def size(self) -> tuple[int, int]:
-        return self.inner.size()
+        self._fails("paths fail", OSError("disk on fire"))
+        return {} if self.fault == "no paths" else super().paths(documents)
 
 
 FAULTS = (
-    "none",
-    "find fails",
-    "read fails",
-    "passages vanish",
-    "passages fail",
-    "paths fail",
-    "no paths",
-    "duplicates",
-    "too few readings",
-    "no numbers",
-    "wild spans",
-    "uncalibrated",
+    *("none", "find fails", "read fails", "passages vanish", "passages fail", "paths fail"),
+    *("no paths", "duplicates", "too few readings", "no numbers", "wild spans", "uncalibrated"),
 )
 HELD: dict[str, list[Passage]] = {
     "harbour": passages_of(HARBOUR),
@@ -202,28 +134,14 @@ HELD: dict[str, list[Passage]] = {
 }
 
 
-class _Library:
-    """As much of a library as a run touches."""
-
-    def __init__(self, shelf: Shelf, settings: Settings) -> None:
-        self._shelf = shelf
-        self.settings = settings
-        self.path = settings.library.path
-
-    def shelf(self) -> Shelf:
-        return self._shelf
-
-    def scope(self, **_: Any) -> Filter:
-        return EVERYTHING
+class _Library(FakeLibrary):
+    """Without tables."""
 
     def tables(self, **_: Any) -> tuple[Any, ...]:
         return ()
 
     def desk(self, **_: Any) -> None:
         return None
-
-    def close(self) -> None:
-        pass
 
 
 def _settings(pick: random.Random) -> Settings:
@@ -252,37 +170,27 @@ def _settings(pick: random.Random) -> Settings:
 async def _one(workflow: str, seed: int) -> tuple[str, Answer]:
     pick = random.Random(f"{workflow} {seed}")
     settings = _settings(pick)
-    reply, fault = pick.choice(list(REPLIES)), pick.choice(FAULTS)
-    held = pick.choice(list(HELD))
+    said, fault, held = (pick.choice(list(kinds)) for kinds in (SAID, FAULTS, HELD))
     model = FunctionModel(
-        REPLIES[reply],
+        lambda request: SAID[said](request, pick),
         context=pick.choice([None, 8192, 300, 40]),
         obedient=pick.random() < 0.7,
         local=pick.random() < 0.5,
     )
     models = Models(settings, open_chat=lambda _: model, probes=lambda _: None, pause=no_pause)
-    library: Any = _Library(BadShelf(WordShelf(held=HELD[held]), fault), settings)
+    shelf = BadShelf(held=HELD[held], fault=fault)
+    shelf.reader_name = "another-reader@0" if fault == "uncalibrated" else shelf.reader_name
+    library: Any = _Library(settings, shelf)
     engine = Secondlook(library, settings=settings, models=models)
     answer = await engine.aask(pick.choice(QUESTIONS), workflow=workflow)
-    return f"{reply} / {fault} / {held}", answer
+    return f"{said} / {fault} / {held}", answer
 
 
 def _problems(answer: Answer) -> list[str]:
-    numbers = [citation.number for citation in answer.citations]
-    claimed = answer.status in {"answered", "partial"}
     wrong = {
-        "untyped end": answer.status not in get_args(Status)
-        or answer.stop_reason not in get_args(StopReason),
-        "no text": not answer.text.strip(),
-        "an answer without claims": claimed and not answer.claims,
-        "withheld, and yet claimed": not claimed and bool(answer.claims or answer.citations),
-        "a citation that does not exist": any(
-            number not in numbers for claim in answer.claims for number in claim.citations
-        ),
-        "an empty quote": any(not citation.quote for citation in answer.citations),
+        **contradictions(answer),
         "a chat mark in a model's words": answer.method == "generative"
         and "<|im" in " ".join(claim.text for claim in answer.claims),
-        "no round trip": Answer.model_validate_json(answer.model_dump_json()) != answer,
     }
     return [name for name, found in wrong.items() if found]
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import random
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -21,6 +23,7 @@ from secondlook.errors import LibraryMissing, UsageError
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.library.library import Library
 from secondlook.settings import load
+from secondlook.verify import examine
 from tests.support.function_model import FunctionModel, models_of
 
 if TYPE_CHECKING:
@@ -71,7 +74,7 @@ def test_answers_with_its_evidence(engine: Secondlook) -> None:
     assert Answer.model_validate_json(answer.model_dump_json()) == answer
 
 
-def test_the_stream_tells_what_happens_in_order(engine: Secondlook) -> None:
+def test_the_stream_tells_what_happens_in_order_and_is_recorded(engine: Secondlook) -> None:
     events = list(engine.stream(QUESTION, workflow="linear"))
     kinds = [event.type for event in events]
     assert kinds[0] == "run_started"
@@ -82,15 +85,12 @@ def test_the_stream_tells_what_happens_in_order(engine: Secondlook) -> None:
     assert SHORT in "".join(tokens)
     found = next(event for event in events if event.type == "passages_found")
     assert len(found.passages) >= 5
-
-
-def test_is_recorded_with_its_events(engine: Secondlook, settings: Settings) -> None:
-    answer = engine.ask(QUESTION)
     engine.close()
-    with RunStore.open(settings.runs.path) as store:
-        assert store.get("last").answer == answer
-        assert [event.type for event in store.events(answer.run)][-1] == "answered"
-    assert _checkpoints(settings) == 0
+    with RunStore.open(engine.settings.runs.path) as store:
+        stored = store.get("last")
+        assert stored.answer == getattr(events[-1], "answer", None)
+        assert [event.type for event in store.events(stored.run)][-1] == "answered"
+    assert _checkpoints(engine.settings) == 0
 
 
 def test_documents_and_filters_limit_the_search(engine: Secondlook) -> None:
@@ -113,26 +113,6 @@ def test_bad_calls_are_refused_before_a_run_begins(engine: Secondlook, tmp_path:
         engine.ask(QUESTION, documents=["nowhere.pdf"])
     with pytest.raises(LibraryMissing):
         secondlook.ask(QUESTION, library=tmp_path / "none")
-
-
-def test_a_deadline_that_passes_says_so(settings: Settings) -> None:
-    tight = settings.model_copy(
-        update={"budget": settings.budget.model_copy(update={"seconds": 1e-3})}
-    )
-    with Secondlook.open(settings=tight) as engine:
-        answer = engine.ask(QUESTION)
-    assert (answer.status, answer.stop_reason) == ("failed", "deadline")
-    assert answer.exit_code == 1
-
-
-def test_leaving_the_stream_early_cancels_the_run(settings: Settings) -> None:
-    with Secondlook.open(settings=settings) as engine:
-        events = engine.stream(QUESTION)
-        assert next(events).type == "run_started"
-        events.close()
-        assert engine.ask(QUESTION).status == "answered"
-    with RunStore.open(settings.runs.path) as store:
-        assert sum(run.status != "answered" for run in store.list()) == 1
 
 
 def quoting(request: ChatRequest) -> str:
@@ -232,3 +212,51 @@ def test_the_embedded_default_opens_no_socket_beyond_loopback(folder: Path, tmp_
     # Engines that report to their makers keep a queue: nothing of the kind may be left.
     left = [path for path in home.rglob("*") if path.is_file() and "data" not in path.parts]
     assert left == []
+
+
+# A model that is not to be trusted
+
+
+QUESTIONS: list[dict[str, Any]] = json.loads(
+    (Path(__file__).parents[2] / "examples" / "questions.json").read_text("utf-8")
+)["answered"]
+INVENTIONS = [
+    "The mayor of Paris paid 77,777 crowns for it [1].",
+    "It never happened [2][9].",
+    "Nobody knows",
+    "In 1911 there were 12.5 ships [3]!",
+    "# Heading\n- a list [1]\n- of things [2]",
+    "[1][2][3]",
+    "As an AI model I cannot [1].",
+]
+
+
+def half_true(request: ChatRequest) -> str:
+    """Sentences of the evidence, some in other words or with other numbers, between inventions."""
+    prompt = request.messages[-1].content
+    chance = random.Random(len(prompt))
+    found = re.findall(r"[A-Z][^.\n\[\]<>]{20,160}\.", prompt)
+    said = [f"{one} [{chance.randint(1, 5)}]." for one in chance.sample(found, min(3, len(found)))]
+    said += [f"{one[:-1]} [1]." for one in found[:2]]
+    said += [re.sub(r"\d", "8", one[:-1]) + " [1]." for one in found[2:4]]
+    said += [one.lower().replace(" is ", " is not ") + " [2]" for one in found[4:6]]
+    said += chance.sample(INVENTIONS, 3)
+    chance.shuffle(said)
+    return " ".join(said)
+
+
+def test_answers_of_an_unreliable_model_stand_or_admit_it(settings: Settings) -> None:
+    # One draft a question: others have what fails written again and again.
+    answer_ = settings.answer.model_copy(update={"workflow": "linear"})
+    chosen = settings.model_copy(update={"answer": answer_})
+    library = Library.open(settings=chosen, create=False)
+    written = claims = 0
+    with Secondlook(library, settings=chosen, models=models_of(FunctionModel(half_true))) as engine:
+        for asked in QUESTIONS[::6]:
+            answer = engine.ask(asked["question"])
+            report = examine(answer, library)
+            assert [str(problem) for problem in report.problems] == [], answer.text
+            written += answer.method == "generative"
+            claims += len(answer.claims)
+    assert written >= 2
+    assert claims >= 2 * written

@@ -16,7 +16,6 @@ import pytest
 from secondlook.cli.main import main
 from secondlook.engine.record import RunStore
 from secondlook.engine.secondlook import Conversation, Secondlook
-from secondlook.library.library import Library
 from secondlook.settings import load
 from tests.support.function_model import FunctionModel, models_of
 
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.answer import Answer
+    from secondlook.library.library import Library
     from secondlook.models.chat import ChatRequest
     from secondlook.settings.sections import Settings
 
@@ -46,17 +46,6 @@ def settings(folder: Path, tmp_path: Path) -> Settings:
 def engine(settings: Settings) -> Iterator[Secondlook]:
     with Secondlook.open(settings=settings) as opened:
         yield opened
-
-
-@pytest.fixture
-def opened(settings: Settings) -> Callable[[FunctionModel], Secondlook]:
-    """An engine whose every role is served by the double."""
-
-    def open_with(model: FunctionModel) -> Secondlook:
-        library = Library.open(settings=settings, create=False)
-        return Secondlook(library, settings=settings, models=models_of(model))
-
-    return open_with
 
 
 # Conversations
@@ -95,9 +84,6 @@ def answering(request: ChatRequest) -> str:
     return "NOT IN THE EVIDENCE"
 
 
-# Summaries
-
-
 def test_a_follow_up_is_resumed_as_it_was_worked_on(settings: Settings) -> None:
     async def resumed() -> Answer:
         engine = Secondlook.open(settings=settings)
@@ -118,12 +104,6 @@ def test_a_follow_up_is_resumed_as_it_was_worked_on(settings: Settings) -> None:
 # At the terminal
 
 
-def command(capsys: pytest.CaptureFixture[str], *given: str) -> tuple[int, str, str]:
-    code = main(given)
-    out, err = capsys.readouterr()
-    return int(code or 0), out, err
-
-
 @pytest.fixture
 def piped(
     capsys: pytest.CaptureFixture[str],
@@ -135,7 +115,9 @@ def piped(
 
     def chatted(lines: str, *given: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
-        return command(capsys, "chat", "--library", str(folder), *given)
+        code = main(["chat", "--library", str(folder), *given])
+        out, err = capsys.readouterr()
+        return int(code or 0), out, err
 
     return chatted
 
@@ -210,6 +192,3 @@ def test_ctrl_c_stops_the_answer_and_keeps_the_chat(
     assert stopped == ["yes"]
     assert err.count("Stopped.") == 1
     assert out.count("Piet Aldous") >= 1
-
-
-# Drawings

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.answer import ResultTable
-from secondlook.engine.run import last_result
 from secondlook.engine.secondlook import Conversation, Secondlook
 from secondlook.library.library import Library
-from secondlook.roles.follow_up import Turn
 from tests.support.engine import settings_of
 
 if TYPE_CHECKING:
@@ -20,17 +17,6 @@ SALES = [
     {"region": "west", "price": 40.0},
     {"region": "north", "price": 5.0},
 ]
-TABLE = ResultTable(columns=("region", "mean"), rows=(("east", 15.0),), total_rows=1)
-
-
-def test_only_a_question_that_speaks_of_the_result_is_about_it() -> None:
-    turns = [Turn(asked="mean price by region", table=TABLE)]
-    assert last_result("which of these is the highest", turns) == {
-        "last_result": {"region": ["east"], "mean": [15.0]}
-    }
-    assert last_result("what is the mean price", turns) is None
-    assert last_result("which of these is the highest", [Turn(asked="who")]) is None
-    assert last_result("which of these is the highest", []) is None
 
 
 def test_a_conversation_goes_on_from_its_last_result(tmp_path: Path) -> None:

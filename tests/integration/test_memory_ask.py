@@ -73,17 +73,6 @@ def test_a_document_that_changed_is_researched_again(settings: Settings, folder:
     assert "13.9" in answer.text
 
 
-def test_asked_afresh_it_is_researched_and_remembered(settings: Settings, tmp_path: Path) -> None:
-    asked(settings, ASKED)
-    fresh = asked(settings_in(tmp_path, enable_recall=False), ASKED)
-    assert recalled(fresh) is None
-    assert fresh.research
-    assert fresh.research.remembered
-    with Secondlook.open(settings=settings) as engine:
-        assert engine.memory is not None
-        assert [entry.run for entry in engine.memory.list()] == [fresh.run]
-
-
 def test_a_choice_is_made_anew_and_never_remembered(settings: Settings) -> None:
     first = asked(settings, ASKED, choices=["3.4 metres", "14.2 metres"])
     again = asked(settings, ASKED, choices=["14.2 metres", "21 metres"])

@@ -1,4 +1,4 @@
-"""`secondlook memory` for people and programs, and the file under several processes and kills."""
+"""`secondlook memory` for people and programs."""
 
 from __future__ import annotations
 
@@ -80,6 +80,3 @@ def test_a_person_is_asked_before_anything_is_forgotten(
     at_a_terminal(monkeypatch, "y")
     assert secondlook("forget", *numbers[:2])[2] == "Forgot 2 questions.\n"
     assert secondlook("clear")[2] == "Forgot 5 questions.\n"
-
-
-# Several processes, and the death of one

@@ -1,27 +1,46 @@
-"""A real small model through the worker process: text, streams, JSON, counts and prompt cache."""
+"""A real small model through the worker process: text, JSON, counts, and what ends a call."""
 
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import subprocess
 import sys
+import time
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
 
-from secondlook.errors import ContextOverflow
+from secondlook.errors import ContextOverflow, ModelTimeout, ModelUnavailable
 from secondlook.models.chat import ChatRequest, Message
 from secondlook.models.gguf import GgufChat, UnusableModel
 from tests.support.gguf_files import gguf_bytes
 from tests.support.gguf_models import smollm2
-from tests.support.gguf_processes import is_running
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-CONTEXT = 1024
+
+def is_running(pid: int) -> bool:
+    """A dead process that nobody has reaped yet does not count."""
+    seen = subprocess.run(
+        ["ps", "-o", "stat=", "-p", str(pid)], capture_output=True, text=True, check=False
+    )
+    state = seen.stdout.strip()
+    return bool(state) and not state.startswith("Z")
+
+
+def assert_gone(pid: int) -> None:
+    """It may take the system a moment to end a process that was killed."""
+    give_up = time.monotonic() + 15
+    while is_running(pid):
+        assert time.monotonic() < give_up, f"process {pid} is still running"
+
+
+CONTEXT = 2048
 SKY = (Message("system", "You answer briefly."), Message("user", "Why is the sky blue?"))
 
 
@@ -78,41 +97,20 @@ def test_a_prompt_beyond_the_context_is_refused_and_the_next_one_served(chat: Gg
     assert asyncio.run(chat.complete(ChatRequest(SKY, max_tokens=1))).tokens_out == 1
 
 
-Short = Annotated[str, Field(max_length=30)]
-Grade = Literal["relevant", "partly relevant", "irrelevant"]
-
-
-class Graded(BaseModel):
-    grade: Grade
-    score: float = Field(ge=0, le=1)
-
-
-class Rewritten(BaseModel):
-    query: Annotated[str, Field(min_length=1, max_length=60)]
-    why: Short | None
-
-
 class Point(BaseModel):
+    grade: Literal["near", "far"]
     x: Annotated[int, Field(ge=0, le=99)]
     label: Annotated[str, Field(max_length=12)]
 
 
 class Chart(BaseModel):
-    title: Short
+    title: Annotated[str, Field(max_length=30)]
     points: Annotated[list[Point], Field(min_length=1, max_length=2)]
 
 
-class Quoted(BaseModel):
-    kind: Literal["quote"]
-    quote: Annotated[str, Field(max_length=40)]
-
-
 FORMS: list[tuple[str, Any]] = [
-    ("Is a passage about tides relevant to a question about bread?", Graded),
-    ("Rewrite the question: how deep is it?", Rewritten),
     ("Draw a chart of the harbour with two points.", Chart),
     ("True or false, or null if unsure?", bool | None),
-    ('Say "quoted" words\nwith\ttabs and \\ slashes.', Quoted),
 ]
 
 
@@ -142,10 +140,7 @@ def test_bad_files_are_said_at_first_use(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "bad model.gguf"
     if (data := BAD[kind]) is not None:
         path.write_bytes(data)
-    assert_unusable(path)
 
-
-def assert_unusable(path: Path) -> UnusableModel:
     async def use() -> None:
         chat = GgufChat(path)
         try:
@@ -158,7 +153,6 @@ def assert_unusable(path: Path) -> UnusableModel:
     assert str(path) in caught.value.message
     assert caught.value.hint
     assert not caught.value.retryable
-    return caught.value
 
 
 def test_nothing_of_the_engine_is_imported_or_printed_here() -> None:
@@ -178,3 +172,113 @@ asyncio.run(main())
     )
     assert done.stderr == ""
     assert not is_running(int(done.stdout))
+
+
+QUICK = ChatRequest((Message("user", "Say hello."),), max_tokens=3)
+LONG_REPLY = ChatRequest((Message("user", "Tell a long story of the sea."),), max_tokens=1500)
+LONG_PROMPT = ChatRequest((Message("user", "All about the sea. " * 360),), max_tokens=4)
+"""Read for many seconds before the first word comes, and not interruptible while it is read."""
+
+
+def works_again(chat: GgufChat, *, after: int) -> None:
+    result = asyncio.run(chat.complete(QUICK))
+    assert result.tokens_out == 3
+    assert chat.worker_pid != after
+    assert_gone(after)
+
+
+def pid_of(chat: GgufChat) -> int:
+    """Of a process that is loaded and idle."""
+    asyncio.run(chat.count(QUICK.messages))
+    assert chat.worker_pid is not None
+    return chat.worker_pid
+
+
+def test_a_call_cancelled_in_the_middle_of_its_reply_is_stopped(chat: GgufChat) -> None:
+    pid = pid_of(chat)
+
+    async def cancel_after_three() -> None:
+        pieces: list[str] = []
+        enough = asyncio.Event()
+
+        def heard(text: str) -> None:
+            pieces.append(text)
+            if len(pieces) == 3:
+                enough.set()
+
+        task = asyncio.create_task(chat.complete(LONG_REPLY, heard))
+        await enough.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancel_after_three())
+    works_again(chat, after=pid)
+
+
+def test_a_deadline_stops_the_reading_of_a_prompt(chat: GgufChat) -> None:
+    pid = pid_of(chat)
+    request = ChatRequest(LONG_PROMPT.messages, max_tokens=4, timeout=0.15)
+    with pytest.raises(ModelTimeout, match=r"did not answer within 0\.15 s"):
+        asyncio.run(chat.complete(request))
+    works_again(chat, after=pid)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+@pytest.mark.parametrize("how", ["SIGKILL", "SIGABRT"])
+def test_a_worker_that_dies_in_a_call_is_a_retryable_error(chat: GgufChat, how: str) -> None:
+    pid = pid_of(chat)
+    with pytest.raises(ModelUnavailable, match=how) as caught:
+        asyncio.run(chat.complete(LONG_REPLY, lambda _: os.kill(pid, signal.Signals[how])))
+    assert caught.value.retryable
+    assert chat.spec in caught.value.message
+    works_again(chat, after=pid)
+
+
+def test_closing_ends_a_busy_worker_and_whoever_waits_for_it() -> None:
+    async def close_in_the_middle() -> int:
+        chat = GgufChat(smollm2(), context_tokens=512)
+        begun = asyncio.Event()
+        running = asyncio.create_task(chat.complete(LONG_REPLY, lambda _: begun.set()))
+        await begun.wait()
+        waiting = asyncio.create_task(chat.complete(QUICK))
+        while not chat._engine.line:
+            await asyncio.wait([waiting], timeout=0.01)
+        pid = chat.worker_pid
+        assert pid is not None
+        await chat.aclose()
+        for task in (running, waiting):
+            with pytest.raises(ModelUnavailable, match="was closed"):
+                await task
+        await chat.aclose()
+        return pid
+
+    assert_gone(asyncio.run(close_in_the_middle()))
+
+
+PARENT = """
+import asyncio, sys
+from secondlook.models.gguf import GgufChat
+from secondlook.models.chat import ChatRequest, Message
+async def main():
+    chat = GgufChat(sys.argv[1], context_tokens=2048)
+    await chat.count((Message("user", "hi"),))
+    print(chat.worker_pid, flush=True)
+    request = ChatRequest((Message("user", sys.argv[2]),), max_tokens=1000)
+    await chat.complete(request, lambda _: print("busy", flush=True))
+asyncio.run(main())
+"""
+
+
+def test_the_worker_ends_when_its_parent_is_killed_while_it_writes() -> None:
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT, str(smollm2()), "Tell a story."],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with parent:
+        assert parent.stdout is not None
+        pid = int(parent.stdout.readline())
+        assert parent.stdout.readline() == "busy\n"
+        parent.kill()
+    assert_gone(pid)

@@ -63,17 +63,6 @@ def own(harbour: Path, threshold: float, reader: str | None = None, *, known: bo
     calibrated(file, name, threshold=threshold, known=known, min_answer=0.01)
 
 
-def test_a_question_may_name_its_own_risk(engine: Secondlook, harbour: Path) -> None:
-    own(harbour, 0.98)
-    assert engine.ask(QUESTION).status == "answered"
-    withheld = engine.ask(QUESTION, max_risk=0.05)
-    assert withheld.stop_reason == "low_confidence"
-    assert withheld.confidence.reasons[0].startswith(
-        "the risk allowed is 5 %: an answer needs a probability of .98, this one has ."
-    )
-    assert engine.ask(QUESTION, max_risk=0.5).status == "answered"
-
-
 def test_where_nobody_counted_wrong_answers_no_risk_can_be_named(
     engine: Secondlook, harbour: Path
 ) -> None:

@@ -84,43 +84,28 @@ def _engine(settings: Settings, reply: Callable[[ChatRequest], str]) -> Secondlo
     return Secondlook(library, settings=settings, models=models_of(FunctionModel(reply)))
 
 
-def test_a_run_is_a_trace_of_nodes_and_calls(settings: Settings, watched: Watched) -> None:
+def test_a_run_is_a_trace_of_nodes_and_calls_and_holds_no_text(
+    settings: Settings, watched: Watched
+) -> None:
     with _engine(settings, lambda _: "Berth 4 is 7.8 metres deep [1].") as engine:
         answer = engine.ask(QUESTION)
-    spans = {span.name: span for span in watched.spans()}
-    run, node, call = spans["secondlook linear"], spans["answer"], spans["chat ollama:function"]
-    assert run.context is not None
-    assert node.context is not None
-    assert run.parent is None
-    assert node.parent is not None
-    assert node.parent.span_id == run.context.span_id
-    assert call.parent is not None
-    assert call.parent.span_id == node.context.span_id
-    assert {"retrieve", "rerank", "answer", "finish"} <= set(spans)
-    assert run.attributes is not None
-    assert run.attributes["secondlook.status"] == answer.status
-    assert call.attributes is not None
-    assert call.attributes["gen_ai.request.model"] == "function"
-    assert call.attributes["gen_ai.usage.input_tokens"] == answer.usage.tokens_in > 0
-
-
-def test_nothing_that_was_asked_or_read_leaves(settings: Settings, watched: Watched) -> None:
-    with _engine(settings, lambda _: "Berth 4 is 7.8 metres deep [1].") as engine:
-        engine.ask(QUESTION)
     told = "".join(span.to_json() for span in watched.spans()).casefold()
-    assert "chat ollama:function" in told
     for private in ("berth", "metres", "how deep", "survey"):
         assert private not in told
-
-
-def test_runs_nodes_and_tokens_are_counted(settings: Settings, watched: Watched) -> None:
-    with _engine(settings, lambda _: "Berth 4 is 7.8 metres deep [1].") as engine:
-        answers = [engine.ask(QUESTION), engine.ask("Who voted against the money?")]
-    counted = watched.points("secondlook.runs")
-    assert sum(point.value for point in counted) == 2
-    assert {point.attributes["workflow"] for point in counted} == {"linear"}
-    read = [p for p in watched.points("secondlook.tokens") if p.attributes["kind"] == "input"]
-    assert sum(point.value for point in read) == sum(a.usage.tokens_in for a in answers)
+    spans = {span.name: span for span in watched.spans()}
+    assert {"retrieve", "rerank", "answer", "finish"} <= set(spans)
+    run, node, call = spans["secondlook linear"], spans["answer"], spans["chat ollama:function"]
+    assert run.parent is None
+    assert node.parent == run.context
+    assert call.parent == node.context
+    assert dict(run.attributes or {})["secondlook.status"] == answer.status
+    about = dict(call.attributes or {})
+    assert about["gen_ai.request.model"] == "function"
+    assert about["gen_ai.usage.input_tokens"] == answer.usage.tokens_in > 0
+    (counted,) = watched.points("secondlook.runs")
+    assert (counted.value, counted.attributes["workflow"]) == (1, "linear")
+    (read,) = [p for p in watched.points("secondlook.tokens") if p.attributes["kind"] == "input"]
+    assert read.value == answer.usage.tokens_in
     nodes = {point.attributes["node"] for point in watched.points("secondlook.node.duration")}
     assert {"retrieve", "answer"} <= nodes
 

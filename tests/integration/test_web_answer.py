@@ -72,15 +72,3 @@ def test_what_the_library_lacks_is_answered_and_cited_from_the_web(
     (step,) = (step for step in answer.steps if step.node == "search_web")
     assert step.numbers["pages"] == 1
     assert step.numbers["snippets"] == 1
-
-
-def test_a_web_that_is_down_costs_a_warning_and_nothing_else(
-    site: Site, folder: Path, tmp_path: Path
-) -> None:
-    site.offer("/missing")
-    (answer,) = answers(site, folder, tmp_path, QUESTION)
-    assert answer.status == "abstained"
-    assert not answer.web_used
-    (warning,) = answer.warnings
-    assert warning.node == "search_web"
-    assert warning.consequence == "skipped: the answer rests on the library alone"

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from typing import TYPE_CHECKING, Any
 
 from secondlook.nodes.grade import fit_of, unfit, unfit_for_answers
-from secondlook.nodes.probe import probe_answers, probe_passages
+from secondlook.nodes.probe import probe_passages
 from secondlook.roles.verdicts import answers_identity, passage_cases
 from tests.support.function_model import FunctionModel, asker_of
 from tests.support.grading import by_words, figures, probed, shown
@@ -37,18 +36,6 @@ def passages(function: Callable[[ChatRequest], Any]) -> tuple[GradingFigures, Fu
     return found, model
 
 
-def answers(function: Callable[[ChatRequest], Any]) -> tuple[GradingFigures, FunctionModel]:
-    model = FunctionModel(function)
-    return asyncio.run(probe_answers(asker_of(model, retries=0))), model
-
-
-def verdict(*, yes: bool) -> str:
-    return json.dumps({"verdict": "yes" if yes else "no"})
-
-
-# The labelled set
-
-
 # Passages
 
 
@@ -65,19 +52,6 @@ def test_yes_to_everything_is_measured_again_with_examples_and_fails() -> None:
     assert (found.precision, found.recall) == (0.5, 1.0)
     assert (found.fit, found.few_shot) == (False, True)
     assert len(model.requests) == 2 * len(passage_cases())
-
-
-def test_a_grader_that_rejects_what_is_right_is_unfit_however_precise() -> None:
-    def strict(question: str, text: str) -> str:
-        return knowing(question, text) if "Halvorsen" in text else "no"
-
-    found, _ = passages(by_words(strict))
-    assert found.precision == 1.0
-    assert found.recall < 0.7
-    assert (found.fit, found.few_shot) == (False, False)
-
-
-# Answers
 
 
 # Remembering

@@ -25,14 +25,6 @@ from secondlook.models.prices import Caps, Price, Reservation
 CHEAP = Price(1.0, 2.0, 0.1)
 
 
-@dataclass
-class Clock:
-    now: float = 100.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def reserve(
     ledger: Ledger,
     tokens_in: int = 100,
@@ -52,31 +44,6 @@ def reserve(
         price=price,
         final=final,
     )
-
-
-@pytest.mark.parametrize(
-    ("caps", "setting"),
-    [
-        (Caps(calls=1), "budget.calls"),
-        (Caps(tokens=299), "budget.tokens"),
-        (Caps(money=0.000399), "budget.money"),
-    ],
-)
-def test_the_worst_case_of_open_calls_counts(caps: Caps, setting: str) -> None:
-    ledger = Ledger(caps)
-    first = reserve(ledger)
-    with pytest.raises(BudgetExceeded, match="may not call 'm'") as caught:
-        reserve(ledger)
-    assert caught.value.reason == "budget"
-    assert setting in (caught.value.hint or "")
-    ledger.release(first)
-    reserve(ledger)
-
-
-def test_an_unknown_price_and_a_cap_on_money_do_not_go_together() -> None:
-    with pytest.raises(BudgetExceeded, match="price of 'm' is unknown") as caught:
-        reserve(Ledger(Caps(money=5.0)), price=None)
-    assert "models.prices" in (caught.value.hint or "")
 
 
 def test_an_unknown_price_makes_the_cost_unknown_never_zero() -> None:
@@ -99,20 +66,6 @@ def test_ten_tenths_fill_a_cap_of_one_exactly() -> None:
         reserve(ledger, 1, 0, price=tenth)
 
 
-def test_the_deadline_is_wall_time_since_the_start() -> None:
-    clock = Clock()
-    ledger = Ledger(Caps(seconds=10), clock=clock)
-    clock.now += 4
-    assert ledger.remaining_seconds() == 6
-    assert ledger.usage().seconds == 4
-    reserve(ledger)
-    clock.now += 6
-    assert ledger.remaining_seconds() == 0
-    with pytest.raises(BudgetExceeded, match=r"10.0 of 10 seconds") as caught:
-        reserve(ledger, final=True)
-    assert caught.value.reason == "deadline"
-
-
 def test_other_calls_leave_room_for_the_final_one() -> None:
     ledger = Ledger(Caps(calls=2, tokens=400), set_aside=(150, 50))
     ledger.settle(reserve(ledger), tokens_in=100, tokens_out=50)
@@ -122,20 +75,6 @@ def test_other_calls_leave_room_for_the_final_one() -> None:
     ledger.settle(final, tokens_in=150, tokens_out=50)
     with pytest.raises(BudgetExceeded):
         reserve(ledger, final=True)
-
-
-def test_after_a_refusal_only_final_calls_are_let_in() -> None:
-    ledger = Ledger(Caps(tokens=400), set_aside=(150, 50))
-    with pytest.raises(BudgetExceeded) as caught:
-        reserve(ledger, 300, 50)
-    assert not ledger.must_end("rewrite")
-    ledger.refuse(caught.value)
-    ledger.refuse(BudgetExceeded("another", cap="calls"))
-    assert ledger.refusal is caught.value
-    assert ledger.must_end("rewrite")
-    with pytest.raises(BudgetExceeded, match="refused before"):
-        reserve(ledger, 1, 1)
-    reserve(ledger, 150, 50, final=True)
 
 
 def test_a_call_that_nobody_heard_the_end_of_stays_taken() -> None:

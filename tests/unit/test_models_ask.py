@@ -5,48 +5,68 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-from typing import Any
+import re
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from pydantic import BaseModel, Field
 
-from secondlook.errors import ContextOverflow, UnusableReply
+from secondlook.errors import (
+    ContextOverflow,
+    ModelError,
+    ModelTimeout,
+    ModelUnavailable,
+    UnusableReply,
+)
+from secondlook.models import replies as bounded_module
 from secondlook.models.budget import Ledger
-from secondlook.models.chat import ChatRequest, Message, ModeRefused
+from secondlook.models.chat import ChatRequest, Message, ModelBusy, ModeRefused
 from secondlook.models.journal import MemoryJournal
 from secondlook.models.prices import Caps
-from tests.support.asking import ASKED, GOOD, Grade, ask, replies, spent
 from tests.support.function_model import FunctionModel, asker_of, models_of
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from secondlook.answer import CallUsage
+    from secondlook.models.calls import Asker
+    from secondlook.models.chat import ChatRequest
+
+
+class Grade(BaseModel):
+    """How well a passage answers."""
+
+    relevant: bool
+    reason: str = Field(description="Why, in a few words.")
+
+
+GOOD = '{"relevant": true, "reason": "it names the depth"}'
+ASKED = (Message("system", "You grade."), Message("user", "How deep is the quay?"))
+
+
+def ask(asker: Asker, schema: Any = None, **options: Any) -> Any:
+    return asyncio.run(asker.ask("grade", ASKED, schema, **{"node": "grade", **options}))
+
+
+def replies(*said: Any) -> Callable[[ChatRequest], Any]:
+    """Says one after the other; the last one for ever. Exceptions are raised."""
+    left = list(said)
+
+    def function(request: ChatRequest) -> Any:
+        now = left.pop(0) if len(left) > 1 else left[0]
+        if isinstance(now, BaseException):
+            raise now
+        return now
+
+    return function
+
+
+def spent(asker: Asker) -> CallUsage:
+    (usage,) = asker.ledger.usage().by_node
+    return usage
+
+
 # Replies
-
-
-def test_text_comes_back_with_what_it_took() -> None:
-    model = FunctionModel(lambda request: f"You asked: {request.messages[-1].content}")
-    asker = asker_of(model)
-    heard: list[str] = []
-    reply = ask(asker, on_text=heard.append)
-    assert reply.text == "".join(heard) == "You asked: How deep is the quay?"
-    assert (reply.value, reply.finish) == (None, "stop")
-    assert reply.usage == spent(asker)
-    assert reply.usage.model == "ollama:function"
-    assert (reply.usage.calls, reply.usage.cost, reply.usage.parse_failures) == (1, 0.0, 0)
-    assert reply.usage.tokens_in > 8
-    assert reply.usage.tokens_out > 3
-    sent = sum(len(message.content) for message in model.requests[0].messages)
-    assert (reply.usage.characters_in, reply.usage.characters_out) == (sent, len(reply.text))
-    assert model.requests[0].mode == "text"
-
-
-def test_an_object_is_asked_for_natively_first() -> None:
-    model = FunctionModel(lambda request: GOOD)
-    reply = ask(asker_of(model), Grade)
-    assert reply.value == Grade(relevant=True, reason="it names the depth")
-    assert json.loads(reply.text)["relevant"] is True
-    (request,) = model.requests
-    assert request.mode == "json_schema"
-    assert request.schema is not None
-    assert set(request.schema["properties"]) == {"relevant", "reason"}
-    assert request.messages == ASKED  # the server knows the schema; it costs no tokens
 
 
 def test_modes_that_a_server_refuses_are_not_tried_again() -> None:
@@ -98,12 +118,9 @@ def test_a_wrong_reply_is_corrected_once() -> None:
     "said",
     [
         "",
-        "   \n",
         "I would rather not.",
-        '{"relevant": "so-so"}',
         json.dumps(Grade.model_json_schema()),
         '{"relevant": true, "reason": "Why, in a few words."}',
-        "word " * 10_000,
         "{" * 50_000,
         "\x00\ud800" * 100,
     ],
@@ -159,24 +176,89 @@ def test_a_prompt_that_does_not_fit_is_refused_before_anything_is_sent() -> None
     ask(asker, max_tokens=200 - tokens)
 
 
-def test_room_is_what_a_prompt_may_have() -> None:
-    async def rooms() -> list[int | None]:
-        asker = asker_of(FunctionModel(replies("x"), context=1000))
-        words = asker_of(
-            FunctionModel(replies("x"), context=1000), options=("grade.mode=prompted",)
-        )
-        return [
-            await asker.room("grade", max_tokens=100),
-            await asker.room("grade", max_tokens=100, schema=Grade),
-            await words.room("grade", max_tokens=100, schema=Grade),
-            await asker.room("grade", max_tokens=5000),
-            await asker_of(FunctionModel(replies("x"), context=None)).room("grade", max_tokens=1),
-            await asker_of(FunctionModel(replies("x")), context_tokens=300).room(
-                "grade", max_tokens=100
-            ),
-        ]
+# Failures
 
-    plain, native, in_words, none, unknown, told = asyncio.run(rooms())
-    assert (plain, native, none, unknown, told) == (884, 884, 0, None, 184)
-    assert in_words is not None
-    assert 600 < in_words < 800
+
+def test_a_model_that_was_away_is_asked_again() -> None:
+    pauses: list[float] = []
+
+    async def pause(seconds: float) -> None:
+        pauses.append(seconds)
+
+    model = FunctionModel(
+        replies(ModelUnavailable("away"), ModelBusy("busy", wait=3.5), "back again")
+    )
+    asker = asker_of(model)
+    asker.models.pause = pause
+    assert ask(asker).text == "back again"
+    assert pauses == [0.5, 3.5]
+    assert (spent(asker).calls, spent(asker).retries) == (3, 2)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("boom"),
+        MemoryError(),
+        asyncio.CancelledError(),
+    ],
+)
+def test_whatever_a_backend_raises_becomes_a_model_error(error: BaseException) -> None:
+    asker = asker_of(FunctionModel(replies(error)))
+    with pytest.raises(ModelError):
+        ask(asker)
+    assert spent(asker).calls == 1
+
+
+async def forever(request: ChatRequest) -> str:
+    await asyncio.Event().wait()
+    return "never"
+
+
+@pytest.fixture
+def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_module, "_PATIENCE", 0.01)
+
+
+@pytest.mark.usefixtures("no_grace")
+def test_a_model_that_never_answers_is_given_up() -> None:
+    asker = asker_of(FunctionModel(forever), timeout=0.02, retries=1)
+    with pytest.raises(ModelTimeout, match=re.escape("did not answer within 0.02 s")):
+        ask(asker)
+    assert (spent(asker).calls, spent(asker).retries) == (2, 1)
+    assert spent(asker).tokens_in > 0  # it may have been read, and billed
+
+
+def test_nobody_hears_a_reply_twice() -> None:
+    def function(request: ChatRequest) -> Any:
+        if len(model.requests) == 1:
+            return broken()
+        return "The quay is seven metres deep."
+
+    def broken() -> Any:
+        yield "The quay is "
+        raise ModelUnavailable("the line broke")
+
+    model = FunctionModel(function)
+    heard: list[str] = []
+    reply = ask(asker_of(model), on_text=heard.append)
+    assert reply.text == "The quay is seven metres deep."
+    assert heard == ["The quay is "]
+    assert reply.usage.tokens_in > 30  # both tries were read
+
+
+# Roles, options, journal
+
+
+@pytest.mark.parametrize("schema", [None, Grade])
+def test_a_call_of_the_same_run_is_paid_once(schema: Any) -> None:
+    model = FunctionModel(lambda request: GOOD)
+    journal = MemoryJournal()
+    first = ask(asker_of(model, journal=journal), schema)
+    resumed = asker_of(model, journal=journal)
+    assert ask(resumed, schema) == first
+    assert len(model.requests) == 1
+    assert resumed.ledger.usage().calls == 0
+    ask(resumed, schema, node="another")
+    ask(resumed, schema, max_tokens=100)
+    assert len(model.requests) == 3

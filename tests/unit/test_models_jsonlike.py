@@ -31,11 +31,8 @@ FORM = Form(Verdict)
         '{"answer": "x", "score": 1,}',
         "{answer: 'x', score: +1.0, /* why not */ }",
         '{"answer": "x", // the answer\n "score": 1 # certain\n}',
-        '[{"answer": "x", "score": 1}]',
         '{"note": 1} and then {"answer": "x", "score": 1}',
-        '{"answer": {} } no, {"answer": "x", "score": "1"}',
         "{\u201canswer\u201d: \u201cx\u201d, \u201cscore\u201d: 1}",
-        '<think>{"answer": 3}</think>{"answer": "x", "score": 1e0}',
         "{ broken { 'answer': 'x', 'score': 1 }",
     ],
 )
@@ -49,17 +46,13 @@ def test_forms_that_mean_the_same(text: str) -> None:
     ("text", "problem"),
     [
         ("", "it is empty"),
-        ("   ", "it is empty"),
-        ("I cannot help with that.", "it holds no complete JSON object"),
         ('{"answer": "cut off in the mid', "it holds no complete JSON object"),
         ('{"answer": "x", "score": NaN}', "it holds no complete JSON object"),
-        ('{"answer": "x", "score": ' + "9" * 5000 + "}", "it holds no complete JSON object"),
         ('{"answer": "x"}', "score: Field required"),
         ('{"answer": 5, "score": "high"}', "answer: Input should be a valid string; score: "),
         (FORM.text, "it repeats the schema"),
         (json.dumps({"properties": {"answer": "x", "score": 1}}), "it repeats the schema"),
         ('{"answer": "The answer in a few words.", "score": 1}', "it repeats the schema"),
-        ('{"answer": "string", "score": 0}', "it repeats the schema"),
     ],
 )
 def test_what_is_unusable_is_said_to_be(text: str, problem: str) -> None:

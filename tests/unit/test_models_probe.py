@@ -14,7 +14,6 @@ from secondlook.models.chat import ChatRequest, ModeRefused
 from secondlook.models.probe import (
     Prober,
     Progress,
-    best_mode,
     identity,
     store_probe,
     stored_probe,
@@ -88,20 +87,6 @@ def test_modes_are_told_apart() -> None:
     probe = probe_with(function)
     assert probe.json_rates == {"json_schema": None, "tool": 0.0, "prompted": 1.0}
     assert probe.mode == "prompted"
-
-
-@pytest.mark.parametrize(
-    ("rates", "mode"),
-    [
-        ({"json_schema": 1.0, "tool": 1.0, "prompted": 1.0}, "json_schema"),
-        ({"json_schema": 0.5, "tool": 1.0, "prompted": 1.0}, "tool"),
-        ({"json_schema": None, "tool": 0.5, "prompted": 0.5}, "tool"),
-        ({"json_schema": 0.1, "tool": None, "prompted": 0.9}, "prompted"),
-        ({"json_schema": None, "tool": None, "prompted": None}, "prompted"),
-    ],
-)
-def test_the_mode_that_works_is_chosen(rates: Any, mode: str) -> None:
-    assert best_mode(rates) == mode
 
 
 # Remembering

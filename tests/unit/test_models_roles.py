@@ -10,7 +10,6 @@ from secondlook.errors import SettingsError
 from secondlook.models.prices import FREE, Price, Prices
 from secondlook.models.specs import (
     Cast,
-    ollama_address,
     parse_spec,
 )
 from secondlook.settings.sections import ModelSettings
@@ -29,9 +28,7 @@ def _no_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     ("text", "provider", "model", "address", "local"),
     [
         ("none", "none", "", None, False),
-        (" None ", "none", "", None, False),
         ("gguf:~/models/a:b@http.gguf", "gguf", "~/models/a:b@http.gguf", None, True),
-        (r"gguf:C:\models\a.gguf", "gguf", r"C:\models\a.gguf", None, True),
         ("ollama:qwen2.5:0.5b", "ollama", "qwen2.5:0.5b", None, True),
         ("ollama:q@http://10.0.0.2:11434/", "ollama", "q", "http://10.0.0.2:11434", False),
         ("openai:gpt-4o", "openai", "gpt-4o", None, False),
@@ -53,10 +50,7 @@ def test_forms_of_a_spec(
     [
         ("nnone", "Did you mean 'none'?"),
         ("opnai:gpt-4o", "Did you mean 'openai:gpt-4o'?"),
-        ("Ollama:qwen", "Did you mean 'ollama:qwen'?"),
-        ("ggml:x.gguf", "Forms: none, gguf:PATH"),
         ("models/x.gguf", "Did you mean 'gguf:models/x.gguf'?"),
-        ("openai", "Did you mean 'openai:MODEL'?"),
     ],
 )
 def test_a_mistyped_spec_names_the_nearest_form(text: str, hint: str) -> None:
@@ -64,24 +58,6 @@ def test_a_mistyped_spec_names_the_nearest_form(text: str, hint: str) -> None:
         parse_spec(text, place="--model")
     assert caught.value.message.startswith("--model: ")
     assert hint in str(caught.value.hint)
-
-
-@pytest.mark.parametrize(
-    ("host", "address"),
-    [
-        (None, "http://127.0.0.1:11434"),
-        ("", "http://127.0.0.1:11434"),
-        ("box", "http://box:11434"),
-        ("0.0.0.0:8000", "http://127.0.0.1:8000"),
-        ("https://box/ollama/", "https://box:443/ollama"),
-    ],
-)
-def test_ollama_is_where_ollama_host_says(
-    host: str | None, address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    if host is not None:
-        monkeypatch.setenv("OLLAMA_HOST", host)
-    assert ollama_address() == address
 
 
 def test_the_most_particular_role_wins() -> None:
@@ -117,11 +93,9 @@ def test_the_most_particular_role_wins() -> None:
     [
         ("roles", "grade", "role=provider:model"),
         ("roles", "grad=none", "Did you mean 'grade'?"),
-        ("roles", "a.b.grade=none", "names no role"),
         ("roles", "grade=opnai:x", "Did you mean 'openai:x'?"),
         ("options", "temperature=1", "role.option=value"),
         ("options", "answer.temprature=1", "Did you mean 'temperature'?"),
-        ("options", "answr.temperature=1", "Did you mean 'answer'?"),
         ("options", "answer.temperature=3", "must be less than or equal to 2"),
     ],
 )
@@ -145,7 +119,6 @@ def test_a_mistake_in_roles_or_options_says_what_is_right(field: str, line: str,
         ("openai:gpt-4o-mini@https://gateway.example/v1", None),
         ("openai:gpt-4o-mini@http://localhost:1/v1", FREE),
         ("ollama:qwen2.5", FREE),
-        ("ollama:gpt-oss:120b-cloud", None),
         ("gguf:x.gguf", FREE),
     ],
 )
@@ -170,15 +143,12 @@ def test_own_prices_override_ours(tmp_path: Path) -> None:
     ("content", "told"),
     [
         ("= broken", "cannot be read"),
-        (b"\xff\xfe", "cannot be read"),
         ('["a:b"]\ninput = 1\n', "'a:b' is not a price"),
         ('["a:b"]\ninput = 1\noutput = -1\n', "'a:b' is not a price"),
-        ('["a:b"]\ninput = true\noutput = 1\n', "'a:b' is not a price"),
     ],
 )
-def test_a_wrong_price_file_says_so(content: Any, told: str, tmp_path: Path) -> None:
+def test_a_wrong_price_file_says_so(content: str, told: str, tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
-    if content is not None:
-        file.write_bytes(content if isinstance(content, bytes) else content.encode())
+    file.write_text(content, encoding="utf-8")
     with pytest.raises(SettingsError, match=told):
         Prices(file).of(parse_spec("openai:gpt-4o"))

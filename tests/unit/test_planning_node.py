@@ -6,8 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.errors import ModelError, ModelUnavailable
-from tests.support.function_model import FunctionModel
 from tests.support.planning import (
     CHOICES,
     FIRST,
@@ -74,18 +72,3 @@ def test_an_unusable_question_gives_way_to_the_users_own(question: str, reason: 
     assert step["queries"][0] == STORM
     assert (told(update).numbers["by"], told(update).numbers["refused"]) == ("code", reason)
     assert len(model.requests) == 1
-
-
-@pytest.mark.parametrize("error", [ModelError("it broke"), ModelUnavailable("it is away")])
-@pytest.mark.parametrize("calls", ["merged", "separate"])
-def test_a_model_that_fails_leaves_the_plan_to_code(error: Exception, calls: str) -> None:
-    def fail(_: ChatRequest) -> str:
-        raise error
-
-    update = planned(context(FunctionModel(fail), research={"calls": calls}))
-    (step,) = update["plan"]
-    assert step["question"] == STORM
-    assert bool(step["queries"]) is (calls == "merged")
-    (warning,) = update["warnings"]
-    assert warning["consequence"] == "the first step was planned by code"
-    assert told(update).numbers["by"] == "code"

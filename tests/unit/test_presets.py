@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from secondlook.errors import SettingsError
+from secondlook.models.specs import Cast
 from secondlook.settings import load, presets
+from secondlook.settings.sections import ModelSettings
 
 _SHAPE: dict[str, dict[str, Any]] = {
     "linear": {"answer.workflow": "linear", "search.candidates": 20, "answer.k": 5},
@@ -52,15 +57,20 @@ _SHAPE: dict[str, dict[str, Any]] = {
         "corrective.max_rewrites": 3,
         "corrective.max_regenerations": 2,
     },
-}
-
-_PROFILES: dict[str, dict[str, Any]] = {
-    "general": {"research.evaluator": "calibrated", "research.calls": "merged"},
+    "general": {
+        "answer.workflow": "research",
+        "answer.k": 5,
+        "research.evaluator": "calibrated",
+        "research.calls": "merged",
+    },
     "law": {
+        "answer.workflow": "research",
         "research.structure": ("Rule", "Elements", "Exceptions and defences", "Application"),
         "research.memory_similarity": 0.95,
     },
     "seed-001": {
+        "answer.workflow": "research",
+        "answer.k": 5,
         "models.servers.classify": "llm",
         "research.evaluator": "cosine",
         "research.calls": "separate",
@@ -75,7 +85,6 @@ _PROFILES: dict[str, dict[str, Any]] = {
         "research.max_cycles": 4,
     },
 }
-"""Of `research`: what it is about, and how it was first published."""
 
 
 @pytest.mark.parametrize("name", _SHAPE)
@@ -85,11 +94,10 @@ def test_a_preset_comes_to_what_its_name_says(name: str) -> None:
     assert loaded.origin["answer.workflow"] == f"preset {name}"
 
 
-@pytest.mark.parametrize("name", _PROFILES)
-def test_a_profile_of_research_comes_to_what_its_name_says(name: str) -> None:
-    loaded = load(preset=name, environ={})
-    expected = {"answer.workflow": "research", "answer.k": 5, **_PROFILES[name]}
-    assert {key: loaded.value(key) for key in expected} == expected
+def test_an_unknown_preset_is_named() -> None:
+    with pytest.raises(SettingsError, match="no preset 'seed005'") as failure:
+        load(preset="seed005")
+    assert "seed004" in (failure.value.hint or "")
 
 
 def test_a_profile_of_ones_own_needs_no_code(tmp_path: Path) -> None:
@@ -106,4 +114,17 @@ def test_a_profile_of_ones_own_needs_no_code(tmp_path: Path) -> None:
 
 def test_the_page_of_settings_lists_every_preset() -> None:
     page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
+    assert all(load(preset=name).settings for name in presets())
     assert [name for name in presets() if f"| `{name}` |" not in page] == []
+
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "models.md").read_text("utf-8")
+
+
+def test_the_profile_gives_every_role_its_model() -> None:
+    blocks = re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL)
+    (block,) = [text for text in blocks if ".code=" in text]
+    cast = Cast(ModelSettings(**tomllib.loads(block)["models"]))
+    assert cast.part("code", "analyst").spec.text == "openai:gpt-5.1-codex"
+    assert cast.part("understand", "analyst").spec.text == "openai:gpt-5-nano"
+    assert cast.part("explain", "linear").spec.text == "openai:gpt-5.1"
