@@ -6,11 +6,9 @@
 from __future__ import annotations
 
 import asyncio
-import math
 import os
 import random
 from collections import Counter
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -19,9 +17,8 @@ from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import LibraryDamaged
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.models.calls import Models
-from secondlook.reading.port import Reading
-from tests.support.corrective_hostile import REPLIES, _fails, _same
-from tests.support.engine import HARBOUR, WordShelf, passages_of, settings_of
+from tests.support.corrective_hostile import MOODS, REPLIES, WildShelf, _fails, _same
+from tests.support.engine import HARBOUR, passages_of, settings_of
 from tests.support.function_model import FunctionModel, no_pause
 from tests.support.hostile_ends import contradictions
 from tests.support.research import FakeLibrary
@@ -68,60 +65,34 @@ SAID: dict[str, Callable[[ChatRequest, random.Random], Any]] = {
 }
 
 
-@dataclass
-class BadShelf(WordShelf):
-    """A shelf that does one thing wrong, and everything else as the real one does."""
-
-    fault: str = "none"
-
-    def _fails(self, fault: str, error: Exception) -> None:
-        if self.fault == fault:
-            raise error
+class BadShelf(WildShelf):
+    """With faults that other hostile runs leave out."""
 
     def find(self, query: str, options: Any, where: Filter) -> list[Hit]:
-        self._fails("find fails", LibraryDamaged("the index cannot be read"))
-        hits = super().find(query, options, where)
-        if self.fault == "duplicates":
-            return [hit for hit in hits for _ in range(3)]
-        if self.fault == "no numbers":
-            return [replace(hit, fusion_score=math.nan, score=math.inf) for hit in hits]
-        return hits
-
-    def read(self, query: str, passages: Sequence[Passage], *, choose: Any = None) -> Any:
-        self._fails("read fails", RuntimeError("onnx went away"))
-        readings = super().read(query, passages, choose=choose)
-        if self.fault == "too few readings":
-            return readings[1:]
-        if self.fault == "no numbers":
-            return [Reading(math.nan, math.inf, 0, 4, math.nan, -math.inf) for _ in readings]
-        if self.fault == "wild spans":
-            return [replace(reading, start=-5, end=10**9) for reading in readings]
-        return readings
-
-    def read_text(self, query: str, text: str) -> Reading:
-        self._fails("read fails", RuntimeError("onnx went away"))
-        return super().read_text(query, text)
-
-    def similarity(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        self._fails("read fails", RuntimeError("onnx went away"))
-        return super().similarity(pairs)
+        if self.moods == ("the first find fails",):
+            raise LibraryDamaged("the index cannot be read")
+        hits = WildShelf.find(self, query, options, where)
+        return [hit for hit in hits for _ in range(3)] if self.moods == ("duplicates",) else hits
 
     def vectors(self, texts: Sequence[str]) -> list[list[float]]:
-        self._fails("read fails", RuntimeError("onnx went away"))
-        return super().vectors(texts)
+        if self.moods == ("read fails",):
+            raise RuntimeError("onnx went away")
+        return WildShelf.vectors(self, texts)
 
     def passages(self, ids: Sequence[str]) -> dict[str, Passage]:
-        self._fails("passages fail", OSError("disk on fire"))
-        return {} if self.fault == "passages vanish" else super().passages(ids)
+        if self.moods == ("passages fail",):
+            raise OSError("disk on fire")
+        return WildShelf.passages(self, ids)
 
     def paths(self, documents: Any) -> dict[str, tuple[str, ...]]:
-        self._fails("paths fail", OSError("disk on fire"))
-        return {} if self.fault == "no paths" else super().paths(documents)
+        if self.moods == ("paths fail",):
+            raise OSError("disk on fire")
+        return {} if self.moods == ("no paths",) else WildShelf.paths(self, documents)
 
 
 FAULTS = (
-    *("none", "find fails", "read fails", "passages vanish", "passages fail", "paths fail"),
-    *("no paths", "duplicates", "too few readings", "no numbers", "wild spans", "uncalibrated"),
+    *("none", "the first find fails", "passages fail", "paths fail", "no paths", "duplicates"),
+    *("uncalibrated", *MOODS),
 )
 HELD: dict[str, list[Passage]] = {
     "harbour": passages_of(HARBOUR),
@@ -178,7 +149,7 @@ async def _one(workflow: str, seed: int) -> tuple[str, Answer]:
         local=pick.random() < 0.5,
     )
     models = Models(settings, open_chat=lambda _: model, probes=lambda _: None, pause=no_pause)
-    shelf = BadShelf(held=HELD[held], fault=fault)
+    shelf = BadShelf(held=HELD[held], pick=pick, moods=(fault,))
     shelf.reader_name = "another-reader@0" if fault == "uncalibrated" else shelf.reader_name
     library: Any = _Library(settings, shelf)
     engine = Secondlook(library, settings=settings, models=models)

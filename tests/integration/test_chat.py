@@ -16,6 +16,7 @@ import pytest
 from secondlook.cli.main import main
 from secondlook.engine.record import RunStore
 from secondlook.engine.secondlook import Conversation, Secondlook
+from secondlook.library.library import Library
 from secondlook.settings import load
 from tests.support.function_model import FunctionModel, models_of
 
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.answer import Answer
-    from secondlook.library.library import Library
     from secondlook.models.chat import ChatRequest
     from secondlook.settings.sections import Settings
 
@@ -122,28 +122,6 @@ def piped(
     return chatted
 
 
-@pytest.fixture
-def typed(
-    piped: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., tuple[int, str, str]]:
-    """A person at a terminal, who types these lines or presses these keys."""
-
-    def chatted(keys: list[str | BaseException], *given: str) -> tuple[int, str, str]:
-        left = iter(keys)
-
-        def typing(_: str) -> str:
-            key = next(left, EOFError())
-            if isinstance(key, BaseException):
-                raise key
-            return key
-
-        monkeypatch.setattr("secondlook.cli.chat.is_terminal", lambda _: True)
-        monkeypatch.setattr("builtins.input", typing)
-        return piped("", *given)
-
-    return chatted
-
-
 def test_questions_come_from_a_pipe(piped: Callable[..., tuple[int, str, str]]) -> None:
     code, out, err = piped(f"{WHO}\n\n  when did he join?  \n/quit\nnever asked\n")
     assert code == 0
@@ -167,8 +145,7 @@ def test_orders_are_obeyed(piped: Callable[..., tuple[int, str, str]]) -> None:
 
 
 def test_ctrl_c_stops_the_answer_and_keeps_the_chat(
-    typed: Callable[..., tuple[int, str, str]],
-    monkeypatch: pytest.MonkeyPatch,
+    piped: Callable[..., tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stopped: list[str] = []
 
@@ -187,8 +164,36 @@ def test_ctrl_c_stops_the_answer_and_keeps_the_chat(
         "secondlook.cli.chat.opened_engine",
         lambda library: Secondlook(library, models=models_of(model)),
     )
-    code, out, err = typed([WHO, WHO, "/quit"])
+    keys = iter([WHO, WHO, "/quit"])
+    monkeypatch.setattr("secondlook.cli.chat.is_terminal", lambda _: True)
+    monkeypatch.setattr("builtins.input", lambda _: next(keys))
+    code, out, err = piped("")
     assert code == 0
     assert stopped == ["yes"]
     assert err.count("Stopped.") == 1
     assert out.count("Piet Aldous") >= 1
+
+
+# Tables
+
+SALES = [
+    {"region": "east", "price": 10.0},
+    {"region": "east", "price": 20.0},
+    {"region": "west", "price": 40.0},
+    {"region": "north", "price": 5.0},
+]
+
+
+def test_a_conversation_goes_on_from_its_last_result(tmp_path: Path) -> None:
+    paths = {"library.path": tmp_path / "library", "runs.path": tmp_path / "runs.db"}
+    settings = load(paths).settings
+    library = Library.open(settings=settings)
+    with Secondlook(library, settings=settings) as engine:
+        talk = Conversation(engine, tables={"sales": SALES})
+        first = talk.ask("mean price by region")
+        assert first.values == {"mean of price": {"east": 15.0, "north": 5.0, "west": 40.0}}
+        then = talk.ask("what is the highest mean of price in that result?")
+        assert then.analysis is not None
+        assert [table.name for table in then.analysis.inputs] == ["last_result"]
+        assert list(then.values.values()) == [40.0]
+        assert talk.ask("what is the highest price?").short == "40"

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
+import typer
 
 from secondlook.cli.main import main
 from secondlook.settings.sections import RunSettings
@@ -43,18 +44,15 @@ def secondlook(capsys: pytest.CaptureFixture[str], runs: RunSettings) -> Callabl
     return call
 
 
-def at_a_terminal(monkeypatch: pytest.MonkeyPatch, answer: str) -> None:
+def at_a_terminal(monkeypatch: pytest.MonkeyPatch, *, agrees: bool) -> None:
+    def asked(text: str, **_: Any) -> bool:
+        assert text.startswith("Forget ")
+        if not agrees:
+            raise typer.Abort
+        return True
+
     monkeypatch.setattr("secondlook.cli.command.is_terminal", lambda _: True)
-    monkeypatch.setattr("typer.confirm", lambda text, **_: _answered(text, answer))
-
-
-def _answered(text: str, answer: str) -> bool:
-    import typer
-
-    assert text.startswith("Forget ")
-    if answer != "y":
-        raise typer.Abort
-    return True
+    monkeypatch.setattr("typer.confirm", asked)
 
 
 def test_the_list_has_a_line_for_each(
@@ -73,10 +71,10 @@ def test_a_person_is_asked_before_anything_is_forgotten(
     secondlook: Callable[..., Printed], memory: AnswerMemory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     numbers = [str(put(memory, f"question {number}", NORTH)) for number in range(7)]
-    at_a_terminal(monkeypatch, "n")
+    at_a_terminal(monkeypatch, agrees=False)
     assert secondlook("forget", *numbers)[0] == 130
     assert secondlook("clear")[0] == 130
     assert len(memory.list()) == 7
-    at_a_terminal(monkeypatch, "y")
+    at_a_terminal(monkeypatch, agrees=True)
     assert secondlook("forget", *numbers[:2])[2] == "Forgot 2 questions.\n"
     assert secondlook("clear")[2] == "Forgot 5 questions.\n"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from secondlook.engine.secondlook import Secondlook
 from secondlook.library.library import Library
 from secondlook.retrieval.web.service import open_web
@@ -14,7 +12,6 @@ from secondlook.settings.sections import Settings
 from tests.support.web_site import Site
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from secondlook.answer import Answer
@@ -23,13 +20,7 @@ QUESTION = "How high is the tallest lighthouse of the cape?"
 KNOWN = "How deep is the deepest berth at low tide?"
 
 
-@pytest.fixture
-def site() -> Iterator[Site]:
-    with Site() as running:
-        yield running
-
-
-def answers(site: Site, folder: Path, tmp_path: Path, *questions: str) -> list[Answer]:
+def answers(site: Site, folder: Path, tmp_path: Path) -> list[Answer]:
     given: dict[str, Any] = {
         "library": {"path": tmp_path / "library"},
         "runs": {"path": tmp_path / "runs.db"},
@@ -46,16 +37,18 @@ def answers(site: Site, folder: Path, tmp_path: Path, *questions: str) -> list[A
     web = open_web(settings.web)
     library = Library.open(tmp_path / "library", settings=settings)
     with Secondlook(library, settings=settings, web=web) as secondlook:
-        answered = [secondlook.ask(question) for question in questions]
+        answered = [secondlook.ask(question) for question in (KNOWN, QUESTION)]
     asyncio.run(web.aclose())
     return answered
 
 
 def test_what_the_library_lacks_is_answered_and_cited_from_the_web(
-    site: Site, folder: Path, tmp_path: Path
+    folder: Path, tmp_path: Path
 ) -> None:
-    site.offer("/article", "/missing", snippet="The lighthouse keeps a garden.")
-    known, answer = answers(site, folder, tmp_path, KNOWN, QUESTION)
+    with Site() as site:
+        site.offer("/article", "/missing", snippet="The lighthouse keeps a garden.")
+        known, answer = answers(site, folder, tmp_path)
+        page = site.url("/article")
     assert known.status == "answered"
     assert not known.web_used
     assert answer.status == "answered"
@@ -63,7 +56,7 @@ def test_what_the_library_lacks_is_answered_and_cited_from_the_web(
     assert "43 metres" in str(answer.short)
     citation = answer.citations[0]
     assert citation.origin == "web"
-    assert citation.url == site.url("/article")
+    assert citation.url == page
     assert citation.fetched is not None
     passage = next(one for one in answer.passages if one.id == citation.passage)
     assert passage.text is not None

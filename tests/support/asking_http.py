@@ -18,6 +18,7 @@ from tests.support.serving import client_of, served, settings_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from fastapi.testclient import TestClient
@@ -72,29 +73,25 @@ class Gate:
 
 
 @contextmanager
-def gated(folder: Path, **sections: Any) -> Iterator[tuple[TestClient, Gate]]:
-    """A client of a server whose answers wait for the gate."""
+def _behind_a_gate(serving: Any, folder: Path, sections: dict[str, Any]) -> Iterator[Any]:
     gate = Gate()
     sections = {"models": {"default": "ollama:function"}, **sections}
     libraries = gate.libraries(settings_at(folder, **sections))
     try:
-        with client_of(folder, libraries=libraries, **sections) as client:
-            yield client, gate
-    finally:
-        gate.open()
-
-
-@contextmanager
-def gated_server(folder: Path, **sections: Any) -> Iterator[tuple[Serving, Gate]]:
-    """The same on a real port."""
-    gate = Gate()
-    sections = {"models": {"default": "ollama:function"}, **sections}
-    libraries = gate.libraries(settings_at(folder, **sections))
-    try:
-        with served(folder, libraries=libraries, **sections) as server:
+        with serving(folder, libraries=libraries, **sections) as server:
             yield server, gate
     finally:
         gate.open()
+
+
+def gated(folder: Path, **sections: Any) -> AbstractContextManager[tuple[TestClient, Gate]]:
+    """A client of a server whose answers wait for the gate."""
+    return _behind_a_gate(client_of, folder, sections)
+
+
+def gated_server(folder: Path, **sections: Any) -> AbstractContextManager[tuple[Serving, Gate]]:
+    """The same on a real port."""
+    return _behind_a_gate(served, folder, sections)
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,29 +66,6 @@ def test_ten_tenths_fill_a_cap_of_one_exactly() -> None:
         reserve(ledger, 1, 0, price=tenth)
 
 
-def test_other_calls_leave_room_for_the_final_one() -> None:
-    ledger = Ledger(Caps(calls=2, tokens=400), set_aside=(150, 50))
-    ledger.settle(reserve(ledger), tokens_in=100, tokens_out=50)
-    with pytest.raises(BudgetExceeded, match="set aside"):
-        reserve(ledger, 1, 1)
-    final = reserve(ledger, 150, 50, final=True)
-    ledger.settle(final, tokens_in=150, tokens_out=50)
-    with pytest.raises(BudgetExceeded):
-        reserve(ledger, final=True)
-
-
-def test_a_call_that_nobody_heard_the_end_of_stays_taken() -> None:
-    ledger = Ledger(Caps(tokens=400, money=0.00055))
-    call = ledger.settle(reserve(ledger), tokens_in=100, tokens_out=0, is_certain=False)
-    assert call.tokens_out == 0
-    assert ledger.usage().cost == pytest.approx(0.0001)
-    with pytest.raises(BudgetExceeded, match="150 of 400"):
-        reserve(ledger, 201, 50)
-    with pytest.raises(BudgetExceeded, match=r"0.0002 of 0.00055"):
-        reserve(ledger, 1, 175)
-    reserve(ledger, 150, 100)
-
-
 def test_a_model_that_counts_more_than_was_reserved_is_believed() -> None:
     ledger = Ledger(Caps(tokens=1000))
     ledger.settle(reserve(ledger, 100, 50), tokens_in=150, tokens_out=100)

@@ -13,9 +13,7 @@ import pytest
 from secondlook.engine.ownership import Process
 from secondlook.engine.record import Recorder, RunStore
 from secondlook.errors import RunError
-from secondlook.events import NodeFinished, NodeStarted, RunStarted
-from secondlook.models.budget import Ledger
-from secondlook.models.prices import Caps
+from secondlook.events import NodeStarted, RunStarted
 from secondlook.settings.sections import RunSettings
 from tests.support.memory_runs import CREATED, connection_of, entry, full_answer
 
@@ -38,25 +36,6 @@ def store(path: Path) -> Iterator[RunStore]:
 def start(store: RunStore, *runs: str, created: str = CREATED) -> None:
     for run in runs:
         store.start(run, question=f"about {run}", workflow="linear", created=created)
-
-
-def test_what_a_run_spent_is_known_to_the_one_that_takes_it_up(store: RunStore) -> None:
-    start(store, "r", "other")
-    store.journal("r").put("a", entry())
-    store.journal("r").put("b", entry())
-    store.journal("r").put("c", entry(node="answer"))
-    store.journal("other").put("a", entry())
-    store.append(NodeFinished(run="r", at=2.5, node="a", said="done"))
-    spent = store.spent("r")
-    assert (spent.calls, spent.tokens_in, spent.cost, spent.seconds) == (3, 30, 0.75, 2.5)
-    assert [(call.node, call.calls, call.retries) for call in spent.by_node] == [
-        ("grade", 2, 2),
-        ("answer", 1, 1),
-    ]
-    ledger = Ledger(Caps(calls=4, seconds=3), clock=lambda: 0.0)
-    ledger.restore(spent)
-    assert ledger.remaining_seconds() == 0.5
-    assert store.spent("nothing").cost == 0.0
 
 
 def test_a_damaged_file_is_told_apart(tmp_path: Path) -> None:

@@ -1,22 +1,48 @@
-"""What a model file says of itself, and what the worker asks of llama.cpp: no model is needed."""
+"""What a model file says of itself, and what is said of one that is of no use."""
 
 from __future__ import annotations
 
+import asyncio
+import random
 import struct
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.models.gguf import UnusableModel, control_marks
-from secondlook.models.gguf_worker import (
-    Refused,
-    StreamedReply,
-    closed_objects,
-)
-from tests.support.gguf_files import gguf_bytes
+from secondlook.models.chat import ChatRequest, Message
+from secondlook.models.gguf import GgufChat, UnusableModel, control_marks
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+
+_UINT32, _STRING, _ARRAY = 4, 8, 9
+
+
+def gguf_bytes(entries: dict[str, Any]) -> bytes:
+    """Whole numbers, texts, and lists of either."""
+    head = b"GGUF" + struct.pack("<IQQ", 3, 0, len(entries))
+    return head + b"".join(_text(key) + _typed(value) for key, value in entries.items())
+
+
+def _text(value: str) -> bytes:
+    data = value.encode("utf-8")
+    return struct.pack("<Q", len(data)) + data
+
+
+def _kind(value: Any) -> int:
+    return _STRING if isinstance(value, str) else _UINT32
+
+
+def _bare(value: Any) -> bytes:
+    return _text(value) if isinstance(value, str) else struct.pack("<I", value)
+
+
+def _typed(value: Any) -> bytes:
+    if not isinstance(value, list):
+        return struct.pack("<I", _kind(value)) + _bare(value)
+    kind = _kind(value[0]) if value else _UINT32
+    return struct.pack("<IIQ", _ARRAY, kind, len(value)) + b"".join(map(_bare, value))
 
 
 LLAMA = {"general.architecture": "llama", "llama.context_length": 2048, "llama.block_count": 2}
@@ -61,8 +87,6 @@ def test_what_is_no_gguf_file_is_said_with_its_name(tmp_path: Path, kind: str) -
 
 
 def test_random_damage_never_escapes_as_another_error(tmp_path: Path) -> None:
-    import random
-
     entries: dict[str, Any] = {**LLAMA, "tokenizer.ggml.tokens": ["<s>", "b"], "x": [1, 2]}
     whole, dice = gguf_bytes(entries), random.Random(7)
     for _ in range(300):
@@ -75,25 +99,28 @@ def test_random_damage_never_escapes_as_another_error(tmp_path: Path) -> None:
             continue
 
 
-def test_objects_are_closed_at_every_depth_unless_they_ask_to_be_open() -> None:
-    inner = {"type": "object", "properties": {"b": {"type": "string"}}}
-    open_one = {"type": "object", "properties": {}, "additionalProperties": True}
-    schema = {"type": "object", "properties": {"a": {"anyOf": [inner, open_one]}}}
-    closed = closed_objects(schema)
-    assert closed["additionalProperties"] is False
-    first, second = closed["properties"]["a"]["anyOf"]
-    assert first["additionalProperties"] is False
-    assert second["additionalProperties"] is True
-    assert "additionalProperties" not in schema
+@pytest.mark.parametrize(
+    "data",
+    [
+        None,
+        gguf_bytes({"general.architecture": "llama", "llama.context_length": 64}),
+        gguf_bytes({"general.architecture": "abacus"}),
+    ],
+)
+def test_bad_files_are_said_at_first_use(tmp_path: Path, data: bytes | None) -> None:
+    path = tmp_path / "bad model.gguf"
+    if data is not None:
+        path.write_bytes(data)
 
+    async def use() -> None:
+        chat = GgufChat(path)
+        try:
+            await chat.complete(ChatRequest((Message("user", "Why?"),), max_tokens=1))
+        finally:
+            await chat.aclose()
 
-def chunk(text: str | None, finish: str | None = None) -> dict[str, Any]:
-    return {"choices": [{"delta": {"content": text}, "finish_reason": finish}]}
-
-
-def test_a_finished_reply_that_is_no_json_does_not_pass_for_a_schema() -> None:
-    reply = StreamedReply(lambda _: None)
-    reply.take(chunk("Sure! Here", "stop"))
-    with pytest.raises(Refused) as caught:
-        reply.result(is_json=True)
-    assert caught.value.reason == "schema"
+    with pytest.raises(UnusableModel) as caught:
+        asyncio.run(use())
+    assert str(path) in caught.value.message
+    assert caught.value.hint
+    assert not caught.value.retryable

@@ -43,25 +43,6 @@ def test_forms_that_mean_the_same(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "problem"),
-    [
-        ("", "it is empty"),
-        ('{"answer": "cut off in the mid', "it holds no complete JSON object"),
-        ('{"answer": "x", "score": NaN}', "it holds no complete JSON object"),
-        ('{"answer": "x"}', "score: Field required"),
-        ('{"answer": 5, "score": "high"}', "answer: Input should be a valid string; score: "),
-        (FORM.text, "it repeats the schema"),
-        (json.dumps({"properties": {"answer": "x", "score": 1}}), "it repeats the schema"),
-        ('{"answer": "The answer in a few words.", "score": 1}', "it repeats the schema"),
-    ],
-)
-def test_what_is_unusable_is_said_to_be(text: str, problem: str) -> None:
-    with pytest.raises(Misread) as caught:
-        FORM.read(text)
-    assert str(caught.value).startswith(problem)
-
-
-@pytest.mark.parametrize(
     "text",
     ["{" * 50_000, "[" * 50_000, '{"a":' * 20_000, "{'" * 25_000, '{"a": "' + "\\" * 50_000],
 )

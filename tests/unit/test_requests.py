@@ -40,21 +40,6 @@ def test_choices_become_part_of_the_question(choices: Any) -> None:
     assert parsed(LISTED).choices == {"A": "Ann", "B": "Bo"}
 
 
-@pytest.mark.parametrize(
-    "choices",
-    [
-        [],
-        [f"choice {at}" for at in range(27)],
-        ["Ann", " "],
-        "Ann",
-    ],
-)
-def test_what_is_wrong_with_choices_is_told(choices: Any) -> None:
-    with pytest.raises(UsageError, match="these are no choices") as raised:
-        given(choices)
-    assert raised.value.hint
-
-
 def test_the_doors_take_choices(tmp_path: Path) -> None:
     with secondlook.Library.open(tmp_path / "library") as library:
         settings = library.settings
