@@ -15,10 +15,12 @@ from secondlook.engine.record import RunStore
 from secondlook.engine.secondlook import Secondlook
 from secondlook.models.calls import Models
 from secondlook.settings.sections import BudgetSettings
+from tests.graphs.test_budgets import _over
 from tests.support.analyst_wild import WildDesk, WildOpening
 from tests.support.budgets import (
     WORKFLOWS,
     Auditor,
+    Case,
     ScriptedModel,
     _Library,
     _none,
@@ -134,18 +136,6 @@ class World:
         return await engine.aask(self.question, workflow=self.workflow, budget=self.budget, run=RUN)
 
 
-def over(answer: Answer, budget: BudgetSettings) -> list[str]:
-    """By our own books, which are the user's."""
-    usage = answer.usage
-    taken = {
-        "calls": usage.calls,
-        "tokens": usage.tokens_in + usage.tokens_out,
-        "money": usage.cost or 0.0,
-    }
-    caps = budget.model_dump()
-    return [name for name, used in taken.items() if caps[name] and used > caps[name] * (1 + 1e-9)]
-
-
 @pytest.mark.unmeasured
 @pytest.mark.parametrize("workflow", WORKFLOWS)
 def test_a_run_that_was_killed_keeps_to_its_budget(
@@ -161,7 +151,8 @@ def test_a_run_that_was_killed_keeps_to_its_budget(
             auditor = world.model.auditor
             told = f"seed {seed}, {world.deaths} deaths, {world.budget!r}"
             assert not auditor.broken, told
-            assert not over(answer, world.budget), told
+            case = Case(world.question, world.budget, auditor, answer)
+            assert not _over(case), told
             assert answer.usage.calls >= world.deaths, told
             seen.update(deaths=world.deaths, runs=1, calls=auditor.calls)
             with RunStore.of(world.settings.runs) as store:

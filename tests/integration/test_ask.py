@@ -8,7 +8,6 @@ import random
 import re
 import subprocess
 import sys
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,6 @@ from secondlook.engine.checkpoints import checkpoints_file
 from secondlook.engine.record import RunStore
 from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import LibraryMissing, UsageError
-from secondlook.graphs.registry import WORKFLOWS
 from secondlook.library.library import Library
 from secondlook.settings import load
 from secondlook.verify import examine
@@ -50,12 +48,6 @@ def settings(folder: Path, tmp_path: Path) -> Settings:
 def engine(settings: Settings) -> Iterator[Secondlook]:
     with Secondlook.open(settings=settings) as opened:
         yield opened
-
-
-def same(answer: Answer) -> dict[str, Any]:
-    """What two runs of the same question share."""
-    plain = answer.model_dump(exclude={"run", "created", "usage"})
-    return plain | {"steps": [{**step, "seconds": 0} for step in plain["steps"]]}
 
 
 def test_answers_with_its_evidence(engine: Secondlook) -> None:
@@ -113,63 +105,6 @@ def test_bad_calls_are_refused_before_a_run_begins(engine: Secondlook, tmp_path:
         engine.ask(QUESTION, documents=["nowhere.pdf"])
     with pytest.raises(LibraryMissing):
         secondlook.ask(QUESTION, library=tmp_path / "none")
-
-
-def quoting(request: ChatRequest) -> str:
-    if request.messages[0].content.startswith("You plan research"):
-        return json.dumps({"phase": "Thickness", "question": QUESTION, "queries": [QUESTION]})
-    if "Does the question need these tables" in request.messages[-1].content:
-        return json.dumps({"work": "data"})
-    return f"The sheet piling is {SHORT} thick [1]."
-
-
-@pytest.mark.parametrize("name", [name for name in WORKFLOWS if name != "summary"])
-def test_a_run_stopped_after_any_node_is_resumed_to_the_same_answer(
-    name: str, settings: Settings
-) -> None:
-    model = FunctionModel(quoting)
-    chosen = settings.model_copy(
-        update={
-            "adaptive": settings.adaptive.model_copy(update={"min_quality": 1.0}),
-            # The same question is asked again and again, and none may profit from another.
-            "research": settings.research.model_copy(update={"enable_memory": False}),
-        }
-    )
-
-    def opened() -> Secondlook:
-        library = Library.open(settings=chosen, create=False)
-        return Secondlook(library, settings=chosen, models=models_of(model))
-
-    with opened() as engine:
-        whole = engine.ask(QUESTION, workflow=name)
-    nodes = [step.node for step in whole.steps]
-    paid = len(model.requests)
-    assert whole.usage.calls == paid >= 1
-    for stop, following in pairwise(nodes):
-        with opened() as engine:
-            run = _stopped_before(engine, following, name)
-        with opened() as engine:
-            resumed = _resumed(engine, run)
-        assert same(resumed) == same(whole), stop
-        assert resumed.run == run
-        # One that was under way when it was stopped is sent once more, and counts.
-        assert resumed.usage.calls in {paid, paid + 1}, "what was paid for is not paid for again"
-        assert _checkpoints(settings) == 0
-
-
-def _resumed(engine: Secondlook, run: str) -> Answer:
-    """A run may have ended in the moment in which it was to be stopped."""
-    with RunStore.open(engine.settings.runs.path) as store:
-        return store.get(run).answer or engine.resume(run)
-
-
-def _stopped_before(engine: Secondlook, node: str, workflow: str) -> str:
-    events = engine.stream(QUESTION, workflow=workflow)
-    for event in events:
-        if event.type == "node_started" and event.node == node:
-            events.close()
-            return event.run
-    raise AssertionError(f"{node} never began")
 
 
 def _checkpoints(settings: Settings) -> int:

@@ -6,7 +6,7 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secondlook.models.budget import Ledger
 from secondlook.models.calls import Asker, Models
@@ -21,9 +21,6 @@ from secondlook.models.journal import Journal, MemoryJournal
 from secondlook.models.prices import Caps
 from secondlook.models.probe import Probe
 from secondlook.settings.sections import ModelSettings, Settings
-
-if TYPE_CHECKING:
-    from secondlook.models.specs import ModelSpec
 
 Said = str | ChatResult | Iterator[str]
 Function = Callable[[ChatRequest], Said | Awaitable[Said]]
@@ -116,14 +113,10 @@ def of_all_roles(models: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "options": (*rest.get("options", ()), *options)}
 
 
-def models_of(chat: FunctionModel, **options: Any) -> Models:
+def models_of(chat: FunctionModel, *, probe: Probe | None = None, **options: Any) -> Models:
     """Models whose every role is served by the double. `options` are of `ModelSettings`."""
     settings = Settings(models=ModelSettings(**of_all_roles({"default": chat.spec, **options})))
-
-    def open_chat(spec: ModelSpec) -> FunctionModel:
-        return chat
-
-    return Models(settings, open_chat=open_chat, probes=lambda spec: None, pause=no_pause)
+    return Models(settings, open_chat=lambda _: chat, probes=lambda _: probe, pause=no_pause)
 
 
 def asker_of(

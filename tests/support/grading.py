@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from secondlook.models.calls import Models
 from secondlook.models.probe import GradingFigures
 from secondlook.nodes.state import Found, unread
 from secondlook.roles.verdicts import passages_identity
-from secondlook.settings.sections import ModelSettings, Settings
 from tests.support.engine import context_of, settings_of
-from tests.support.function_model import no_pause, of_all_roles, probe_of
+from tests.support.function_model import models_of, probe_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,20 +94,12 @@ def grading_context(
     **corrective: Any,
 ) -> Context:
     """A context whose model was measured as `probe` says."""
-    from dataclasses import replace
-
     context = context_of(
         model=model, shelf=shelf, caps=caps, settings=settings_of(corrective=corrective)
     )
     if model is None:
         return context
-    settings = Settings(
-        models=ModelSettings(**of_all_roles({"default": model.spec, **(models or {})}))
-    )
-    served = Models(
-        settings, open_chat=lambda spec: model, probes=lambda spec: probe, pause=no_pause
-    )
-    asker = served.asker(
+    asker = models_of(model, probe=probe, **(models or {})).asker(
         run=context.run,
         workflow=context.workflow,
         ledger=context.ledger,

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.models.discovery import fitness
 from secondlook.models.probe import probes_folder, stored_probe
 from secondlook.models.specs import parse_spec
 from tests.support.chat_server import ChatServer
@@ -122,16 +121,3 @@ def test_a_configured_model_that_is_not_there_is_broken(desk: Desk) -> None:
 
 
 # Fitness and discovery
-
-
-def test_fitness_of_servers_on_this_machine(desk: Desk) -> None:
-    facts: dict[str, Any] = {
-        "/v1/models": {"data": []},
-        "/api/tags": {"models": [{"name": "qwen:latest"}]},
-    }
-    with ChatServer(lambda body: "x", facts=facts) as server:
-        assert fitness(parse_spec(f"openai:m@{server.url}/v1")).fit
-        assert fitness(parse_spec(f"ollama:qwen@{server.url}")).fit
-        assert fitness(parse_spec(f"ollama:qwen:7b@{server.url}")).fix == "ollama pull qwen:7b"
-    assert "nobody answers" in fitness(parse_spec(f"openai:m@{server.url}/v1")).said
-    assert fitness(parse_spec(f"ollama:qwen@{server.url}")).fix == "start it: ollama serve"

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.planning import (
-    CHOICES,
     FIRST,
     STORM,
     context,
-    last_prompt,
     planned,
-    prompts,
     question_in,
     speaking,
     told,
@@ -45,15 +42,6 @@ def test_one_call_gives_the_step_and_its_searches() -> None:
     assert {"by": "a model", "refused": None, "wordings": 3, "by_model": 1}.items() <= (
         numbers.items()
     )
-
-
-def test_the_model_is_told_of_the_field_and_never_of_choices() -> None:
-    model = speaking(good)
-    given = context(model, research={"vocabulary": "Say privilege\nfor right."})
-    planned(given)
-    assert last_prompt(model) == f"Field: Say privilege for right.\nQuestion: {STORM}"
-    assert not any(text in prompts(model) for text in CHOICES.values())
-    assert "(A)" not in prompts(model)
 
 
 @pytest.mark.parametrize(

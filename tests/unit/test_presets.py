@@ -100,18 +100,6 @@ def test_an_unknown_preset_is_named() -> None:
     assert "seed004" in (failure.value.hint or "")
 
 
-def test_a_profile_of_ones_own_needs_no_code(tmp_path: Path) -> None:
-    own = tmp_path / "medicine.toml"
-    own.write_text(
-        '[answer]\nworkflow = "research"\n[research]\nvocabulary = "Use the words of doctors."\n'
-        'structure = ["Finding", "Contraindications"]\n',
-        encoding="utf-8",
-    )
-    research = load(preset=str(own), environ={}).settings.research
-    assert research.vocabulary == "Use the words of doctors."
-    assert research.structure == ("Finding", "Contraindications")
-
-
 def test_the_page_of_settings_lists_every_preset() -> None:
     page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
     assert all(load(preset=name).settings for name in presets())
