@@ -18,13 +18,13 @@ from secondlook.engine.checkpoints import (
     sqlite_checkpoints,
 )
 from secondlook.engine.record import RunStore
-from tests.support.run_stores import ENGINES, place_on
+from secondlook.store.database import Place
+from tests.support.run_stores import ENGINES, settings_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from secondlook.store.database import Place
 
 NODES = tuple(f"node{number}" for number in range(6))
 
@@ -36,7 +36,7 @@ class State(TypedDict, total=False):
 
 @pytest.fixture(params=ENGINES)
 def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    return place_on(request.param, tmp_path, request)
+    return Place.of(settings_on(request.param, tmp_path, request))
 
 
 def graph_of(node: Callable[[str], Any], saver: Any) -> Any:

@@ -128,6 +128,17 @@ def test_replies_are_kept_in_order_and_the_first_of_a_key_stays(store: RunStore)
     assert store.spent("r").calls == 3
 
 
+def test_passages_of_a_run_are_its_own_and_the_last_stays(store: RunStore) -> None:
+    start(store, "r", "other")
+    store.put_passages("r", [{"id": f"w{n}", "text": f"page {n} \0 \udce9"} for n in range(1200)])
+    store.put_passages("r", [{"id": "w1", "text": "newer"}])
+    found = store.passages("r", [f"w{n}" for n in range(1200)])
+    assert len(found) == 1200
+    assert found["w1"] == {"id": "w1", "text": "newer"}
+    assert found["w2"]["text"] == "page 2 \0 \udce9"
+    assert store.passages("other", ["w1"]) == {}
+
+
 def test_a_removed_run_leaves_nothing_and_stays_removed(store: RunStore) -> None:
     start(store, "r", "other")
     store.put_passages("r", [{"id": "w", "text": "t"}])

@@ -8,7 +8,6 @@ import os
 import re
 import signal
 import sys
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 import pytest
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from secondlook.answer import Answer
     from secondlook.models.chat import ChatRequest
     from secondlook.settings.sections import Settings
 
@@ -82,23 +80,6 @@ def answering(request: ChatRequest) -> str:
         if said := re.search(r"[A-Z][^.\n]*harbour master, Piet Aldous[^.\n]*\.", text):
             return f"{said[0]} [{number}]"
     return "NOT IN THE EVIDENCE"
-
-
-def test_a_follow_up_is_resumed_as_it_was_worked_on(settings: Settings) -> None:
-    async def resumed() -> Answer:
-        engine = Secondlook.open(settings=settings)
-        talk = Conversation(engine)
-        await talk.aask(WHO)
-        async with aclosing(talk.astream("when did he join?")) as events:
-            async for event in events:
-                if event.type == "node_started":
-                    break
-        answer = await engine.aresume(event.run)
-        await engine.aclose()
-        return answer
-
-    answer = asyncio.run(resumed())
-    assert (answer.question, answer.asked) == ("when did he join?", "when did Piet Aldous join?")
 
 
 # At the terminal

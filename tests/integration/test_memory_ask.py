@@ -2,44 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from secondlook.engine.secondlook import Secondlook
 from secondlook.library.library import Library
-from secondlook.settings.sections import Settings
+from tests.support.engine import settings_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.answer import Answer
+    from secondlook.settings.sections import Settings
 
 ASKED = "how deep is the deepest berth of the north quay"
 REWORDED = "Please tell me how deep the deepest berth of the north quay is."
 
 
-def settings_in(tmp_path: Path, **research: Any) -> Settings:
-    return Settings.model_validate(
-        {
-            "library": {"path": tmp_path / "library"},
-            "runs": {"path": tmp_path / "runs.db"},
-            "research": research,
-        }
-    )
-
-
 @pytest.fixture
 def settings(tmp_path: Path, folder: Path) -> Settings:
-    made = settings_in(tmp_path)
+    made = settings_of(library={"path": tmp_path / "library"}, runs={"path": tmp_path / "runs.db"})
     with Library.open(settings=made) as library:
         library.add([folder])
     return made
 
 
-def asked(settings: Settings, question: str, **options: Any) -> Answer:
+def asked(settings: Settings, question: str) -> Answer:
     with Secondlook.open(settings=settings) as engine:
-        return engine.ask(question, workflow="research", **options)
+        return engine.ask(question, workflow="research")
 
 
 def recalled(answer: Answer) -> str | None:
@@ -71,13 +62,3 @@ def test_a_document_that_changed_is_researched_again(settings: Settings, folder:
     answer = asked(settings, ASKED)
     assert recalled(answer) is None
     assert "13.9" in answer.text
-
-
-def test_a_choice_is_made_anew_and_never_remembered(settings: Settings) -> None:
-    first = asked(settings, ASKED, choices=["3.4 metres", "14.2 metres"])
-    again = asked(settings, ASKED, choices=["14.2 metres", "21 metres"])
-    assert recalled(again) == ASKED
-    assert first.choice is not None
-    assert again.choice is not None
-    assert (first.choice.text, again.choice.text) == ("14.2 metres", "14.2 metres")
-    assert (first.choice.letter, again.choice.letter) == ("B", "A")

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 import pytest
 
 from secondlook.cli.main import main
-from secondlook.engine.record import RunStore
 from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import UsageError
 from secondlook.library.library import Library
@@ -70,22 +67,6 @@ def test_where_nobody_counted_wrong_answers_no_risk_can_be_named(
     with pytest.raises(UsageError, match="nobody has counted") as refused:
         engine.ask(QUESTION, max_risk=0.05)
     assert "secondlook calibrate" in str(refused.value.hint)
-
-
-def test_a_run_keeps_its_risk_when_it_is_resumed(engine: Secondlook, harbour: Path) -> None:
-    own(harbour, 0.98)
-
-    async def begin() -> str:
-        async with aclosing(engine.astream(QUESTION, max_risk=0.05)) as events:
-            async for event in events:
-                if event.type == "node_finished":
-                    return event.run
-        raise AssertionError("the run ended before any node did")
-
-    run = asyncio.run(begin())
-    with RunStore.open(engine.settings.runs.path) as store:  # it may have ended just then
-        answer = store.get(run).answer or engine.resume(run)
-    assert answer.stop_reason == "low_confidence"
 
 
 # On the command line

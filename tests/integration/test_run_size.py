@@ -23,7 +23,6 @@ from tests.support.research import FakeLibrary
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.models.chat import ChatRequest
     from secondlook.settings.sections import Settings
     from secondlook.store.database import Place
 
@@ -62,14 +61,10 @@ class Scales:
         forget_checkpoints(place, *runs)
 
 
-def told(request: ChatRequest) -> str:
-    return SAID
-
-
 def engine_over(settings: Settings, padding: int) -> Secondlook:
     held = passages_of([(name, f"{text} {PADDING * padding}") for name, text in HARBOUR])
     library: Any = FakeLibrary(settings, WordShelf(held=held))
-    return Secondlook(library, settings=settings, models=models_of(FunctionModel(told)))
+    return Secondlook(library, settings=settings, models=models_of(FunctionModel(lambda _: SAID)))
 
 
 def check(short: tuple[int, int], long: tuple[int, int]) -> None:

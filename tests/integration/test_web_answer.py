@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from secondlook.engine.secondlook import Secondlook
 from secondlook.library.library import Library
 from secondlook.retrieval.web.service import open_web
-from secondlook.settings.sections import Settings
+from tests.support.engine import settings_of
 from tests.support.web_site import Site
 
 if TYPE_CHECKING:
@@ -21,17 +21,12 @@ KNOWN = "How deep is the deepest berth at low tide?"
 
 
 def answers(site: Site, folder: Path, tmp_path: Path) -> list[Answer]:
-    given: dict[str, Any] = {
-        "library": {"path": tmp_path / "library"},
-        "runs": {"path": tmp_path / "runs.db"},
-        "answer": {"workflow": "adaptive"},
-        "web": {
-            "enable_web_search": True,
-            "url": site.url(),
-            "allow_private": True,
-        },
-    }
-    settings = Settings.model_validate(given)
+    settings = settings_of(
+        library={"path": tmp_path / "library"},
+        runs={"path": tmp_path / "runs.db"},
+        answer={"workflow": "adaptive"},
+        web={"enable_web_search": True, "url": site.url(), "allow_private": True},
+    )
     with Library.open(tmp_path / "library", settings=settings) as library:
         library.add([folder])
     web = open_web(settings.web)

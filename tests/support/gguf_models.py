@@ -14,14 +14,10 @@ _ROOT = Path(__file__).resolve().parents[2]
 _CACHE = Path(os.environ.get("SECONDLOOK_CACHE") or _ROOT / ".cache")
 
 
-def model_path(name: str) -> Path:
-    """The file of a model, or a skip (in CI a failure) that says how to get it."""
-    path = _CACHE / "models" / MODELS[name].file
-    if not path.is_file():
-        pytest.skip(f"{path.name} is missing: python scripts/fetch_test_model.py {name}")
-    return path
-
-
 def smollm2() -> Path:
-    """SmolLM2-135M-Instruct: its replies have the right form and the wrong content."""
-    return model_path("smollm2")
+    """SmolLM2-135M-Instruct: its replies have the right form and the wrong content. The file, or a
+    skip (in CI a failure) that says how to get it."""
+    path = _CACHE / "models" / MODELS["smollm2"].file
+    if not path.is_file():
+        pytest.skip(f"{path.name} is missing: python scripts/fetch_test_model.py smollm2")
+    return path

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 from secondlook.settings.sections import RunSettings, StoreAddress
-from secondlook.store.database import Place
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +21,3 @@ def settings_on(engine: Engine, folder: Path, request: pytest.FixtureRequest) ->
         return RunSettings(path=folder / "runs.db")
     server = request.getfixturevalue("postgres")
     return RunSettings(path=folder / "runs.db", store=StoreAddress(server.new_database()))
-
-
-def place_on(engine: Engine, folder: Path, request: pytest.FixtureRequest) -> Place:
-    return Place.of(settings_on(engine, folder, request))

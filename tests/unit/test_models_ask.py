@@ -219,13 +219,8 @@ async def forever(request: ChatRequest) -> str:
     return "never"
 
 
-@pytest.fixture
-def no_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_never_answers_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounded_module, "_PATIENCE", 0.01)
-
-
-@pytest.mark.usefixtures("no_grace")
-def test_a_model_that_never_answers_is_given_up() -> None:
     asker = asker_of(FunctionModel(forever), timeout=0.02, retries=1)
     with pytest.raises(ModelTimeout, match=re.escape("did not answer within 0.02 s")):
         ask(asker)

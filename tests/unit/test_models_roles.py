@@ -45,21 +45,6 @@ def test_forms_of_a_spec(
     assert spec.local is local
 
 
-@pytest.mark.parametrize(
-    ("text", "hint"),
-    [
-        ("nnone", "Did you mean 'none'?"),
-        ("opnai:gpt-4o", "Did you mean 'openai:gpt-4o'?"),
-        ("models/x.gguf", "Did you mean 'gguf:models/x.gguf'?"),
-    ],
-)
-def test_a_mistyped_spec_names_the_nearest_form(text: str, hint: str) -> None:
-    with pytest.raises(SettingsError) as caught:
-        parse_spec(text, place="--model")
-    assert caught.value.message.startswith("--model: ")
-    assert hint in str(caught.value.hint)
-
-
 def test_the_most_particular_role_wins() -> None:
     cast = Cast(
         ModelSettings(

@@ -1,23 +1,30 @@
-"""Where settings come from, which place wins, and what is said about a wrong one."""
+"""Where settings come from, which place wins, what is said about a wrong one, and the presets."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from secondlook import settings as module
 from secondlook.errors import SettingsError
+from secondlook.models.specs import Cast
 from secondlook.retrieval import terms as analyse
-from secondlook.settings import KEYS, load
-from secondlook.settings.sections import FIELDS, LANGUAGES
+from secondlook.settings import KEYS, load, presets
+from secondlook.settings.sections import FIELDS, LANGUAGES, ModelSettings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from secondlook.settings import Loaded
+
+
+DOCS = Path(__file__).parents[2] / "docs"
+SETTINGS_PAGE = (DOCS / "settings.md").read_text("utf-8")
+MODELS_PAGE = (DOCS / "models.md").read_text("utf-8")
 
 
 class Places:
@@ -131,25 +138,12 @@ def test_wrong_value_names_place_value_and_what_is_allowed(
     assert allowed in error.message
 
 
-@pytest.mark.parametrize(
-    ("key", "value"),
-    [
-        ("base_url", "https://evil.example/v1"),
-        ("base_url", "http://localhost@evil.example"),
-        ("base_url", "http://[::1"),
-        ("model", "openai:small@https://evil.example/v1"),
-    ],
-)
-def test_a_project_file_cannot_send_text_elsewhere(places: Places, key: str, value: str) -> None:
-    places.project.write_text(f'[embedding]\n{key} = "{value}"\n')
-    error = places.error()
-    assert value in error.message
-    assert f"SECONDLOOK_EMBEDDING_{key.upper()}" in (error.hint or "")
-
-
 def test_the_documentation_lists_every_setting_as_it_is() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
-    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    rows = [
+        line.strip("| ").split(" | ")
+        for line in SETTINGS_PAGE.splitlines()
+        if line.startswith("| `")
+    ]
     documented = {row[0].strip("`"): (row[1], row[2]) for row in rows if "." in row[0]}
     del documented["config.toml` in your config folder"], documented[_PROJECT_ROW]
     assert list(documented) == list(KEYS)
@@ -193,6 +187,9 @@ def test_a_preset_beats_files_and_variables_and_yields_to_flags(tmp_path: Path) 
         "[web]\nenable_web_search = true\n",
         "[web]\nallow_private = true\n",
         '[embedding]\nbase_url = "https://elsewhere.example/v1"\n',
+        '[embedding]\nbase_url = "http://localhost@elsewhere.example"\n',
+        '[embedding]\nbase_url = "http://[::1"\n',
+        '[embedding]\nmodel = "openai:small@https://elsewhere.example/v1"\n',
         '[models]\ndefault = "openai:m@https://elsewhere.example/v1"\n',
     ],
 )
@@ -218,7 +215,108 @@ def test_languages_are_those_that_can_be_analysed() -> None:
 
 
 def test_languages_are_listed_in_the_documentation() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "settings.md").read_text("utf-8")
-    paragraph = page[page.index("`library.language` is a name") :].split("\n\n")[0]
+    paragraph = SETTINGS_PAGE[SETTINGS_PAGE.index("`library.language` is a name") :].split("\n\n")[
+        0
+    ]
     listed = set(re.findall(r"[a-z]+", paragraph.partition(":")[2]))
     assert listed >= set(analyse.LANGUAGES.values())
+
+
+_SHAPE: dict[str, dict[str, Any]] = {
+    "linear": {"answer.workflow": "linear", "search.candidates": 20, "answer.k": 5},
+    "doc-grading": {
+        "answer.workflow": "corrective",
+        "search.candidates": 20,
+        "answer.k": 5,
+        "models.servers.grade": "llm-batch",
+        "corrective.graded": 5,
+        "corrective.min_relevant": 3,
+        "corrective.max_rewrites": 3,
+        "corrective.enable_decomposition": False,
+        "corrective.enable_readings": False,
+        "answer.enable_grounded_check": False,
+        "corrective.enable_useful_check": False,
+        "corrective.enable_regeneration": False,
+        "answer.enable_answer_grading": False,
+    },
+    "answer-grading": {"answer.workflow": "linear", "answer.enable_answer_grading": True},
+    "rerank-control": {
+        "answer.workflow": "adaptive",
+        "adaptive.enable_adaptive_retrieval": False,
+        "web.enable_web_search": False,
+    },
+    "adaptive": {
+        "answer.workflow": "adaptive",
+        "adaptive.enable_adaptive_retrieval": True,
+        "adaptive.candidates": 40,
+        "web.enable_web_search": False,
+    },
+    "adaptive-web": {
+        "answer.workflow": "adaptive",
+        "adaptive.enable_adaptive_retrieval": True,
+        "web.enable_web_search": True,
+    },
+    "corrective": {
+        "answer.workflow": "corrective",
+        "search.candidates": 50,
+        "corrective.graded": 10,
+        "answer.k": 5,
+        "models.servers.grade": "reader",
+        "corrective.max_rewrites": 3,
+        "corrective.max_regenerations": 2,
+    },
+    "general": {
+        "answer.workflow": "research",
+        "answer.k": 5,
+        "research.evaluator": "calibrated",
+        "research.calls": "merged",
+    },
+    "law": {
+        "answer.workflow": "research",
+        "research.structure": ("Rule", "Elements", "Exceptions and defences", "Application"),
+        "research.memory_similarity": 0.95,
+    },
+    "seed-001": {
+        "answer.workflow": "research",
+        "answer.k": 5,
+        "models.servers.classify": "llm",
+        "research.evaluator": "cosine",
+        "research.calls": "separate",
+        "research.rerank_against": "query",
+        "research.enable_synthesis_of_failed": True,
+        "research.enable_escalation": False,
+        "answer.enable_grounded_check": False,
+        "research.enable_screen": False,
+        "answer.enable_quarantine": False,
+        "research.memory_similarity": 0.92,
+        "research.max_steps": 3,
+        "research.max_cycles": 4,
+    },
+}
+
+
+@pytest.mark.parametrize("name", _SHAPE)
+def test_a_preset_comes_to_what_its_name_says(name: str) -> None:
+    loaded = load(preset=name, environ={})
+    assert {key: loaded.value(key) for key in _SHAPE[name]} == _SHAPE[name]
+    assert loaded.origin["answer.workflow"] == f"preset {name}"
+
+
+def test_an_unknown_preset_is_named() -> None:
+    with pytest.raises(SettingsError, match="no preset 'seed005'") as failure:
+        load(preset="seed005")
+    assert "seed004" in (failure.value.hint or "")
+
+
+def test_the_page_of_settings_lists_every_preset() -> None:
+    assert all(load(preset=name).settings for name in presets())
+    assert [name for name in presets() if f"| `{name}` |" not in SETTINGS_PAGE] == []
+
+
+def test_the_profile_gives_every_role_its_model() -> None:
+    blocks = re.findall(r"```toml\n(.*?)```", MODELS_PAGE, re.DOTALL)
+    (block,) = [text for text in blocks if ".code=" in text]
+    cast = Cast(ModelSettings(**tomllib.loads(block)["models"]))
+    assert cast.part("code", "analyst").spec.text == "openai:gpt-5.1-codex"
+    assert cast.part("understand", "analyst").spec.text == "openai:gpt-5-nano"
+    assert cast.part("explain", "linear").spec.text == "openai:gpt-5.1"
