@@ -32,8 +32,7 @@ if TYPE_CHECKING:
     from secondlook.engine.secondlook import Secondlook
 
 _LONGEST_QUOTE = 400
-_LONGEST = 200
-"""Characters of a question that are shown: enough to know it by."""
+_LONGEST = 200  # characters of a question that are shown: enough to know it by
 _LEAST_COST = 0.0001
 _ASIDE = "cyan"
 _WRITING = frozenset({"answer", "summarise", "synthesise"})

@@ -76,8 +76,7 @@ class _Chat:
     call: Call
     conversation: Conversation
     trace: bool
-    typed: bool
-    """By a person, at a terminal."""
+    typed: bool  # by a person, at a terminal
     last: Answer | None = None
 
     def run(self) -> None:

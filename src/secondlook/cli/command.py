@@ -291,8 +291,7 @@ def usage_error(error: typer.TyperException, *, as_json: bool) -> int:
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 """Control characters but for tab and newline."""
-UNWRAPPED = 10_000
-"""Width for output that goes to a file or a pipe."""
+UNWRAPPED = 10_000  # width for output that goes to a file or a pipe
 
 
 def use_utf8() -> None:

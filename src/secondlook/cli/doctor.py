@@ -39,8 +39,7 @@ class Finding:
     state: State
     said: str
     fix: str | None = None
-    needed: bool = False
-    """Without it the configuration that is in effect does not work."""
+    needed: bool = False  # without it the configuration that is in effect does not work
 
 
 @command(

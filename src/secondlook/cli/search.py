@@ -96,25 +96,26 @@ def search(
             print_json({"hits": [_form(hit, paths.get(hit.passage.document)) for hit in hits]})
         else:
             for rank, hit in enumerate(hits, 1):
-                _print_hit(hit, rank, paths, words, library.language)
+                from rich.text import Text
+
+                passage, console = hit.passage, output()
+                page = f", p. {passage.page}" if passage.page is not None else ""
+                # The title stands in the first line already.
+                headings = " > ".join(one for one in passage.heading if one != passage.title)
+                head = (
+                    (f"{rank:>2}  ", "dim"),
+                    (passage.title, "bold"),
+                    page,
+                    (f"  {hit.score:.3f}", "dim"),
+                )
+                console.print(Text.assemble(*head))
+                place = f"{paths.get(passage.document) or passage.document}  {headings}".rstrip()
+                print_quote(console, place, passage.text, words, library.language)
+                console.print()
         if not hits:
             if not call.as_json:
                 typer.echo(f"Nothing found for {words!r}.")
             explain_nothing(call, library, filters)
-
-
-def _print_hit(hit: Hit, rank: int, paths: dict[str, str], words: str, language: str) -> None:
-    from rich.text import Text
-
-    passage, console = hit.passage, output()
-    page = f", p. {passage.page}" if passage.page is not None else ""
-    # The title stands in the first line already.
-    headings = " > ".join(one for one in passage.heading if one != passage.title)
-    head = ((f"{rank:>2}  ", "dim"), (passage.title, "bold"), page, (f"  {hit.score:.3f}", "dim"))
-    console.print(Text.assemble(*head))
-    place = f"{paths.get(passage.document) or passage.document}  {headings}".rstrip()
-    print_quote(console, place, passage.text, words, language)
-    console.print()
 
 
 def warm_up(settings: Settings) -> None:

@@ -76,7 +76,11 @@ def serve(
             call.say(f"It listens on {settings.serve.host}: other machines can reach it.")
             call.say("Nothing is encrypted: put a proxy with TLS before it in foreign networks.")
         if opens:
-            _open_browser(listening.url)
+            import threading
+            import webbrowser
+
+            # Some browsers keep the call until they are closed.
+            threading.Thread(target=webbrowser.open, args=(listening.url,), daemon=True).start()
 
     with listening.socket:
         serving.serve(settings, listening, token=chosen, debug=call.debug, started=started)
@@ -103,14 +107,6 @@ def has_display() -> bool:
     if sys.platform in {"darwin", "win32"}:
         return "SSH_CONNECTION" not in os.environ
     return any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))
-
-
-def _open_browser(url: str) -> None:
-    import threading
-    import webbrowser
-
-    # Some browsers keep the call until they are closed.
-    threading.Thread(target=webbrowser.open, args=(url,), daemon=True).start()
 
 
 @command(

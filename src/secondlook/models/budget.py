@@ -310,8 +310,7 @@ _REFUSED = "/refused"
 @dataclass(frozen=True, slots=True)
 class Earlier:
     usage: Usage = field(default_factory=Usage)
-    maybe_tokens: int = 0
-    """On top of what was spent: what calls without an end may be billed for."""
+    maybe_tokens: int = 0  # on top of what was spent: what calls without an end may be billed for
     maybe_cost: Decimal = NOTHING
     counted: tuple[tuple[str, tuple[int, int], tuple[int, int]], ...] = ()
     """By call: its model, the tokens in and out that were reserved, and those it told."""

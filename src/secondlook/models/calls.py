@@ -171,23 +171,19 @@ def open_chat(spec: ModelSpec, settings: ModelSettings) -> Chat:
     return LangChainChat(spec, settings)
 
 
-_MARGIN = 16
-"""Tokens kept free between prompt, reply and the end of the context."""
+_MARGIN = 16  # tokens kept free between prompt, reply and the end of the context
 
 
 class Options(TypedDict, total=False):
     """How one reply is asked for."""
 
-    max_tokens: int
-    """512 unless said."""
+    max_tokens: int  # 512 unless said
     stop: tuple[str, ...]
-    temperature: float | None
-    """In place of the role's own."""
+    temperature: float | None  # in place of the role's own
     on_text: Callable[[str], None] | None
     """Hears a text reply as it is written, as a preview: after a failed try it hears nothing more,
     and JSON never."""
-    final: bool
-    """It may use what the ledger has set aside."""
+    final: bool  # it may use what the ledger has set aside
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +196,7 @@ class Asker:
     ledger: Ledger
     journal: Journal
     observer: Observer = SILENT
-    visit: Callable[[], str] = str
-    """Names the visit to a node from which it is asked."""
+    visit: Callable[[], str] = str  # names the visit to a node from which it is asked
 
     def serves(self, role: Role) -> bool:
         """Whether there is a model for this role; False for `none`."""
@@ -344,8 +339,7 @@ class _Made:
 
     result: ChatResult
     prompt: tuple[Message, ...]
-    key: str
-    """Under which the journal keeps the reply."""
+    key: str  # under which the journal keeps the reply
     paid: Reservation | CallUsage
     """What it took, where the journal had the reply already: an earlier part of the run paid."""
     retries: int = 0
@@ -365,8 +359,7 @@ class Exchange:
     on_text: Callable[[str], None] | None
     calls: Calls
     spent: list[CallUsage] = field(default_factory=list)
-    called: bool = False
-    """Whether the model was asked."""
+    called: bool = False  # whether the model was asked
     heard: bool = False
 
     async def run(self) -> Reply[Any]:

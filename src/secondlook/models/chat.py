@@ -53,8 +53,7 @@ class ChatRequest:
     max_tokens: int
     temperature: float = 0.0
     seed: int | None = None
-    schema: dict[str, Any] | None = None
-    """JSON schema the reply must follow; None = text."""
+    schema: dict[str, Any] | None = None  # JSON schema the reply must follow; None = text
     mode: OutputMode = "text"
     timeout: float | None = None
     stop: tuple[str, ...] = ()
@@ -64,8 +63,7 @@ class ChatRequest:
 
 @dataclass(frozen=True, slots=True)
 class ChatResult:
-    text: str
-    """What was said; for a request with a schema, the JSON text."""
+    text: str  # what was said; for a request with a schema, the JSON text
     finish: Finish
     tokens_in: int
     tokens_out: int
@@ -126,8 +124,7 @@ class ModelBusy(ModelUnavailable):
 
 # Tokens of models whose tokenizer is not here: counted rather too high than too low.
 
-_PER_MESSAGE = 8
-"""Role, marks and line breaks that a chat template puts around each message."""
+_PER_MESSAGE = 8  # role, marks and line breaks that a chat template puts around each message
 _PER_PROMPT = 8
 _CHARACTERS_PER_TOKEN = 16
 _ALWAYS_ALLOWED = 2000

@@ -46,8 +46,7 @@ _MAGIC = b"GGUF"
 @dataclass(frozen=True, slots=True)
 class Extra:
     name: str
-    packages: dict[str, str | None]
-    """Version of each package it needs; None = not installed."""
+    packages: dict[str, str | None]  # version of each package it needs; None = not installed
 
     @property
     def installed(self) -> bool:
@@ -61,8 +60,7 @@ class Extra:
 @dataclass(frozen=True, slots=True)
 class OllamaFound:
     address: str
-    models: tuple[str, ...] | None
-    """None = nobody answers there."""
+    models: tuple[str, ...] | None  # none = nobody answers there
 
 
 @dataclass(frozen=True, slots=True)

@@ -318,8 +318,7 @@ class WorkerProcess:
     def __init__(self, launch: Launch) -> None:
         self._launch = launch
         self._log: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed by end()
-        self._logged = 0
-        """Where the log ended when the worker was last told something."""
+        self._logged = 0  # where the log ended when the worker was last told something
         self._is_doomed = False
         program = _PROGRAM.format(path=sys.path)
         # Threads that wait for each other spin by default: next to any other busy program the
@@ -458,8 +457,7 @@ class _BadHeader(Exception):
 @dataclass(frozen=True, slots=True)
 class Header:
     architecture: str
-    context_tokens: int | None
-    """Longest context the model was trained for, when the file says so."""
+    context_tokens: int | None  # longest context the model was trained for, when the file says so
 
     def usable_context(self, wanted: int) -> int:
         """A model makes no sense of more than it was trained for."""

@@ -48,8 +48,7 @@ class JournalEntry:
     most_tokens: int = 0
     """Where nobody heard the end of it: what it may be billed for at worst, in and out."""
     most_cost: float | None = None
-    longest: int = 0
-    """Tokens that its reply may have."""
+    longest: int = 0  # tokens that its reply may have
 
     @property
     def usage(self) -> CallUsage:

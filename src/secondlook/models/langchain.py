@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from langchain_core.language_models import BaseChatModel
-    from langchain_core.messages import BaseMessage
     from langchain_core.runnables import Runnable
 
     from secondlook.models.chat import Finish, OutputMode
@@ -60,8 +59,7 @@ class _Heard:
     """What has come of a stream."""
 
     text: str = ""
-    arguments: str = ""
-    """Of a tool call: the reply, where one was asked for in that form."""
+    arguments: str = ""  # of a tool call: the reply, where one was asked for in that form
     finish: Finish = "stop"
     ended: bool = False
     usage: dict[str, Any] = field(default_factory=dict)
@@ -197,8 +195,13 @@ class LangChainChat:
         runnable = _bound(await self._model(), self._spec, request)
         arguments = await self._arguments(request)
         # No callbacks: a graph around us must not take inner replies for its own output.
+        from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+
+        kinds = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
         chunks: Any = runnable.astream(
-            _messages(request.messages), config={"callbacks": []}, **arguments
+            [kinds[message.role](content=message.content) for message in request.messages],
+            config={"callbacks": []},
+            **arguments,
         )
         async with aclosing(chunks):
             async for chunk in chunks:
@@ -261,13 +264,6 @@ class LangChainChat:
         except ModelError:
             self._models.pop(loop, None)  # a package or a key may be there the next time
             raise
-
-
-def _messages(messages: Sequence[Message]) -> list[BaseMessage]:
-    from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
-
-    kinds = {"system": SystemMessage, "user": HumanMessage, "assistant": AIMessage}
-    return [kinds[message.role](content=message.content) for message in messages]
 
 
 # LangChain's chat models, made for us: no retries of their own, no proxy to this machine.

@@ -68,8 +68,7 @@ class SetAside(NamedTuple):
 
     tokens_in: int
     tokens_out: int
-    price: Price | None = None
-    """Of the final call; None = as of the call that wants to go first."""
+    price: Price | None = None  # of the final call; None = as of the call that wants to go first
     seconds: float = 0.0
 
 
@@ -84,8 +83,7 @@ class Reservation:
     max_tokens_out: int
     price: Price | None
     final: bool = False
-    more_in: int = 0
-    """On top, for a model that was seen to count more than was reserved."""
+    more_in: int = 0  # on top, for a model that was seen to count more than was reserved
     more_out: int = 0
 
     @property

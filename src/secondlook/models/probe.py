@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 _JSON_TOKENS = 160
 _SPEED_TOKENS = 64
 _CALL_SECONDS = 120.0
-_GOOD_ENOUGH = 0.95
-"""A mode that is this reliable is not traded for one further down."""
-_HOPELESS = 3
-"""After so many failures at the start a mode is given up."""
+_GOOD_ENOUGH = 0.95  # a mode that is this reliable is not traded for one further down
+_HOPELESS = 3  # after so many failures at the start a mode is given up
 _LONGEST = 16_384
 
 
@@ -244,16 +242,11 @@ class GradingFigures:
     pairs: int
     precision: float | None
     """Of what it accepted, the share that is right; None = it accepted nothing."""
-    recall: float
-    """Of what is right, the share that it accepted: the rest it rejected falsely."""
-    ungraded: int
-    """Pairs of which it said nothing that can be used."""
-    few_shot: bool
-    """Whether it was shown examples, and is from then on."""
-    fit: bool
-    """Whether it may be asked."""
-    made_with: str
-    """Which prompt and which pairs: of others these figures say nothing."""
+    recall: float  # of what is right, the share that it accepted: the rest it rejected falsely
+    ungraded: int  # pairs of which it said nothing that can be used
+    few_shot: bool  # whether it was shown examples, and is from then on
+    fit: bool  # whether it may be asked
+    made_with: str  # which prompt and which pairs: of others these figures say nothing
     measured: str
 
 
@@ -267,8 +260,7 @@ class Probe:
     """Beyond it the beginning of a prompt was not seen any more; None = no such limit was met."""
     seen_tokens: int | None
     """The longest prompt whose beginning it gave back; None = of none, so nothing is known."""
-    declared_tokens: int | None
-    """As its server or file says."""
+    declared_tokens: int | None  # as its server or file says
     prefill_rate: float | None
     decode_rate: float | None
     first_token_seconds: float | None
@@ -277,8 +269,7 @@ class Probe:
     tokens_out: int
     seconds: float
     measured: str
-    grading: GradingFigures | None = None
-    """Of passages; None = not measured, as by older versions."""
+    grading: GradingFigures | None = None  # of passages; None = not measured, as by older versions
     answer_grading: GradingFigures | None = None
 
 

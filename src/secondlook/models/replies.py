@@ -277,8 +277,7 @@ def corrected(
 _GRACE_SHARE = 0.1
 """Backends keep the time themselves and clean up; only one that does not is cut here, this much
 later: a run that has a deadline must not pass it for the sake of one call."""
-_PATIENCE = 2.0
-"""Seconds that a call may take to end once it is cancelled."""
+_PATIENCE = 2.0  # seconds that a call may take to end once it is cancelled
 
 
 class Stream:

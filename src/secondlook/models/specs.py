@@ -157,8 +157,7 @@ def is_loopback(address: str | None) -> bool:
 # `models.options`.
 
 ROLES: tuple[Role, ...] = get_args(Role)
-ALL = "all"
-"""Stands for every role in `models.options`."""
+ALL = "all"  # stands for every role in `models.options`
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,15 +165,13 @@ class RoleOptions:
     """How a model is asked in one role. Every role is asked at temperature 0 unless told."""
 
     temperature: float = 0.0
-    max_tokens: int | None = None
-    """Tokens of a reply, instead of what the step asks for."""
+    max_tokens: int | None = None  # tokens of a reply, instead of what the step asks for
     seed: int | None = None
     timeout: float = 120.0
     retries: int = 2
     context_tokens: int | None = None
     """How much the model can see, instead of what was probed or is known."""
-    mode: OutputMode | None = None
-    """How a reply is given its form, instead of what was probed."""
+    mode: OutputMode | None = None  # how a reply is given its form, instead of what was probed
 
 
 _READERS: dict[str, TypeAdapter[Any]] = {

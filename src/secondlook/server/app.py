@@ -110,8 +110,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
 # A server on a port: listening, starting, and ending so that nothing hangs and nothing is lost.
 
 log = logging.getLogger(__name__)
-_SECONDS_TO_END: Final = 3
-"""For open connections when the server stops."""
+_SECONDS_TO_END: Final = 3  # for open connections when the server stops
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,8 +36,7 @@ router = APIRouter(prefix="/api")
 RunId = Annotated[str, Field(examples=["20260102-1f2e3d4c5b6a"])]
 RunPath = Annotated[str, Path(alias="run", max_length=100, examples=["20260102-1f2e3d4c5b6a"])]
 SeenStatus = Status | Literal["queued", "running", "interrupted"]
-MOST = 10**12
-"""A number beyond it is a mistake."""
+MOST = 10**12  # a number beyond it is a mistake
 Name = Annotated[str, Field(max_length=1000)]
 Text = Annotated[str, Field(max_length=20_000)]
 
@@ -57,9 +56,7 @@ class Conversation(Strict):
     """What was said before: the run that came before, or the turns themselves."""
 
     after: RunId | None = Field(default=None, max_length=100)
-    turns: list[GivenTurn] = Field(
-        default_factory=list, max_length=MOST_TURNS, description="Where `after` is left out."
-    )
+    turns: list[GivenTurn] = Field(default_factory=list, max_length=MOST_TURNS)
 
 
 class AskBudget(Strict):
@@ -85,31 +82,15 @@ class AskRequest(Strict):
     )
     question: str = Field(min_length=1, pattern=r"\S", examples=["How deep is berth 4?"])
     library: str = Field(default=DEFAULT_LIBRARY, max_length=100)
-    workflow: str | None = Field(
-        default=None, max_length=100, description="Left out: the server's default."
-    )
-    documents: list[Name] = Field(
-        default_factory=list,
-        max_length=1000,
-        description="Only these: ids, paths, file names or titles.",
-    )
-    filters: dict[str, str] = Field(
-        default_factory=dict, description="Only documents with such metadata."
-    )
-    choices: list[Name] | dict[str, Name] | None = Field(
-        default=None, description="Answers to choose from, in order or by letter."
-    )
-    web: bool | None = Field(
-        default=None, description="Whether to search the web; no more than the server allows."
-    )
-    max_risk: float | None = Field(
-        default=None, gt=0, lt=1, description="Share of answers that may be wrong."
-    )
+    workflow: str | None = Field(default=None, max_length=100)
+    documents: list[Name] = Field(default_factory=list, max_length=1000)
+    filters: dict[str, str] = Field(default_factory=dict)
+    choices: list[Name] | dict[str, Name] | None = None
+    web: bool | None = None
+    max_risk: float | None = Field(default=None, gt=0, lt=1)
     budget: AskBudget | None = None
     conversation: Conversation | None = None
-    stream: bool = Field(
-        default=False, description="Send events as they happen; leaving stops the run."
-    )
+    stream: bool = False
     detach: bool = Field(default=False, description="Return at once; the run goes on by itself.")
 
 
@@ -308,8 +289,7 @@ def _accepted(live: LiveRun) -> Accepted:
 # Runs that another process works on, watched through the record that both share.
 
 SHORTEST_PAUSE: Final = 0.2
-LONGEST_PAUSE: Final = 2.0
-"""Seconds between two looks at the record: rarer while nothing happens."""
+LONGEST_PAUSE: Final = 2.0  # seconds between two looks at the record: rarer while nothing happens
 _MOST_FAILURES = 30
 """Looks in a row at a record that cannot be read, before the stream ends without a last event."""
 STOPS_WITHIN: Final = 5.0

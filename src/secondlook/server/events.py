@@ -23,8 +23,7 @@ class Queued(Record):
 
     type: Literal["queued"] = "queued"
     run: str
-    position: int
-    """1 = the next."""
+    position: int  # 1 = the next
 
 
 class Stopped(Record):
@@ -33,8 +32,7 @@ class Stopped(Record):
     type: Literal["stopped"] = "stopped"
     run: str
     why: str
-    problem: ProblemDetails | None = None
-    """Where it could not be carried out at all."""
+    problem: ProblemDetails | None = None  # where it could not be carried out at all
 
 
 SeenEvent = Event | Queued | Stopped
@@ -51,12 +49,10 @@ EVENT_TYPES = (
     "answered",
     "stopped",
 )
-EACH: Final = 1_000_000
-"""What an event adds to the number. Text between two is never that long."""
+EACH: Final = 1_000_000  # what an event adds to the number. Text between two is never that long
 TAKEN_UP: Final = 1_000 * EACH
 """What is added where a run is taken up: many more than wait to be recorded at any time."""
-_AT_ONCE = 256
-"""Entries a reader takes from the list at a time."""
+_AT_ONCE = 256  # entries a reader takes from the list at a time
 
 
 @dataclass(frozen=True, slots=True)

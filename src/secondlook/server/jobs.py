@@ -35,10 +35,8 @@ JobStatus = Literal["queued", "running", "done", "failed", "stopped"]
 FileStatus = Literal["waiting", "indexing", "ready", "failed", "unchanged"]
 Stage = Literal["waiting", "looking", "reading", "tables", "indexing", "finishing"]
 ENDED: Final[frozenset[JobStatus]] = frozenset({"done", "failed", "stopped"})
-MOST_FILES = 200
-"""Listed of one job; failed ones beyond it are listed too, up to as many again."""
-_KEPT = 50
-"""Jobs of a library that have ended and can still be asked for."""
+MOST_FILES = 200  # listed of one job; failed ones beyond it are listed too, up to as many again
+_KEPT = 50  # jobs of a library that have ended and can still be asked for
 _MOST_WAITING = 100
 _POLL_SECONDS = 0.2
 
@@ -57,10 +55,7 @@ class Job(BaseModel):
     id: str
     status: JobStatus
     stage: Stage = Field(default="waiting", description="What it is at, or was at last.")
-    files: list[JobFile] = Field(
-        default_factory=list,
-        description="Of a folder with very many files the first ones, and those that failed.",
-    )
+    files: list[JobFile] = Field(default_factory=list)
     files_total: int = 0
     share: float = Field(default=0.0, ge=0, le=1)
     started: str = Field(description="When it was asked for; ISO 8601 in UTC.")

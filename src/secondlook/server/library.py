@@ -42,8 +42,7 @@ _AS_HELD = (
     *("id", "kind", "pages", "passages", "characters"),
     *("language", "author", "date", "added", "metadata"),
 )
-_LOOSE = ("stdin:", "text:")
-"""How paths of what lies in no file begin."""
+_LOOSE = ("stdin:", "text:")  # how paths of what lies in no file begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -308,15 +307,9 @@ async def reindex_all(opened: OpenedLibrary) -> Job:
 
 class Search(BaseModel, extra="forbid", strict=True):
     query: str = Field(min_length=1, max_length=4000, examples=["how deep is berth 4"])
-    k: Annotated[int, Field(ge=1, le=100), OrWithPoint] | None = Field(
-        default=None, description="How many passages."
-    )
-    documents: list[str] | None = Field(
-        default=None, max_length=1000, description="Only in these: ids, file names or titles."
-    )
-    filters: dict[str, str] | None = Field(
-        default=None, description="Only in documents with such metadata."
-    )
+    k: Annotated[int, Field(ge=1, le=100), OrWithPoint] | None = None
+    documents: list[str] | None = Field(default=None, max_length=1000)
+    filters: dict[str, str] | None = None
 
 
 class _Place(BaseModel):
@@ -388,9 +381,7 @@ class ColumnForm(BaseModel):
     type: ColumnType
     missing: int
     distinct: int
-    about: str = Field(
-        description="Its range or its most frequent values.", examples=["1.5 to 99, mean 20.1"]
-    )
+    about: str = Field(examples=["1.5 to 99, mean 20.1"])
     warnings: list[str] = Field(default_factory=list)
 
 

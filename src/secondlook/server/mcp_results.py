@@ -233,10 +233,8 @@ def add_text(result: AddResult) -> str:
 
 # Documents and places in them: what `read_source` and the resources show.
 
-MOST_CHARACTERS = 8_000
-"""Of one reading: about 2,000 tokens, which any assistant can take."""
-_BEFORE = 200
-"""Characters before a quote that make its place plain."""
+MOST_CHARACTERS = 8_000  # of one reading: about 2,000 tokens, which any assistant can take
+_BEFORE = 200  # characters before a quote that make its place plain
 
 
 def source_text(

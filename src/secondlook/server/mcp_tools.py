@@ -41,8 +41,7 @@ if TYPE_CHECKING:
     from secondlook.server.runs import Runs
     from secondlook.server.state import Served
 
-MOST_BYTES = 16 << 20
-"""Of one document that comes as text or base64 in a message."""
+MOST_BYTES = 16 << 20  # of one document that comes as text or base64 in a message
 _READS = ToolAnnotations(
     read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
 )

@@ -62,9 +62,7 @@ class Extension(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
     library: str = "default"
-    documents: list[str] = Field(
-        default_factory=list, description="Only these: ids, file names or titles."
-    )
+    documents: list[str] = Field(default_factory=list)
     filters: dict[str, str] = Field(default_factory=dict, description="Such as `kind: pdf`.")
     max_risk: float | None = Field(default=None, gt=0, lt=1)
     budget: AskBudget | None = None
@@ -87,9 +85,7 @@ class ChatRequest(BaseModel):
     messages: Annotated[list[Message], Field(min_length=1)]
     stream: bool | None = False
     stream_options: dict[str, Any] | None = None
-    n: Annotated[int, OrWithPoint] | None = Field(
-        default=None, description="One answer is given: 1, or left out."
-    )
+    n: Annotated[int, OrWithPoint] | None = None
     response_format: dict[str, Any] | None = Field(default=None, description="Text alone.")
     tool_choice: Any = Field(default=None, description="No tool is ever called.")
     secondlook: Extension = Field(default_factory=Extension)

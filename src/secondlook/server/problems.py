@@ -77,8 +77,7 @@ class Problem(HTTPException):
         super().__init__(status, detail, dict(headers) if headers else None)
         self.code = code
         self.hint = hint
-        self.param = param
-        """The parameter that is wrong, as OpenAI's form names it."""
+        self.param = param  # the parameter that is wrong, as OpenAI's form names it
 
     def details(self, instance: str | None = None) -> ProblemDetails:
         return ProblemDetails(

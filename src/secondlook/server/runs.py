@@ -52,14 +52,10 @@ class Ask:
     filters: Mapping[str, object] = field(default_factory=dict)
     choices: Mapping[str, str] | Sequence[str] | None = None
     max_risk: float | None = None
-    budget: Mapping[str, float] | None = None
-    """Of this question, within the server's own."""
-    web: bool | None = None
-    """None = as the server is set."""
-    after: str | None = None
-    """The run before it in a conversation."""
-    turns: tuple[Turn, ...] = ()
-    """What was said before, made from `after` or given."""
+    budget: Mapping[str, float] | None = None  # of this question, within the server's own
+    web: bool | None = None  # none = as the server is set
+    after: str | None = None  # the run before it in a conversation
+    turns: tuple[Turn, ...] = ()  # what was said before, made from `after` or given
 
     def options(self) -> dict[str, Any]:
         return {
@@ -86,12 +82,10 @@ class LiveRun:
     workflow: str | None = None
     started: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
     answer: Answer | None = None
-    problem: ProblemDetails | None = None
-    """Why it could not be carried out at all."""
+    problem: ProblemDetails | None = None  # why it could not be carried out at all
     stopping: str = CANCELLED
     task: asyncio.Task[Any] | None = None
-    noting: Future[None] | None = None
-    """Done when a run that waits is recorded."""
+    noting: Future[None] | None = None  # done when a run that waits is recorded
     put_away: threading.Event = field(default_factory=threading.Event)
     """Set when nothing works on it any more."""
 
@@ -146,19 +140,14 @@ class LiveRun:
         return Problem(409, "run_stopped", said, hint=hint)
 
 
-MOST_KEPT: Final = 64
-"""Ended runs that are watched without reading the record."""
+MOST_KEPT: Final = 64  # ended runs that are watched without reading the record
 QUESTION_CHARACTERS = 4000
-_MOST_WAITING = 100
-"""Questions that may wait; one more is refused (429)."""
-_DRAIN_SECONDS = 20.0
-"""After SIGTERM, for each question to finish its step."""
-_LOOKS = 0.1
-"""Seconds between two looks at whether to hurry."""
+_MOST_WAITING = 100  # questions that may wait; one more is refused (429)
+_DRAIN_SECONDS = 20.0  # after SIGTERM, for each question to finish its step
+_LOOKS = 0.1  # seconds between two looks at whether to hurry
 _LOOKS_FOR_STOPS = 1.0
 """Seconds between two looks at whether another server was asked to stop one of these."""
-_PATIENCE = 5.0
-"""Seconds that runs may take to put things away once they are stopped."""
+_PATIENCE = 5.0  # seconds that runs may take to put things away once they are stopped
 
 
 class Runs:

@@ -90,8 +90,7 @@ def _same(given: str, right: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    host: str = "127.0.0.1"
-    """Where it listens."""
+    host: str = "127.0.0.1"  # where it listens
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
     token: Token = field(default_factory=Token)
@@ -234,8 +233,7 @@ class Security:
 
 MEGABYTE: Final = 1024 * 1024
 MOST_BODY: Final = MEGABYTE
-_MOST_MESSAGE: Final = 24 * MEGABYTE
-"""Of MCP: its tool `add` takes whole files, in base64."""
+_MOST_MESSAGE: Final = 24 * MEGABYTE  # of MCP: its tool `add` takes whole files, in base64
 _UPLOAD: Final = re.compile(r"/api/libraries/[^/]+/documents/?")
 _SECONDS_TO_SEND = 30.0
 """For a small body: a client that sends it byte by byte must not keep a connection."""

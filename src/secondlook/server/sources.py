@@ -23,12 +23,10 @@ if TYPE_CHECKING:
     from secondlook.library.report import DocumentInfo
 
 router = APIRouter(prefix="/api/libraries/{library}/documents/{document}", tags=["library"])
-SHOWN = 4_000
-"""Characters of a text without pages, and of a page that is longer than `LONGEST`."""
+SHOWN = 4_000  # characters of a text without pages, and of a page that is longer than `LONGEST`
 LONGEST = 40_000
 """A sheet with thousands of rows is one page, too; more than this nobody reads at once."""
-_LINE = 400
-"""How far the end of a line may be away."""
+_LINE = 400  # how far the end of a line may be away
 
 
 class TextOfDocument(BaseModel):

@@ -35,8 +35,7 @@ _made: dict[Path, tuple[frozenset[str], list[Suggestion]]] = {}
 """By library: good until its documents change."""
 MOST = 3
 _TABLES = 4
-_GROUPS = 12
-"""Most different values of a column that is worth grouping by."""
+_GROUPS = 12  # most different values of a column that is worth grouping by
 _LONGEST_TITLE = 60
 _NO_PROSE = frozenset({"code", "csv", "sheet", "json", "jsonl", "xml"})
 

@@ -39,8 +39,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/api/libraries/{library}", tags=["library"])
 FIELD = "files"
-_ROOM_LEFT = 64 * MEGABYTE
-"""What an upload must leave on the disk: documents have to be stored too."""
+_ROOM_LEFT = 64 * MEGABYTE  # what an upload must leave on the disk: documents have to be stored too
 _LOOKED_EVERY = 8 * MEGABYTE
 """How often an upload looks whether it leaves that much: it may not say how large it is, and others
 may be under way."""
