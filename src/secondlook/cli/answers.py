@@ -35,8 +35,7 @@ _LONGEST_QUOTE = 400
 _LONGEST = 200  # characters of a question that are shown: enough to know it by
 _LEAST_COST = 0.0001
 _ASIDE = "cyan"
-_WRITING = frozenset({"answer", "summarise", "synthesise"})
-"""Steps in which a model writes the answer."""
+_WRITING = frozenset({"answer", "summarise", "synthesise"})  # steps in which a model writes it
 _METHODS = {
     "extractive": "word for word from a passage",
     "computed": "computed from what the passages say",
@@ -52,8 +51,7 @@ def print_answer(
     search: str | None = "secondlook search",
     code: bool = False,
 ) -> None:
-    """`search` is the command that shows the passages of a withheld answer, if there is one.
-    `code` shows that of an analysis."""
+    """`search` shows the passages of a withheld answer; `code` shows that of an analysis."""
     console = output()
     _print_text(console, answer)
     if answer.parts:

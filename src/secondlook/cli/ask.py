@@ -45,18 +45,12 @@ WebOption = Annotated[
 PresetOption = Annotated[
     str | None, typer.Option(metavar="NAME", help="A named set of settings, such as seed004.")
 ]
-RiskOption = Annotated[
-    float | None,
-    typer.Option(
-        "--max-risk", metavar="SHARE", help="Largest share of answers that may be wrong: 0.05."
-    ),
-]
+_RISK = "Largest share of answers that may be wrong: 0.05."
+RiskOption = Annotated[float | None, typer.Option("--max-risk", metavar="SHARE", help=_RISK)]
+_WORKFLOWS = "auto, linear, adaptive, corrective, research, analyst or summary."
 OPTIONS: dict[str, tuple[Any, object]] = {
     "table": (TableOption, None),
-    "workflow": (
-        str | None,
-        option(None, "auto, linear, adaptive, corrective, research, analyst or summary.", "NAME"),
-    ),
+    "workflow": (str | None, option(None, _WORKFLOWS, "NAME")),
     "model": (ModelOption, None),
     "filter_": (FilterOption, None),
     "doc": (DocOption, None),
@@ -67,19 +61,10 @@ OPTIONS: dict[str, tuple[Any, object]] = {
     "max_cost": (float | None, option(None, "US dollars at most; 0 = any.", "USD")),
     "max_risk": (RiskOption, None),
     "preset": (PresetOption, None),
-    "profile": (
-        str | None,
-        option(None, "The same, for research: general, law, seed-001.", "NAME"),
-    ),
-    "guess": (
-        bool,
-        flag("--guess", "Let the model choose an option where nothing was found; marked."),
-    ),
+    "profile": (str | None, option(None, "For research: general, law, seed-001.", "NAME")),
+    "guess": (bool, flag("--guess", "Choose an option where nothing was found; marked.")),
     "fresh": (bool, flag("--fresh", "Do not use earlier research.")),
-    "set_": (
-        list[str] | None,
-        option(None, "A setting (secondlook config lists them); repeatable.", "KEY=VALUE", "--set"),
-    ),
+    "set_": (list[str] | None, option(None, "A setting; repeatable.", "KEY=VALUE", "--set")),
     "trace": (bool, flag("--trace", "Show each step and what it decided.")),
 }
 """What `ask` and `chat` share."""
@@ -107,10 +92,8 @@ def asking(call: Call, *, k: int | None = None, **given: Any) -> Asking:
     """Read the options of `OPTIONS`; models begin to load meanwhile."""
     preset, profile = given["preset"], given["profile"]
     if preset is not None and profile is not None:
-        raise UsageError(
-            f"--preset {preset!r} and --profile {profile!r} are both given",
-            hint="a profile is a preset: give one of them",
-        )
+        said = f"--preset {preset!r} and --profile {profile!r} are both given"
+        raise UsageError(said, hint="a profile is a preset: give one of them")
     check_max_risk(given["max_risk"])
     loaded = call.load(
         {
@@ -166,21 +149,15 @@ orders), 1 failed, 2 wrong call.
 """
 )
 @taking(
-    OPTIONS
-    | {"k": (int | None, option(None, "Passages an answer may rest on.", "N", "-k", "--k"))},
-    asking,
+    OPTIONS | {"k": (int | None, option(None, "Passages to rest on.", "N", "-k", "--k"))}, asking
 )
 def ask(
     call: Call,
     how: Asking,
     *,
     question: list[str] = argument(..., "What you want to know.", "QUESTION"),
-    chart: Path | None = option(
-        None, "Save the chart of an analysis: .html, .json or .png.", "FILE"
-    ),
-    export_table: Path | None = option(
-        None, "Save the result of an analysis: .csv, .parquet or .json.", "FILE"
-    ),
+    chart: Path | None = option(None, "Save the chart: .html, .json or .png.", "FILE"),
+    export_table: Path | None = option(None, "Save the table: .csv, .parquet or .json.", "FILE"),
     show_code: bool = flag("--show-code", "Show the SQL or the code that computed the answer."),
     markdown: bool = flag("--markdown", "Print Markdown with references."),
 ) -> int:

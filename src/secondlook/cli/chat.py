@@ -45,16 +45,9 @@ Ctrl-C stops an answer that is being worked on."""
 @command(
     """\
 \b
-Examples:
-  secondlook chat
+A follow-up such as "and in 2023?" is made whole from the questions before it.
+Ctrl-C stops an answer and keeps the chat; Ctrl-D leaves. Example:
   secondlook chat --doc handbook.docx --model ollama:qwen2.5
-  secondlook chat --table sales.csv         about a file that is in no library
-
-\b
-A follow-up such as "and in 2023?" or "who wrote it?" is made whole from the
-questions before it, and the question that was used is shown. Where an answer
-asks back which one you mean, the name is enough.
-Ctrl-C stops an answer and keeps the chat; Ctrl-D leaves.
 """
 )
 @taking(OPTIONS, asking)
@@ -185,14 +178,7 @@ QUESTIONS = (
 
 
 @command(
-    """\
-\b
-It works in a temporary library, unless --library names one to keep. Then try
-your own documents:
-  secondlook add ~/papers
-  secondlook ask "..."
-  secondlook serve      the page, in your browser
-""",
+    "\b\nIt works in a temporary library, unless --library names one to keep.\n",
     json=False,
 )
 def demo(call: Call) -> int:

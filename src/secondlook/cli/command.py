@@ -31,19 +31,16 @@ INTERRUPTED = 130
 PIPE_CLOSED = 141
 STOPPED = "Stopped."
 
+_QUIET = "Print results and errors, nothing else."
 LibraryOption = Annotated[
-    Path | None,
-    typer.Option("--library", metavar="PATH", help="The library to use, instead of your own."),
+    Path | None, typer.Option("--library", metavar="PATH", help="The library to use.")
 ]
-QuietOption = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print results and errors, nothing else.")
-]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help=_QUIET)]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON (docs/json.md).")]
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask.")]
 FilterOption = Annotated[
-    list[str] | None,
-    typer.Option("--filter", metavar="KEY=VALUE", help="Only such documents; repeatable."),
+    list[str] | None, typer.Option("--filter", metavar="KEY=VALUE", help="Only such; repeatable.")
 ]
 DocOption = Annotated[
     list[str] | None, typer.Option("--doc", metavar="NAME", help="Only this document; repeatable.")
@@ -173,9 +170,8 @@ def taking(
 
 def _evaluated(function: Callable[..., Any], annotation: Any) -> Any:
     """What an annotation written as text means. The type of `what` is not imported for --help."""
-    if not isinstance(annotation, str):
-        return annotation
-    return eval(annotation, function.__globals__)  # noqa: S307  # our own source
+    is_text = isinstance(annotation, str)
+    return eval(annotation, function.__globals__) if is_text else annotation  # noqa: S307
 
 
 def parameter(
@@ -223,10 +219,8 @@ def parse_pairs(pairs: Iterable[str] | None, option: str) -> dict[str, str]:
         key, equals, value = pair.partition("=")
         key = key.strip()
         if not equals or not key:
-            raise UsageError(
-                f"{option} {pair!r} is not of the form key=value",
-                hint=f"For example: {option} project=harbour",
-            )
+            hint = f"For example: {option} project=harbour"
+            raise UsageError(f"{option} {pair!r} is not of the form key=value", hint=hint)
         if key in found:
             raise UsageError(f"{option} gives {key!r} twice")
         found[key] = value
@@ -256,13 +250,12 @@ def guard(work: Callable[[], int | None], *, debug: bool, as_json: bool) -> int:
     except Exception as error:  # noqa: BLE001  # the last line of defence before a user's eyes
         if debug:
             traceback.print_exc()
-        if not isinstance(error, SecondlookError):
-            named = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-            hint = "Run again with --debug to see where."
-            report("Unexpected", named, hint, as_json=as_json)
-            return FAILED
-        report(type(error).__name__, error.message, error.hint, as_json=as_json)
-        return error.exit_code
+        if isinstance(error, SecondlookError):
+            report(type(error).__name__, error.message, error.hint, as_json=as_json)
+            return error.exit_code
+        hint = "Run again with --debug to see where."
+        report("Unexpected", f"{type(error).__name__}: {error}", hint, as_json=as_json)
+        return FAILED
     return code
 
 
@@ -281,16 +274,14 @@ def usage_error(error: typer.TyperException, *, as_json: bool) -> int:
     while context and getattr(context.command, "hidden", False):
         context = context.parent  # the help of a hidden command is of no use
     name = context.command_path if context else "secondlook"
-    report(
-        "UsageError", error.format_message(), f"{name} --help shows its options.", as_json=as_json
-    )
+    hint = f"{name} --help shows its options."
+    report("UsageError", error.format_message(), hint, as_json=as_json)
     return error.exit_code
 
 
 # The screen: UTF-8, colours only for a person, JSON, tables.
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-"""Control characters but for tab and newline."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
 UNWRAPPED = 10_000  # width for output that goes to a file or a pipe
 
 

@@ -42,15 +42,7 @@ class Finding:
     needed: bool = False  # without it the configuration that is in effect does not work
 
 
-@command(
-    """\
-\b
-Nothing outside this machine is asked, but for an Ollama that OLLAMA_HOST
-names. Exit code 1 means that something you need is broken. Examples:
-  secondlook doctor
-  secondlook doctor --json | jq -r ".findings[] | select(.fix) | .fix"
-"""
-)
+@command("\b\nNobody outside this machine is asked. Exit code 1: something needed is broken.\n")
 def doctor(call: Call) -> int:
     """Say what is installed, found and missing, with the command that fixes it."""
     found = list(_findings(call))
@@ -251,16 +243,7 @@ def _print(found: list[Finding]) -> None:
 _PARTS_THAT_MATTER = ("secondlook-qa-weights", "pylance", "onnxruntime", "pypdfium2")
 
 
-@command(
-    """\
-\b
-Later places win: defaults, your config.toml, the nearest secondlook.toml from
-here upward, SECONDLOOK_* variables, flags (docs/settings.md). Examples:
-  secondlook config
-  secondlook config --path                   where the files are looked for
-  SECONDLOOK_SEARCH_K=5 secondlook config
-"""
-)
+@command("\b\nExample (docs/settings.md):\n  SECONDLOOK_SEARCH_K=5 secondlook config\n")
 def config(
     call: Call, *, path: bool = flag("--path", "Print where settings files are looked for.")
 ) -> None:
@@ -275,14 +258,9 @@ def config(
         return
     loaded = call.load()
     if call.as_json:
-        print_json(
-            {
-                "settings": {key: _form(loaded, key) for key in loaded.origin},
-                "user_file": str(user_file()),
-                "project_file": str(project) if project else None,
-                "files": [str(file) for file in loaded.files],
-            }
-        )
+        settings = {key: _form(loaded, key) for key in loaded.origin}
+        files = {"user_file": str(user_file()), "project_file": str(project) if project else None}
+        print_json({"settings": settings, **files, "files": [str(file) for file in loaded.files]})
         return
     shown = {key: _as_toml(loaded.value(key)) for key in loaded.origin}
     left = max(map(len, shown))
@@ -341,19 +319,7 @@ def _as_toml(value: object) -> str:
 # `secondlook graph`: the workflows, and each one drawn.
 
 
-@command(
-    """\
-\b
-Examples:
-  secondlook graph                          which workflows there are
-  secondlook graph adaptive                 one of them, as Mermaid
-  secondlook graph adaptive --web           the same with a web search
-
-\b
-A diagram has the steps that your settings switch on. Mermaid is drawn by
-GitHub, GitLab, Obsidian and https://mermaid.live.
-"""
-)
+@command("\b\nDrawn as your settings make it. Example:\n  secondlook graph adaptive --web\n")
 def graph(
     call: Call,
     *,

@@ -43,20 +43,14 @@ if TYPE_CHECKING:
 _OPTIONS: dict[str, tuple[Any, object]] = {
     "folder": (Path, argument(..., "The questions and their documents.", "FOLDER")),
     "model": (ModelOption, None),
-    "set_": (
-        list[str] | None,
-        option(None, "A setting for all; repeatable.", "KEY=VALUE", "--set"),
-    ),
+    "set_": (list[str] | None, option(None, "A setting; repeatable.", "KEY=VALUE", "--set")),
     "preset": (PresetOption, None),
     "max_risk": (RiskOption, None),
     "limit": (int | None, option(None, "So many questions, drawn by the seed.", "N", min=1)),
     "seed": (int, option(0, "Of the draw and of the statistics.", "S")),
     "repeat": (int, option(1, "Ask each question so many times.", "R", min=1)),
     "jobs": (int, option(1, "Questions at once, for models elsewhere.", "J", min=1)),
-    "out": (
-        Path | None,
-        option(None, "Where results go (secondlook-eval/NAME).", "DIR", file_okay=False),
-    ),
+    "out": (Path | None, option(None, "Where results go.", "DIR", file_okay=False)),
     "metric": (str | None, option(None, "Which metric decides (docs/metrics.md).", "NAME")),
     "fresh": (bool, flag("--fresh", "Ask again what an earlier run has asked.")),
 }
@@ -159,13 +153,9 @@ documents with a questions.csv beside them:
   "How deep is berth 4?",7.8 metres
 
 \b
-Examples:
-  secondlook eval ~/papers
+Ctrl-C keeps what is done; the same command goes on (docs/evaluation.md). Examples:
   secondlook eval squad2-dev --workflow linear,adaptive --limit 500
   secondlook eval squad2-dev --ablate          which steps pay
-
-\b
-Ctrl-C keeps what is done; the same command goes on. docs/evaluation.md has more.
 """
 )
 def run(
@@ -198,14 +188,7 @@ def _evaluated(call: Call, request: Request, work: Callable[..., Results]) -> in
 REGRESSED = 1
 
 
-@command(
-    """\
-\b
-Nothing is asked again. Example:
-  secondlook eval report secondlook-eval/squad2-dev
-""",
-    library=False,
-)
+@command("\b\nNothing is asked again.\n", library=False)
 def report(
     call: Call, *, directory: Path = argument(..., "Where an evaluation put its results.", "DIR")
 ) -> int:
@@ -220,18 +203,7 @@ def report(
     return 0
 
 
-@command(
-    """\
-\b
-B is held against A on the questions that both answered. Examples:
-  secondlook eval compare before after --metric faithfulness
-  secondlook eval compare main/results.json branch/results.json --gate
-
-\b
-With --gate the exit code is 1 for a loss that is more than chance, else 0.
-""",
-    library=False,
-)
+@command("\b\nWith --gate the exit code is 1 for a loss that is more than chance.\n", library=False)
 def compare(
     call: Call,
     *,
@@ -264,9 +236,7 @@ def compare(
     "thresholds",
     """\
 \b
-Without --param: the lowest rerank score at which `adaptive` searches again.
-Examples:
-  secondlook eval thresholds squad2-dev --limit 500
+Example:
   secondlook eval thresholds squad2-dev --param answer.k --values 3,5,10
 """,
 )
@@ -334,15 +304,8 @@ _FIGURES = (
 \b
 FOLDER is a questions.csv about your library (question, answer, answerable),
 or the folder that holds one.
-
-\b
-Examples:
-  secondlook calibrate questions.csv   on your own questions
+Ctrl-C changes nothing; the same command goes on (docs/confidence.md). Example:
   secondlook calibrate questions.csv --dry-run
-  secondlook calibrate --show          what is in use
-
-\b
-Ctrl-C changes nothing; the same command goes on. docs/confidence.md has more.
 """
 )
 def calibrate(

@@ -6,7 +6,7 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import typer  # noqa: TC002
 
@@ -54,9 +54,7 @@ def add(  # one parameter per flag
     *,
     paths: list[str] | None = argument(None, "Files and folders; - reads standard input.", "PATH"),
     name: str | None = option(None, "File name of what standard input holds: report.pdf.", "NAME"),
-    meta: list[str] | None = option(
-        None, "Metadata to filter searches by; repeatable.", "KEY=VALUE"
-    ),
+    meta: list[str] | None = option(None, "Metadata to filter by; repeatable.", "KEY=VALUE"),
     exclude: list[str] | None = option(None, "Leave out, as in .gitignore; repeatable.", "PATTERN"),
     prune: bool = flag("--prune", "Remove documents whose files are gone."),
     dry_run: bool = flag("--dry-run", "Show what would change, change nothing."),
@@ -70,19 +68,15 @@ def add(  # one parameter per flag
         raise UsageError("nothing to add", hint="Name files or folders: secondlook add ~/papers")
     if (STDIN in given) != bool(name) or (name and (len(given) > 1 or about_files)):
         # Standard input has no file name, so its kind is unknown; it is always read, and whole.
-        raise UsageError(
-            "- (standard input) stands alone, with --name and at most --meta",
-            hint="For example: secondlook add - --name report.pdf",
-        )
+        said = "- (standard input) stands alone, with --name and at most --meta"
+        raise UsageError(said, hint="For example: secondlook add - --name report.pdf")
     metadata = parse_pairs(meta, "--meta")
     loaded = call.load({"ingest.workers": jobs})
     files = [] if name else [_expanded(path) for path in given]
     missing = [str(file) for file in files if not os.path.lexists(file)]
     if missing and not prune:  # with --prune, a path that is gone may be just what is meant
-        raise UsageError(
-            f"no such file or folder: {', '.join(map(repr, missing))}",
-            hint="Check the spelling. For deleted files: add --prune.",
-        )
+        said = f"no such file or folder: {', '.join(map(repr, missing))}"
+        raise UsageError(said, hint="Check the spelling. For deleted files: add --prune.")
     from secondlook.library.library import passing_library
 
     try:
@@ -94,15 +88,9 @@ def add(  # one parameter per flag
             report = library.add_bytes(sys.stdin.buffer.read(), name, meta=metadata)
         else:
             with shown_progress(call) as progress:
-                report = library.add(
-                    files,
-                    meta=metadata,
-                    exclude=exclude or [],
-                    prune=prune,
-                    dry_run=dry_run,
-                    force=force,
-                    progress=progress,
-                )
+                how: dict[str, Any] = {"exclude": exclude or [], "prune": prune}
+                how |= {"dry_run": dry_run, "force": force}
+                report = library.add(files, meta=metadata, progress=progress, **how)
     _tell(call, report)
     if report.interrupted:
         sys.stderr.write("Stopped. What is reported is kept; the same command adds the rest.\n")
@@ -121,16 +109,12 @@ def _tell(call: Call, report: AddReport) -> None:
     if call.as_json:
         from secondlook.library.report import Change
 
-        print_json(
-            {
-                "counts": {kind: report.count(kind) for kind in get_args(Change)},
-                "passages": report.passages,
-                "seconds": round(report.seconds, 3),
-                "dry_run": report.dry_run,
-                "interrupted": report.interrupted,
-                "changes": [asdict(change) for change in report.changes],
-            }
-        )
+        counts = {kind: report.count(kind) for kind in get_args(Change)}
+        changes = [asdict(change) for change in report.changes]
+        names = ("passages", "dry_run", "interrupted")
+        facts = {name: getattr(report, name) for name in names}
+        seconds = round(report.seconds, 3)
+        print_json({"counts": counts, "seconds": seconds, **facts, "changes": changes})
         return
     if report.dry_run:
         for item in report.changes:
@@ -173,14 +157,9 @@ def list_(call: Call, *, filter_: FilterOption = None) -> None:
     if call.as_json:
         print_json({"documents": [document_form(document) for document in found]})
     else:
-        print_rows(
-            ("id", "kind", "passages", "title", "path"),
-            (
-                (item.id, item.kind, str(item.passages), item.title, *item.paths[:1])
-                for item in found
-            ),
-            right=("passages",),
-        )
+        head = ("id", "kind", "passages", "title", "path")
+        rows = ((one.id, one.kind, str(one.passages), one.title, *one.paths[:1]) for one in found)
+        print_rows(head, rows, right=("passages",))
     if not found:
         call.say("No documents." if filters else "The library is empty: secondlook add ~/papers")
 
@@ -190,15 +169,7 @@ def document_form(document: DocumentInfo) -> dict[str, object]:
     return asdict(document) | {name: list(getattr(document, name)) for name in lists}
 
 
-@command(
-    """\
-\b
-Examples:
-  secondlook library show navigation.pdf           what is known, and its text
-  secondlook library show navigation.pdf --page 3  one page
-  secondlook library show 3f2a9c0d                 by the start of its id
-"""
-)
+@command("\b\nExample:\n  secondlook library show navigation.pdf --page 3\n")
 def show(
     call: Call,
     *,
@@ -260,15 +231,7 @@ def show_form(document: DocumentInfo, extracted: Extracted, page: Page | None) -
     }
 
 
-@command(
-    """\
-\b
-Your files are not touched. Examples:
-  secondlook library remove navigation.pdf
-  secondlook library remove ~/papers/old         everything from a folder
-  secondlook library remove draft.docx --purge   leave no byte of its text behind
-"""
-)
+@command("\b\nYour files stay. Example:\n  secondlook library remove ~/papers/old --purge\n")
 def remove(
     call: Call,
     *,
@@ -338,21 +301,12 @@ def backup(call: Call, *, file: Path = argument(..., "File to write.", "FILE")) 
     """Write the whole library to one file, also while it is in use."""
     with call.open() as library:
         written = library.backup(file.expanduser())
-    call.tell(
-        {"backup": str(written), "bytes": written.stat().st_size},
-        f"Backed up to {written} ({size(written.stat().st_size)}).",
-    )
+    count = written.stat().st_size
+    told = {"backup": str(written), "bytes": count}
+    call.tell(told, f"Backed up to {written} ({size(count)}).")
 
 
-@command(
-    """\
-\b
-Examples:
-  secondlook library restore ~/library.backup
-  secondlook library restore ~/library.backup --library ~/other
-  secondlook library restore ~/library.backup --force   replace it
-"""
-)
+@command("\b\nExample:\n  secondlook library restore ~/library.backup --force\n")
 def restore(
     call: Call,
     *,
@@ -382,21 +336,11 @@ def rebuild(call: Call) -> None:
 
 
 def _tell_whole(call: Call, done: str, found: Status) -> None:
-    call.tell(
-        {"path": found.path, "documents": found.documents, "passages": found.passages},
-        f"{done} {found.path}: {counted(found.documents, 'document')}.",
-    )
+    told = {"path": found.path, "documents": found.documents, "passages": found.passages}
+    call.tell(told, f"{done} {found.path}: {counted(found.documents, 'document')}.")
 
 
-@command(
-    """\
-\b
-Other machines then read it there, if they may read the bucket. Only what
-changed since the last time is sent. Examples:
-  secondlook library publish s3://papers/library
-  secondlook ask "..." --library s3://papers/library
-"""
-)
+@command("\b\nOnly changes are sent. Example:\n  secondlook library publish s3://papers/library\n")
 def publish(call: Call, *, address: str = argument(..., "s3://BUCKET/PREFIX", "ADDRESS")) -> None:
     """Copy the library to object storage, for other machines to read."""
     with call.open() as library:

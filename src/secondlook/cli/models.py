@@ -17,16 +17,7 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
 
 
-@command(
-    """\
-\b
-Models are named provider:model, in models.default and models.roles
-(docs/models.md); `none` is one of them. Examples:
-  secondlook models                                 who serves which role
-  secondlook models probe                           measure the default model
-  secondlook models probe gguf:~/models/qwen.gguf   measure a file
-"""
-)
+@command("\b\nExample (docs/models.md):\n  secondlook models probe gguf:~/models/qwen.gguf\n")
 def models(
     call: Call,
     *,
@@ -62,10 +53,8 @@ def models(
     elif action == "probe":
         _probe(call, model, seconds=seconds, longest=longest, again=again)
     else:
-        raise UsageError(
-            f"{action!r} is nothing that `secondlook models` does",
-            hint=f"To measure a model: secondlook models probe {action}",
-        )
+        hint = f"To measure a model: secondlook models probe {action}"
+        raise UsageError(f"{action!r} is nothing that `secondlook models` does", hint=hint)
 
 
 def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]:
@@ -145,21 +134,13 @@ def _wanted(settings: Settings, model: str | None) -> list[ModelSpec]:
         specs = [cast.part(role).spec for role in ROLES]
     named = {spec.text: spec for spec in specs if spec.named}
     if not named:
-        raise UsageError(
-            "there is no model to measure",
-            hint="Name one, such as: secondlook models probe ollama:qwen2.5",
-        )
+        hint = "Name one, such as: secondlook models probe ollama:qwen2.5"
+        raise UsageError("there is no model to measure", hint=hint)
     return list(named.values())
 
 
 def _measured(
-    call: Call,
-    spec: ModelSpec,
-    settings: Settings,
-    known: Probe | None,
-    *,
-    seconds: float,
-    longest: int,
+    call: Call, spec: ModelSpec, settings: Settings, known: Probe | None, **how: Any
 ) -> Probe:
     import asyncio
 
@@ -172,7 +153,7 @@ def _measured(
         try:
             probe = known
             if probe is None:
-                probe = await Prober(chat, spec, listen, seconds=seconds, longest=longest).run()
+                probe = await Prober(chat, spec, listen, **how).run()
                 store_probe(spec, probe)  # grading takes longer: Ctrl-C must not lose this
             # As a run would ask it, in the mode that was just measured.
             from secondlook.models.budget import Ledger

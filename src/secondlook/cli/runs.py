@@ -67,15 +67,7 @@ def list_runs(
         call.say('No runs yet: secondlook ask "how do bees see"')
 
 
-@command(
-    """\
-\b
-Examples:
-  secondlook runs show last
-  secondlook runs show 20261115-4f --json > answer.json
-  secondlook runs show last --events
-"""
-)
+@command("\b\nExample:\n  secondlook runs show last --events\n")
 def show_run(
     call: Call,
     *,
@@ -97,10 +89,8 @@ def show_run(
         for event in happened:
             sys.stdout.write(f"{event.at:8.2f} s  {event.type:<15}{one_line(_told(event))}\n")
     elif found.answer is None:
-        raise RunError(
-            f"run {found.run!r} has no answer: it is {found.status}",
-            hint=f"secondlook runs resume {found.run} goes on where it stopped",
-        )
+        hint = f"secondlook runs resume {found.run} goes on where it stopped"
+        raise RunError(f"run {found.run!r} has no answer: it is {found.status}", hint=hint)
     else:
         from secondlook.cli.ask import show_answer
 
@@ -124,15 +114,7 @@ def _told(event: Event) -> str:
     return ": ".join(str(fact) for fact in facts.values() if fact)
 
 
-@command(
-    """\
-\b
-It goes on where it stopped, with the library, model and settings it began
-with; replies that were paid for are not asked for again. Examples:
-  secondlook runs resume last
-  secondlook runs resume 20261115-4f --json
-"""
-)
+@command("\b\nReplies that were paid for are not asked for again.\n  secondlook runs resume last\n")
 def resume(call: Call, *, run: RunArgument) -> int:
     """Resume a run that was stopped."""
     from secondlook.cli.ask import draining, show_answer
@@ -144,9 +126,8 @@ def resume(call: Call, *, run: RunArgument) -> int:
     with _opened(call) as store:
         found = store.get(run)
     if found.status == "running":  # two at once would pay twice and spoil each other's record
-        raise UsageError(
-            f"run {found.run!r} is still being worked on", hint="secondlook runs shows when it ends"
-        )
+        hint = "secondlook runs shows when it ends"
+        raise UsageError(f"run {found.run!r} is still being worked on", hint=hint)
     settings = Settings.model_validate_json(json.dumps(found.request.get("settings", {})))
     settings = settings.model_copy(update={"runs": call.load().settings.runs})
     call.say(f"{found.created}  {one_line(found.question)}\n")
@@ -162,15 +143,7 @@ def resume(call: Call, *, run: RunArgument) -> int:
     return answer.exit_code
 
 
-@command(
-    """\
-\b
-Question, answer, steps and replies of the models go; your documents are not
-touched. Examples:
-  secondlook runs remove last
-  secondlook runs remove 20261115-4f 20261115-80 --yes
-"""
-)
+@command("\b\nYour documents are not touched. Example:\n  secondlook runs remove last --yes\n")
 def remove_runs(
     call: Call,
     *,
@@ -188,15 +161,7 @@ def remove_runs(
     call.tell({"removed": [item.run for item in found]}, f"Removed {counted(len(found), 'run')}.")
 
 
-@command(
-    """\
-\b
-One line of JSON for each run: question, request, events, replies of models,
-answer; no password and no key (docs/runs.md). Examples:
-  secondlook runs export last --out run.jsonl
-  secondlook runs export --all --out runs.jsonl
-"""
-)
+@command("\b\nJSON lines (docs/runs.md).\n  secondlook runs export --all -o runs.jsonl\n")
 def export(
     call: Call,
     *,
@@ -225,34 +190,18 @@ def export(
             with os.fdopen(number, "w", encoding="utf-8") as stream:
                 stream.writelines(lines)
         except OSError as error:
-            raise UsageError(
-                f"{str(out)!r} cannot be written: {error.strerror or error}",
-                hint="name a new file in a folder that you may write to",
-            ) from error
-    if call.as_json:
-        size = out.stat().st_size
-        print_json({"exported": found, "file": str(out.absolute()), "bytes": size})
-    else:
-        call.say(f"Exported {counted(len(found), 'run')} to {out}.")
+            said = f"{str(out)!r} cannot be written: {error.strerror or error}"
+            raise UsageError(said, hint="name a new file") from error
+    told = {"exported": found, "file": str(out.absolute()), "bytes": out.stat().st_size}
+    call.tell(told, f"Exported {counted(len(found), 'run')} to {out}.")
 
 
-@command(
-    """\
-\b
-Without options it is what `runs.keep` and `runs.keep_days` say. What runs is
-left alone. Examples:
-  secondlook runs prune --dry-run
-  secondlook runs prune --keep 100
-  secondlook runs prune --older-than 30d --yes
-"""
-)
+@command("\b\nAs runs.keep and runs.keep_days say.\n  secondlook runs prune --keep 100\n")
 def prune(
     call: Call,
     *,
     keep: int | None = option(None, "Keep so many, the newest.", "N", "--keep", min=0),
-    older_than: str | None = option(
-        None, "Remove older ones: 12h, 30d or 8w.", "AGE", "--older-than"
-    ),
+    older_than: str | None = option(None, "Remove older ones: 12h, 30d or 8w.", "AGE"),
     dry_run: bool = flag("--dry-run", "Only say what would be removed."),
     yes: YesOption = False,
 ) -> None:
@@ -271,11 +220,9 @@ def prune(
         if gone and not dry_run:
             call.confirm(f"Remove {counted(len(gone), 'run')}?", yes=yes)
             gone = store.prune(most, before=before)
-    if call.as_json:
-        print_json({"pruned": gone, "dry_run": dry_run})
-    else:
-        said = "would be removed" if dry_run else "removed"
-        call.say(f"{counted(len(gone), 'run')} {said}.")
+    said = "would be removed" if dry_run else "removed"
+    told = {"pruned": gone, "dry_run": dry_run}
+    call.tell(told, f"{counted(len(gone), 'run')} {said}.")
 
 
 def _before(age: str) -> str:
@@ -295,23 +242,10 @@ def group() -> typer.Typer:
 Examples:
   secondlook runs                      the latest questions
   secondlook runs show last            the latest answer once more
-  secondlook runs show 20261115-4f     by the start of its id
-
-\b
-`runs.keep` sets how many are kept, 0 keeps none; `runs.keep_days` how long
-(docs/settings.md).
 """
-    made = group_of(
-        "The questions that were asked, and what became of them.",
-        examples,
-        list_runs,
-        list=list_runs,
-        show=show_run,
-        resume=resume,
-        remove=remove_runs,
-        export=export,
-        prune=prune,
-    )
+    about = "The questions that were asked, and what became of them."
+    commands = {"list": list_runs, "show": show_run, "resume": resume, "remove": remove_runs}
+    made = group_of(about, examples, list_runs, **commands, export=export, prune=prune)
     made.add_typer(memory_group(), name="memory")
     return made
 
@@ -332,16 +266,11 @@ def list_remembered(call: Call) -> None:
     with _memory(call) as memory:
         found = memory.list()
     if call.as_json:
+        names = ("id", "question", "created", "run", "library")
         told = [
-            {
-                "id": item.id,
-                "question": item.question,
-                "created": item.created,
-                "run": item.run,
-                "library": item.library,
-                "steps": len(item.research.get("plan", [])),
-                "passages": [one.passage for one in item.cited],
-            }
+            {name: getattr(item, name) for name in names}
+            | {"steps": len(item.research.get("plan", []))}
+            | {"passages": [one.passage for one in item.cited]}
             for item in found
         ]
         print_json({"memory": told})
@@ -352,15 +281,7 @@ def list_remembered(call: Call) -> None:
         call.say('Nothing is remembered yet: secondlook ask --workflow research "..."')
 
 
-@command(
-    """\
-\b
-The ids are those of `secondlook runs memory`. The runs stay recorded; your
-documents are not touched. Examples:
-  secondlook runs memory forget 3
-  secondlook runs memory forget 3 5 8 --yes
-"""
-)
+@command("\b\nThe runs stay recorded. Example:\n  secondlook runs memory forget 3 5\n")
 def forget(
     call: Call,
     *,
@@ -398,15 +319,9 @@ def clear(
 def memory_group() -> typer.Typer:
     examples = """\
 \b
-Where a question is asked again, `ask --workflow research` uses what it found
-the first time, as long as every passage it cites still says the same. Each
-library has its own. Examples:
-  secondlook runs memory            what is remembered
+`ask --workflow research` uses what it found the first time, as long as every
+passage it cites still says the same. Example:
   secondlook runs memory forget 3   forget one
-  secondlook runs memory clear      forget all of it
-
-\b
-`research.enable_memory = false` remembers nothing, nor does `runs.keep = 0`.
 """
     about = "The research that is remembered, to be used again."
     commands = {"list": list_remembered, "forget": forget, "clear": clear}

@@ -9,7 +9,7 @@ import tempfile
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -57,17 +57,7 @@ def list_(call: Call) -> int:
     return 0 if usable else 1
 
 
-@command(
-    """\
-\b
-Each attack is a script that tries to reach something planted for it: a file,
-a listener, another process, more memory than allowed. That it failed is judged
-from outside. Exit code 1 means that one succeeded. Examples:
-  secondlook sandbox check
-  secondlook sandbox check --backend plain
-  secondlook sandbox check --json | jq -r ".attacks[] | select(.blocked | not) | .name"
-"""
-)
+@command("\b\nThat each attack failed is judged from outside. Exit code 1: one succeeded.\n")
 def check(call: Call, *, backend: BackendOption = None) -> int:
     """Attack the sandbox, and say what was blocked."""
     from secondlook.sandbox.self_check import self_check
@@ -93,10 +83,7 @@ def check(call: Call, *, backend: BackendOption = None) -> int:
     """\
 \b
 The script finds its tables as tables["name"] (and as df where there is one),
-leaves its value in result and its charts in fig; pd, np, px, go, plt, stats,
-sm are there already. Printed: what it prints, then its result. Exit code 1
-means that it failed or was stopped. Examples:
-  secondlook sandbox run analysis.py --table sales.csv
+leaves its value in result and its charts in fig. Examples:
   secondlook sandbox run chart.py --table sales.csv --figures charts
   echo "result = 6 * 7" | secondlook sandbox run -
 """
@@ -105,9 +92,7 @@ def run(
     call: Call,
     *,
     file: str = argument(..., "The script; - reads it here.", "FILE.py"),
-    table: list[str] | None = option(
-        None, "CSV, Parquet, Excel; repeatable.", "[NAME=]FILE", "--table"
-    ),
+    table: list[str] | None = option(None, "CSV, Parquet, Excel; repeatable.", "[NAME=]FILE"),
     backend: BackendOption = None,
     seconds: float | None = option(None, "Until it is stopped.", "S", min=0.1, max=600),
     memory: int | None = option(None, "Memory that it may use.", "MB", min=16, max=65536),
@@ -121,9 +106,8 @@ def run(
     try:
         code = sys.stdin.read() if file == "-" else Path(file).read_text("utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(
-            f"{file!r} cannot be read: {error}", hint="Name a script, or -."
-        ) from error
+        said = f"{file!r} cannot be read: {error}"
+        raise UsageError(said, hint="Name a script, or -.") from error
     limits = limits_for(
         seconds=seconds or settings.sandbox.seconds, megabytes=memory or settings.sandbox.memory
     )
@@ -139,10 +123,8 @@ def run(
         raise UsageError(f"Charts cannot be saved in {str(figures)!r}: {error}") from error
     if call.as_json:
         # As JSON; numbers that it does not know are texts: "nan", "inf", "-inf".
-        form = _plain(asdict(outcome))
-        print_json(
-            {"backend": sandbox.name, **(form if isinstance(form, dict) else {}), "saved": saved}
-        )
+        form: Any = _plain(asdict(outcome))
+        print_json({"backend": sandbox.name, **form, "saved": saved})
     else:
         _print(call, outcome)
         for place in saved:
@@ -216,10 +198,7 @@ def _save_figures(outcome: Outcome, folder: Path) -> list[str]:
 def group() -> typer.Typer:
     examples = """\
 \b
-Code that a model wrote is run where it can compute and nothing else: no
-network, no files of yours, no other processes (docs/sandbox.md). There is no
-way to run it unconfined. Examples:
-  secondlook sandbox                     what this machine can confine code with
+Code that a model wrote can compute and nothing else (docs/sandbox.md). Examples:
   secondlook sandbox check               attack it, and say what happened
   secondlook sandbox run analysis.py --table sales.csv
 """

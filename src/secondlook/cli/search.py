@@ -65,9 +65,7 @@ def search(
     k: int | None = option(None, "How many passages to show.", "N", "-k", "--k"),
     dense: float | None = option(None, "Weight of meaning, 0 to 1.", "W"),
     lexical: float | None = option(None, "Weight of exact words, 0 to 1.", "W"),
-    rerank: bool | None = option(
-        None, "Look twice at the best ones.", None, "--rerank/--no-rerank"
-    ),
+    rerank: bool | None = option(None, "Look twice at them.", None, "--rerank/--no-rerank"),
     filter_: FilterOption = None,
     doc: DocOption = None,
 ) -> None:
@@ -102,13 +100,8 @@ def search(
                 page = f", p. {passage.page}" if passage.page is not None else ""
                 # The title stands in the first line already.
                 headings = " > ".join(one for one in passage.heading if one != passage.title)
-                head = (
-                    (f"{rank:>2}  ", "dim"),
-                    (passage.title, "bold"),
-                    page,
-                    (f"  {hit.score:.3f}", "dim"),
-                )
-                console.print(Text.assemble(*head))
+                head = ((f"{rank:>2}  ", "dim"), (passage.title, "bold"), page)
+                console.print(Text.assemble(*head, (f"  {hit.score:.3f}", "dim")))
                 place = f"{paths.get(passage.document) or passage.document}  {headings}".rstrip()
                 print_quote(console, place, passage.text, words, library.language)
                 console.print()
@@ -129,13 +122,8 @@ def warm_up(settings: Settings) -> None:
 def _form(hit: Hit, path: str | None) -> dict[str, object]:
     passage = {name: getattr(hit.passage, name) for name in _PASSAGE_FIELDS}
     scores = {name: getattr(hit, name) for name in _HIT_FIELDS}
-    return {
-        **passage,
-        **scores,
-        "path": path,
-        "heading": list(hit.passage.heading),
-        "sha256": hit.passage.sha256,
-    }
+    more = {"path": path, "heading": list(hit.passage.heading), "sha256": hit.passage.sha256}
+    return {**passage, **scores, **more}
 
 
 def print_quote(console: Console, place: str | None, text: str, query: str, language: str) -> None:
@@ -200,13 +188,9 @@ def snippet(
 
 # Tables of the library, and tables in files.
 
+_FILES = "A file to ask about without adding it: CSV, Parquet, Excel ...; repeatable."
 TableOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--table",
-        metavar="[NAME=]FILE",
-        help="A file to ask about without adding it: CSV, Parquet, Excel ...; repeatable.",
-    ),
+    list[str] | None, typer.Option("--table", metavar="[NAME=]FILE", help=_FILES)
 ]
 _WIDEST_VALUES = 60
 
@@ -222,26 +206,15 @@ def list_tables(call: Call, *, filter_: FilterOption = None) -> None:
         problems = [{"path": item.path, "reason": item.reason} for item in unusable]
         print_json({"tables": [one.model_dump(mode="json") for one in found], "unusable": problems})
         return
-    print_rows(
-        ("name", "rows", "columns", "from"),
-        ((one.name, str(one.rows), str(len(one.columns)), one.path or "") for one in found),
-        right=("rows", "columns"),
-    )
+    rows = ((one.name, str(one.rows), str(len(one.columns)), one.path or "") for one in found)
+    print_rows(("name", "rows", "columns", "from"), rows, right=("rows", "columns"))
     for item in unusable:
         call.say(f"not usable as a table: {item.path}: {one_line(item.reason)}")
     if not found:
         call.say("No tables." if filters else "The library holds no table: secondlook add FILE.csv")
 
 
-@command(
-    """\
-\b
-Types, missing and different values, ranges and frequent values are computed
-from the data, once; nothing is guessed (docs/tables.md). Examples:
-  secondlook library tables show sales
-  secondlook library tables show sales --json
-"""
-)
+@command("\b\nComputed from the data (docs/tables.md).\n  secondlook library tables show sales\n")
 def show_table(
     call: Call, *, name: str = argument(..., "Name of the table, its file or its title.", "NAME")
 ) -> None:
@@ -273,13 +246,7 @@ def show_table(
 
 
 def tables_group() -> typer.Typer:
-    examples = """\
-\b
-Examples:
-  secondlook add sales.csv book.xlsx    tables, into the library
-  secondlook library tables             their names, rows and columns
-  secondlook library tables show sales  what is in each column
-"""
+    examples = "\b\nExample:\n  secondlook library tables show sales  what is in each column\n"
     about = "The tables of the library, and what each is like."
     return group_of(about, examples, list_tables, list=list_tables, show=show_table)
 

@@ -69,9 +69,7 @@ def serve(
         sys.stdout.flush()
         call.say(f"The library is {place_of(settings.library.path)}. Ctrl-C stops the server.")
         if chosen is not None:
-            call.say(
-                f"The page asks for the token {chosen}; programs send it as Authorization: Bearer"
-            )
+            call.say(f"The page asks for the token {chosen}; programs send it as a Bearer")
         if not is_loopback(settings.serve.host):
             call.say(f"It listens on {settings.serve.host}: other machines can reach it.")
             call.say("Nothing is encrypted: put a proxy with TLS before it in foreign networks.")
@@ -93,11 +91,8 @@ def chosen_token(settings: Settings, given: str | None) -> str | None:
 
     token = given if given is not None else os.environ.get("SECONDLOOK_TOKEN") or None
     if token is not None and len(token.strip()) < _SHORTEST_TOKEN:
-        raise UsageError(
-            f"a token needs {_SHORTEST_TOKEN} characters at least, and this one has "
-            f"{len(token.strip())}",
-            hint="leave it out, and one is made up; or: openssl rand -hex 16",
-        )
+        said = f"a token needs {_SHORTEST_TOKEN} characters at least"
+        raise UsageError(said, hint="leave it out, and one is made up; or: openssl rand -hex 16")
     if token is None and not is_loopback(settings.serve.host):
         return made_up()
     return token.strip() if token is not None else None
@@ -114,11 +109,6 @@ def has_display() -> bool:
 \b
 Started by an assistant, not by hand. Its settings say (docs/api.md):
   {"mcpServers": {"secondlook": {"command": "secondlook", "args": ["mcp"]}}}
-
-\b
-Examples:
-  secondlook mcp                        your own library
-  secondlook mcp --library ~/papers.lib another one
 """,
     json=False,
 )

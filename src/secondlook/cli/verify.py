@@ -31,28 +31,12 @@ if TYPE_CHECKING:
 _RUN_ID = re.compile(r"last|\d{8}(?:-[0-9a-f]*)?")
 
 
-@command(
-    """\
-\b
-Examples:
-  secondlook ask "how deep is berth 4" --json > answer.json
-  secondlook verify answer.json
-  secondlook verify last                the latest answer of all
-
-\b
-Exit code 0: it stands. 1: one line for each thing that does not.
-2: it is not an answer.
-"""
-)
+@command("\b\nExit code 0: it stands; 1: lines say what does not.\n  secondlook verify last\n")
 def verify(
     call: Call,
     *,
-    file: str = argument(
-        ..., "An answer as JSON, - for standard input, or the id of a run.", "FILE"
-    ),
-    judge: Literal["reader", "coverage"] | None = option(
-        None, "Who judges support: the trained reader, or coverage, which counts words."
-    ),
+    file: str = argument(..., "An answer as JSON, - for stdin, or the id of a run.", "FILE"),
+    judge: Literal["reader", "coverage"] | None = option(None, "Who judges support of a claim."),
 ) -> int:
     """Check an answer against the documents it cites; compute one over tables again."""
     from secondlook.reading.support import load_support
@@ -68,17 +52,13 @@ def verify(
             settings=loaded.settings,
         )
     if call.as_json:
-        print_json(
-            {
-                "verified": not report.problems,
-                "run": answer.run,
-                "status": answer.status,
-                "claims": len(answer.claims),
-                "citations": len(answer.citations),
-                "problems": [asdict(one) for one in report.problems],
-                "notes": [asdict(one) for one in report.notes],
-            }
-        )
+        told: dict[str, object] = {"verified": not report.problems, "run": answer.run}
+        told["status"] = answer.status
+        for name in ("claims", "citations"):
+            told[name] = len(getattr(answer, name))
+        for name in ("problems", "notes"):
+            told[name] = [asdict(one) for one in getattr(report, name)]
+        print_json(told)
     else:
         for note in report.notes:
             call.say(f"note: {one_line(str(note))}")

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/api/runs/{run}", tags=["runs"])
 ExportForm = Literal["markdown", "json", "html"]
 RunId = Annotated[str, Path(max_length=100, examples=["20260102-1f2e3d4c5b6a"])]
-_AT_ONCE: Final = asyncio.Semaphore(2)
-"""Checks compute again and may run code: a few at a time leave room for questions."""
+_AT_ONCE: Final = asyncio.Semaphore(2)  # checks compute again: leave room for questions
 _FILE: Final[dict[ExportForm, tuple[str, str]]] = {
     "markdown": ("md", "text/markdown; charset=utf-8"),
     "json": ("json", "application/json"),
@@ -94,8 +93,7 @@ async def show_figure(
 
 @router.post("/verify")
 async def verify_answer(state: FromServer, run: RunId) -> Verified:
-    """Does it still stand? Quotes, claims and numbers are held against the library as it is now;
-    what was computed is computed again. No language model is asked."""
+    """Quotes, claims and numbers are held against the library as it is now, without a model."""
     async with _AT_ONCE:
         return await asyncio.to_thread(checked, state, run)
 
@@ -111,20 +109,16 @@ async def export_answer(
     form: Annotated[ExportForm, Query(alias="format", description="Of the file.")] = "markdown",
     figure: Annotated[int, Query(ge=0, le=10_000, description="Which chart, of `html`.")] = 0,
 ) -> Response:
-    """Markdown with references, the whole answer as JSON, or one of its charts as a page that
-    needs no network."""
+    """Markdown with references, the whole answer as JSON, or a chart that needs no network."""
     answer = await asyncio.to_thread(state.runs.answer, run)
     content = await asyncio.to_thread(_exported, answer, form, figure)
     suffix, kind = _FILE[form]
-    return Response(
-        content,
-        media_type=kind,
-        headers={
-            "Content-Disposition": f'attachment; filename="answer-{answer.run}.{suffix}"',
-            "X-Content-Type-Options": "nosniff",
-            "Content-Security-Policy": "sandbox",
-        },
-    )
+    headers = {
+        "Content-Disposition": f'attachment; filename="answer-{answer.run}.{suffix}"',
+        "X-Content-Type-Options": "nosniff",
+        "Content-Security-Policy": "sandbox",
+    }
+    return Response(content, media_type=kind, headers=headers)
 
 
 def _exported(answer: Answer, form: ExportForm, figure: int) -> bytes:

@@ -48,8 +48,7 @@ if TYPE_CHECKING:
 
 _DATA = (asking, answers, library, uploads, sources, suggestions, status)
 ROUTERS = tuple(module.router for module in (*_DATA, openai, mcp, docs, pages))
-_OPEN = frozenset({"", "assets", "docs"})
-"""First parts of the paths that make up the page: they hold no data."""
+_OPEN = frozenset({"", "assets", "docs"})  # first parts of the page's paths: they hold no data
 
 
 def create_app(
@@ -59,8 +58,7 @@ def create_app(
     token: str | None = None,
     host: str | None = None,
 ) -> FastAPI:
-    """The server as an ASGI app. `token`: what clients must show; `host`: where it listens, if
-    not where the settings say."""
+    """An ASGI app. `token`: what clients must show; `host`: where it listens."""
     serve = settings.serve
     guard = Guard(
         host=host or serve.host,
@@ -225,14 +223,12 @@ class Server(uvicorn.Server):
 
 # Connections: each says what it wants within a while, and there are only so many.
 
-_SECONDS_TO_ASK = 20.0
-"""From the first byte of a request, or from connecting, to the end of its headers."""
+_SECONDS_TO_ASK = 20.0  # from connecting, or a request's first byte, to the end of its headers
 _WANTED_FILES: Final = 8192
 
 
 def make_room() -> int:
-    """How many connections there may be: as many open files as this process may have, within
-    reason, but for those that the library, the record and the models need."""
+    """How many connections there may be: open files, but for those that the rest needs."""
     if sys.platform == "win32":
         return 4096
     import resource

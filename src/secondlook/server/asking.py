@@ -72,14 +72,6 @@ class AskBudget(Strict):
 
 
 class AskRequest(Strict):
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {"question": "How deep is berth 4?"},
-                {"question": "And in 2023?", "conversation": {"after": "20260102-1f2e3d4c5b6a"}},
-            ]
-        }
-    )
     question: str = Field(min_length=1, pattern=r"\S", examples=["How deep is berth 4?"])
     library: str = Field(default=DEFAULT_LIBRARY, max_length=100)
     workflow: str | None = Field(default=None, max_length=100)
@@ -169,14 +161,9 @@ async def pieces(log: EventLog, after: int = 0) -> AsyncIterator[bytes]:
 
 # `POST /api/ask`
 
-_SECONDS_TO_BEGIN = 2.0
-"""Within them most mistakes of a question show: they are sent at once, not as its events."""
+_SECONDS_TO_BEGIN = 2.0  # most mistakes of a question show within them: they are sent at once
 _RESPONSES: dict[int | str, dict[str, Any]] = {
-    200: {
-        "model": Answer,
-        "description": "The answer, whatever its status; or, streaming, its events.",
-        "content": STREAM_DOCS["content"],
-    },
+    200: {"model": Answer, "description": "The answer, or its events.", "content": {STREAM: {}}},
     202: {"model": Accepted, "description": "The run goes on by itself (`detach`)."},
     **responses(404, 409, 422, 429, 503),
 }
@@ -184,9 +171,8 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
 
 @router.post("/ask", tags=["questions"], responses=_RESPONSES)
 async def ask(body: AskRequest, request: Request, served: FromServer) -> Response:
-    """Answers with the whole answer; with `stream` (or `Accept: text/event-stream`) with events,
-    ending in the answer; with `detach` at once, and the run goes on without you. An answer that
-    says "I don't know" is an answer: 200."""
+    """The whole answer; with `stream` (or `Accept: text/event-stream`) events that end in it; with
+    `detach` at once, and the run goes on. "I don't know" is an answer: 200."""
     live = served.runs.start(await _question(body, served))
     if body.detach:
         await begun(live)
@@ -203,24 +189,18 @@ async def _question(body: AskRequest, served: Served) -> Ask:
     turns = tuple(Turn(asked=turn.question, text=turn.answer) for turn in said.turns)
     if said.after is not None:
         turns = await asyncio.to_thread(turns_before, served.runs, said.after)
+    same = ("question", "library", "workflow", "filters", "choices", "max_risk", "web")
     return Ask(
-        question=body.question,
-        library=body.library,
-        workflow=body.workflow,
+        **{name: getattr(body, name) for name in same},
         documents=tuple(body.documents),
-        filters=body.filters,
-        choices=body.choices,
-        max_risk=body.max_risk,
         budget=body.budget.caps() if body.budget else None,
-        web=body.web,
         after=said.after,
         turns=turns,
     )
 
 
 def turns_before(runs: Runs, after: str) -> tuple[Turn, ...]:
-    """The turns of a conversation up to that run, as `chat` would remember them. Reads the record:
-    call it in a thread."""
+    """The turns of a conversation up to that run. Reads the record: call it in a thread."""
     turns: list[Turn] = []
     seen: set[str] = set()
     before: str | None = after
@@ -290,10 +270,8 @@ def _accepted(live: LiveRun) -> Accepted:
 
 SHORTEST_PAUSE: Final = 0.2
 LONGEST_PAUSE: Final = 2.0  # seconds between two looks at the record: rarer while nothing happens
-_MOST_FAILURES = 30
-"""Looks in a row at a record that cannot be read, before the stream ends without a last event."""
-STOPS_WITHIN: Final = 5.0
-"""Seconds in which another process is expected to stop. A server looks every second."""
+_MOST_FAILURES = 30  # looks in a row at a record that cannot be read, before the stream ends
+STOPS_WITHIN: Final = 5.0  # seconds for another process to stop; a server looks every second
 
 
 async def recorded_stream(runs: Runs, run: str, after: int) -> EventStream:
@@ -367,8 +345,7 @@ async def stopped_elsewhere(runs: Runs, run: str) -> RunStatus:
         await asyncio.to_thread(stops.withdraw, run)
         worker = await asyncio.to_thread(stops.worker, run)
         said = f"{worker} works on the run {run!r} and was asked to stop, but goes on"
-        hint = "a server stops after its step; a terminal or notebook must be stopped there"
-        raise Problem(409, "run_elsewhere", said, hint=hint) from None
+        raise Problem(409, "run_elsewhere", said, hint="stop it there") from None
     return status
 
 
@@ -419,27 +396,16 @@ async def show_run(run: RunPath, served: FromServer) -> RunView:
 
 
 def _live(live: LiveRun) -> dict[str, Any]:
-    return {
-        "id": live.id,
-        "question": live.ask.question,
-        "workflow": live.workflow or live.ask.workflow,
-        "status": live.status,
-        "started": live.started,
-        "after": live.ask.after,
-        "library": live.ask.library,
-    }
+    ask = {name: getattr(live.ask, name) for name in ("question", "after", "library")}
+    workflow = live.workflow or live.ask.workflow
+    own = {"id": live.id, "workflow": workflow, "status": live.status, "started": live.started}
+    return own | ask
 
 
 def _recorded(runs: Runs, stored: StoredRun | ListedRun) -> dict[str, Any]:
-    return {
-        "id": stored.run,
-        "question": stored.question,
-        "workflow": stored.workflow,
-        "status": stored.status,
-        "started": stored.created,
-        "after": _after(stored),
-        "library": runs.library_of(stored.request),
-    }
+    same = {name: getattr(stored, name) for name in ("question", "workflow", "status")}
+    own = {"id": stored.run, "started": stored.created, "after": _after(stored)}
+    return same | own | {"library": runs.library_of(stored.request)}
 
 
 @router.get(
@@ -448,15 +414,10 @@ def _recorded(runs: Runs, stored: StoredRun | ListedRun) -> dict[str, Any]:
 async def run_events(
     run: RunPath,
     served: FromServer,
-    after: Annotated[
-        int | None, Query(ge=0, description="The number of the last event you have.")
-    ] = None,
-    last_event_id: Annotated[
-        str | None, Header(description="The same, as browsers say it.")
-    ] = None,
+    after: Annotated[int | None, Query(ge=0)] = None,
+    last_event_id: Annotated[str | None, Header()] = None,
 ) -> Response:
-    """From the start, or from the event after the one named, also where another server named it.
-    Ends after the last one. A run that goes on in another process is watched all the same."""
+    """From the start, or after the event named, also where another process works on the run."""
     given = (last_event_id or "").strip()  # anything but what was sent counts as the start
     is_number = given.isascii() and given.isdigit() and len(given) < 16  # noqa: PLR2004
     number = after if after is not None else int(given) if is_number else 0
@@ -468,8 +429,7 @@ async def run_events(
 
 @router.post("/runs/{run}/cancel", status_code=202, tags=["runs"])
 async def cancel_run(run: RunPath, served: FromServer) -> RunState:
-    """Its events end with `stopped`. One that has ended is left as it is; one that another server
-    works on is stopped there."""
+    """Its events end with `stopped`, also where another server works on it."""
     live = await asyncio.to_thread(served.runs.here, run)
     if live is not None:
         served.runs.cancel(run)
@@ -479,8 +439,7 @@ async def cancel_run(run: RunPath, served: FromServer) -> RunState:
 
 @router.post("/runs/{run}/resume", status_code=202, tags=["runs"])
 async def resume_run(run: RunPath, served: FromServer) -> Accepted:
-    """What it had done and paid for is not done again. Its events go on from the number of the
-    last one."""
+    """What was paid for is not done again. Its events go on from the number of the last one."""
     live = await asyncio.to_thread(served.runs.resume, run)
     await begun(live)
     return _accepted(live)

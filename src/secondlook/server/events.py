@@ -37,21 +37,11 @@ class Stopped(Record):
 
 SeenEvent = Event | Queued | Stopped
 EVENT_TYPES = (
-    "queued",
-    "run_started",
-    "node_started",
-    "passages_found",
-    "token",
-    "redrafted",
-    "warned",
-    "node_finished",
-    "routed",
-    "answered",
-    "stopped",
+    *("queued", "run_started", "node_started", "passages_found", "token", "redrafted"),
+    *("warned", "node_finished", "routed", "answered", "stopped"),
 )
 EACH: Final = 1_000_000  # what an event adds to the number. Text between two is never that long
-TAKEN_UP: Final = 1_000 * EACH
-"""What is added where a run is taken up: many more than wait to be recorded at any time."""
+TAKEN_UP: Final = 1_000 * EACH  # where a run is taken up: more than ever wait to be recorded
 _AT_ONCE = 256  # entries a reader takes from the list at a time
 
 

@@ -46,9 +46,8 @@ class Libraries:
         try:
             path = self._settings.serve.library_paths[name]
         except KeyError:
-            raise LibraryMissing(
-                f"there is no library {name!r} here", hint=f"there are {', '.join(self.names())}"
-            ) from None
+            hint = f"there are {', '.join(self.names())}"
+            raise LibraryMissing(f"there is no library {name!r} here", hint=hint) from None
         library = self._settings.library.model_copy(update={"path": path})
         return self._settings.model_copy(update={"library": library})
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path as FilePath
 from pathlib import PurePath
 from textwrap import shorten
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Path, Query, Response
 from pydantic import BaseModel, Field
@@ -53,10 +53,7 @@ class Opened:
 
 
 async def opened(
-    library: Annotated[
-        str, Path(description="Name of a library; `default` is the server's own.", max_length=64)
-    ],
-    state: FromServer,
+    library: Annotated[str, Path(max_length=64, examples=["default"])], state: FromServer
 ) -> Opened:
     engine = await state.libraries.aengine(library)
     await asyncio.to_thread(state.jobs.take_up, library)
@@ -153,24 +150,15 @@ def _form(
 ) -> Document:
     name = _file_name(item)
     if isinstance(item, FailedFile):
-        return Document(
-            id=_failed_id(item.path),
-            title=name,
-            name=name,
-            kind=PurePath(name).suffix.removeprefix(".").casefold() or "unknown",
-            status="failed",
-            reason=_text(item.reason),
-        )
+        kind = PurePath(name).suffix.removeprefix(".").casefold() or "unknown"
+        told = {"id": _failed_id(item.path), "kind": kind, "reason": _text(item.reason)}
+        return Document(**told, title=name, name=name, status="failed")
     return Document(
         **{name: getattr(item, name) for name in _AS_HELD},
         title=_text(item.title),
         name=name,
         notes=list(item.notes),
-        tables=[
-            TableOfDocument(id=one.id, name=one.name, rows=one.rows, columns=len(one.columns))
-            for one in map(tables.get, item.tables)
-            if one is not None
-        ],
+        tables=[TableOfDocument(**_table(tables[name])) for name in item.tables if name in tables],
         has_original=any(file.is_file() for file in files_of(item)),
         uploaded=any(is_upload(library.path, _anchor(path)) for path in item.paths),
     )
@@ -242,15 +230,10 @@ async def show_document(opened: OpenedLibrary, document: DocumentId) -> WholeDoc
         if form.status == "ready":
             extracted = library.text(document)
             outline = Outline(extracted)
-            form.headings = [
-                HeadingForm(
-                    level=one.level,
-                    text=" ".join(extracted.text[one.start : one.end].split()),
-                    start=one.start,
-                    page=outline.page(one.start),
-                )
-                for one in extracted.headings[:500]
-            ]
+            for one in extracted.headings[:500]:
+                text = " ".join(extracted.text[one.start : one.end].split())
+                place = {"start": one.start, "page": outline.page(one.start)}
+                form.headings.append(HeadingForm(level=one.level, text=text, **place))
         return form
 
     return await asyncio.to_thread(shown)
@@ -285,8 +268,7 @@ async def reindex_document(opened: OpenedLibrary, document: DocumentId) -> Job:
     places = [place for path in paths if (place := FilePath(_anchor(path))).is_file()]
     if not places:
         said = "the file of this document is no longer where it was read from"
-        hint = "upload it again"
-        raise Problem(410, "file_gone", said, hint=hint)
+        raise Problem(410, "file_gone", said, hint="upload it again")
     return opened.jobs.start(opened.name, Placed(places, again=True)).form()
 
 
@@ -405,20 +387,15 @@ async def list_tables(opened: OpenedLibrary) -> list[TableForm]:
     """Their names are used in questions and in generated code."""
 
     def listed() -> list[TableForm]:
-        holders = _holders(opened.library)
-        return [
-            TableForm(
-                id=table.id,
-                name=table.name,
-                title=table.title,
-                rows=table.rows,
-                columns=len(table.columns),
-                document=holders.get(table.name),
-            )
-            for table in opened.library.tables()
-        ]
+        holders, tables = _holders(opened.library), opened.library.tables()
+        return [TableForm(**_table(one), document=holders.get(one.name)) for one in tables]
 
     return await asyncio.to_thread(listed)
+
+
+def _table(table: Table) -> dict[str, Any]:
+    same = {name: getattr(table, name) for name in ("id", "name", "title", "rows")}
+    return same | {"columns": len(table.columns)}
 
 
 @router.get("/tables/{table}")
@@ -442,20 +419,16 @@ def _preview(library: Library, wanted: str, rows: int) -> TablePreview:
         names = tuple(column.name for column in table.columns)
         query = TableQuery(table=table.id, select=names, limit=rows, ties=False)
         first = [list(row) for row in desk.compute(query).rows[:rows]]
+    plain = ("name", "type", "missing", "distinct", "warnings")
+    columns = [
+        ColumnForm(**{name: getattr(one, name) for name in plain}, about=_about(one))
+        for one in profile.columns
+    ]
     return TablePreview(
-        id=table.id,
-        name=table.name,
-        title=table.title,
+        **{name: getattr(table, name) for name in ("id", "name", "title")},
         document=_holders(library).get(table.name),
         total_rows=table.rows,
-        columns=[
-            ColumnForm(
-                **{name: getattr(one, name) for name in ("name", "type", "missing", "distinct")},
-                about=_about(one),
-                warnings=list(one.warnings),
-            )
-            for one in profile.columns
-        ],
+        columns=columns,
         rows=first,
         warnings=[*table.warnings, *profile.warnings],
     )

@@ -50,12 +50,8 @@ class _Endpoint:
         if manager is not None:
             await manager.handle_request(scope, receive, send)
             return
-        missing = Problem(
-            404,
-            "mcp_extra_missing",
-            "this server does not speak MCP",
-            hint="pip install mcp, then start it again",
-        )
+        said, hint = "this server does not speak MCP", "pip install mcp, then start it again"
+        missing = Problem(404, "mcp_extra_missing", said, hint=hint)
         await problem_response(missing, scope["path"])(scope, receive, send)
 
 

@@ -40,8 +40,7 @@ _STARTED = int(time.time())
 _OUR_RUN = re.compile(r"/#/runs/([\w-]{1,80})(?:/|\b)")
 _LINK = re.compile(r"\s*\[(?:\[\d{1,6}\]|how this answer was made)\]\([^)\s]*\)")
 _OUR_SOURCES = re.compile(r"\n\s*Sources:\n.*\Z", re.DOTALL)
-_LONGEST_REPLY = 4_000
-"""Characters of a reply that are read: what a follow-up refers to stands at its beginning."""
+_LONGEST_REPLY = 4_000  # characters that are read: what a follow-up refers to stands first
 
 
 class Part(BaseModel):
@@ -72,15 +71,7 @@ class Extension(BaseModel):
 class ChatRequest(BaseModel):
     """Parameters that are not listed here are ignored."""
 
-    model_config = ConfigDict(
-        strict=True,
-        json_schema_extra={
-            "example": {
-                "model": "secondlook",
-                "messages": [{"role": "user", "content": "How deep is berth 4?"}],
-            }
-        },
-    )
+    model_config = ConfigDict(strict=True)
     model: str = Field(description="`secondlook`, or `secondlook-` and the name of a workflow.")
     messages: Annotated[list[Message], Field(min_length=1)]
     stream: bool | None = False
@@ -177,9 +168,8 @@ async def list_models(state: FromServer) -> ModelList:
     """`secondlook` is the one that is used by default."""
     about = {MODEL_PREFIX: f"the server's default: {state.settings.answer.workflow}"}
     about |= {f"{MODEL_PREFIX}-{name}": one.about for name, one in WORKFLOWS.items()}
-    return ModelList(
-        data=[Model(id=name, created=_STARTED, about=said) for name, said in about.items()]
-    )
+    models = [Model(id=name, created=_STARTED, about=said) for name, said in about.items()]
+    return ModelList(data=models)
 
 
 @router.get("/models/{model}", responses=_errors(404))
@@ -198,16 +188,13 @@ def workflow_of(model: str) -> str | None:
     raise refused(said, "model", "model_not_found", 404)
 
 
+_STREAM = {"description": "The completion, or its chunks.", "content": {"text/event-stream": {}}}
+
+
 @router.post(
     "/chat/completions",
     response_model=Completion,
-    responses={
-        **_errors(400, 404, 409, 413, 415, 429, 500, 503),
-        200: {
-            "description": "The completion; or, with `stream`, its chunks and `[DONE]`.",
-            "content": {"text/event-stream": {}},
-        },
-    },
+    responses={**_errors(400, 404, 409, 413, 415, 429, 500, 503), 200: _STREAM},
 )
 async def chat_completion(request: Request, body: ChatRequest, state: FromServer) -> Response:
     _check(body)
@@ -241,22 +228,20 @@ async def _ask(body: ChatRequest, state: Served) -> Ask:
     workflow, own = workflow_of(body.model), body.secondlook
     question, turns = await asyncio.to_thread(read, body.messages, recorded)
     return Ask(
-        question=question,
-        library=own.library,
+        question,
         workflow=workflow,
         documents=tuple(own.documents),
-        filters=dict(own.filters),
-        max_risk=own.max_risk,
         budget=own.budget.caps() if own.budget else None,
         turns=turns,
+        **{name: getattr(own, name) for name in ("library", "filters", "max_risk")},
     )
 
 
 def read(
     messages: Sequence[Message], answer_of: Callable[[str], Answer | None]
 ) -> tuple[str, tuple[Turn, ...]]:
-    """The question and the turns before it. `answer_of` finds a run that an earlier reply of ours
-    links to, so that a follow-up refers to the answer itself, not to what a chat made of it."""
+    """The question and the turns before it. `answer_of` finds a run that a reply of ours links to,
+    so that a follow-up refers to the answer itself."""
     last = len(messages) - 1
     while last >= 0 and messages[last].role in {"system", "developer"}:
         last -= 1  # some clients put their instructions at the end
@@ -300,8 +285,7 @@ def _turn(asked: str, reply: str, answer_of: Callable[[str], Answer | None]) -> 
 
 # An answer as a chat message: Markdown with a link behind every claim, and where each link is.
 
-_OPEN, _CLOSE = "\ue000", "\ue001"
-"""Around the number of a citation until its link is written: no document may hold these."""
+_OPEN, _CLOSE = "\ue000", "\ue001"  # around a citation's number until its link is written
 _OWN_SIGNS = re.compile(f"[{_OPEN}{_CLOSE}]")
 _PLACE = re.compile(rf"{_OPEN}(\d+){_CLOSE}")
 _MARK = re.compile(r"\[(\d{1,6})\]")
@@ -355,8 +339,8 @@ def _plain(text: str) -> str:
 
 
 def _text(answer: Answer) -> str:
-    """The text, with a place for a link wherever our own code has set a mark: between the claims.
-    What looks like a mark within a claim comes from a document."""
+    """With a place for a link wherever our own code has set a mark: between the claims. What looks
+    like a mark within a claim comes from a document."""
     numbers = {citation.number for citation in answer.citations}
 
     def place(found: re.Match[str]) -> str:
@@ -408,24 +392,22 @@ class Reply:
     def completion(self, answer: Answer) -> Completion:
         text, annotations = written(answer, self.base)
         message = AssistantMessage(content=text, annotations=annotations)
+        spent, names = answer.usage, ("run", "status", "stop_reason", "workflow")
         return Completion(
             id=f"chatcmpl-{self.run}",
             created=self.created,
             model=self.asked.model,
             choices=[Choice(message=message)],
             usage=TokenUsage(
-                prompt_tokens=answer.usage.tokens_in,
-                completion_tokens=answer.usage.tokens_out,
-                total_tokens=answer.usage.tokens_in + answer.usage.tokens_out,
-                prompt_tokens_details={"cached_tokens": answer.usage.tokens_cached},
+                prompt_tokens=spent.tokens_in,
+                completion_tokens=spent.tokens_out,
+                total_tokens=spent.tokens_in + spent.tokens_out,
+                prompt_tokens_details={"cached_tokens": spent.tokens_cached},
             ),
             secondlook=About(
-                run=answer.run,
+                **{name: getattr(answer, name) for name in names},
                 url=run_url(self.base, answer.run),
-                status=answer.status,
-                stop_reason=answer.stop_reason,
                 confidence=answer.confidence.value,
-                workflow=answer.workflow,
                 answer=answer if self.asked.secondlook.answer else None,
             ),
         )
@@ -459,17 +441,10 @@ class Reply:
         self, delta: dict[str, Any] | None, finish_reason: str | None = None, **more: Any
     ) -> bytes:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        return _data(
-            {
-                "id": f"chatcmpl-{self.run}",
-                "object": "chat.completion.chunk",
-                "created": self.created,
-                "model": self.asked.model,
-                "choices": [] if delta is None else [choice],
-                **({"usage": None} if self._counts else {}),
-                **more,
-            }
-        )
+        choices = [] if delta is None else [choice]
+        head = {"id": f"chatcmpl-{self.run}", "object": "chat.completion.chunk"}
+        about = {"created": self.created, "model": self.asked.model, "choices": choices}
+        return _data(head | about | ({"usage": None} if self._counts else {}) | more)
 
 
 def _data(said: dict[str, Any]) -> bytes:

@@ -102,9 +102,8 @@ async def sign_in(shown: Shown, request: Request, served: FromServer) -> Respons
     if token.value is None:
         return reply
     if not token.fits(shown.token):
-        said = "this is not the token of this server"
-        hint = "it was printed when the server started, or is the one that you gave it"
-        raise Problem(401, "token_wrong", said, hint=hint)
+        said = "this is not the token of this server: it was printed when the server started"
+        raise Problem(401, "token_wrong", said)
     reply.set_cookie(
         COOKIE,
         token.cookie,

@@ -26,26 +26,19 @@ MEDIA_TYPE: Final = "application/problem+json"
 _RETRY_SECONDS = "2"
 _MOST_MISTAKES = 5
 _CAPITAL = re.compile(r"(?<!^)(?=[A-Z])")
-_STATUS: tuple[tuple[type[errors.SecondlookError], int], ...] = (
-    (errors.UsageError, 422),
-    (errors.SettingsError, 422),
-    (errors.RunMissing, 404),
-    (errors.RunTaken, 409),
-    (errors.RunStoreAway, 503),
-    (errors.LibraryMissing, 404),
-    (errors.LibraryBusy, 503),
-    (errors.LibraryUnreachable, 503),
-    (errors.LibraryReadOnly, 409),
-    (errors.LibraryError, 500),
-    (errors.LimitExceeded, 413),
-    (errors.Unsupported, 415),
-    (errors.ExtractionError, 422),
-    (errors.ModelUnavailable, 503),
-    (errors.BudgetExceeded, 429),
-    (errors.SandboxError, 503),
-    (errors.TableError, 422),
-    (errors.WebSearchError, 502),
-)
+_STATUS: dict[int, tuple[type[errors.SecondlookError], ...]] = {
+    404: (errors.RunMissing, errors.LibraryMissing),
+    409: (errors.RunTaken, errors.LibraryReadOnly),
+    413: (errors.LimitExceeded,),
+    415: (errors.Unsupported,),
+    422: (errors.UsageError, errors.SettingsError, errors.ExtractionError, errors.TableError),
+    429: (errors.BudgetExceeded,),
+    502: (errors.WebSearchError,),
+    503: (
+        *(errors.RunStoreAway, errors.LibraryBusy, errors.LibraryUnreachable),
+        *(errors.ModelUnavailable, errors.SandboxError),
+    ),
+}
 """The first that fits; any other is a failure of the server (500)."""
 
 
@@ -84,10 +77,8 @@ class Problem(HTTPException):
             type=f"urn:secondlook:problem:{self.code}",
             title=http.HTTPStatus(self.status_code).phrase,
             status=self.status_code,
-            code=self.code,
-            detail=self.detail,
-            hint=self.hint,
             instance=instance,
+            **{name: getattr(self, name) for name in ("code", "detail", "hint")},
         )
 
 
@@ -96,7 +87,9 @@ def problem_of(error: Exception) -> Problem:
     if isinstance(error, Problem):
         return error
     if isinstance(error, errors.SecondlookError):
-        status = next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
+        status = next(
+            (status for status, kinds in _STATUS.items() if isinstance(error, kinds)), 500
+        )
         headers = {"Retry-After": _RETRY_SECONDS} if error.retryable else None
         code = _CAPITAL.sub("_", type(error).__name__).lower()
         return Problem(status, code, error.message, hint=error.hint, headers=headers)
@@ -108,12 +101,8 @@ def problem_of(error: Exception) -> Problem:
         hint = "/docs shows what there is" if error.status_code in {404, 405} else None
         return Problem(error.status_code, code, error.detail, hint=hint, headers=error.headers)
     log.error("a request failed", exc_info=error)
-    return Problem(
-        500,
-        "unexpected",
-        "an unexpected error happened",
-        hint="the server's log has the details; secondlook doctor checks the installation",
-    )
+    said, hint = "an unexpected error happened", "the server's log has the details"
+    return Problem(500, "unexpected", said, hint=hint)
 
 
 def _of_validation(mistakes: Sequence[Any]) -> Problem:
@@ -137,19 +126,13 @@ def _of_validation(mistakes: Sequence[Any]) -> Problem:
 
 
 def problem_response(problem: Problem, path: str | None = None) -> JSONResponse:
+    status, headers = problem.status_code, dict(problem.headers or {})
     if path is not None and (path == "/v1" or path.startswith("/v1/")):
         # OpenAI knows no 422: what is wrong with a request is a bad request.
-        return JSONResponse(
-            openai_error(problem),
-            status_code=400 if problem.status_code == 422 else problem.status_code,  # noqa: PLR2004
-            headers=dict(problem.headers or {}),
-        )
-    return JSONResponse(
-        problem.details(path).model_dump(mode="json"),
-        status_code=problem.status_code,
-        headers=dict(problem.headers or {}),
-        media_type=MEDIA_TYPE,
-    )
+        status = 400 if status == 422 else status  # noqa: PLR2004
+        return JSONResponse(openai_error(problem), status_code=status, headers=headers)
+    told = problem.details(path).model_dump(mode="json")
+    return JSONResponse(told, status_code=status, headers=headers, media_type=MEDIA_TYPE)
 
 
 def openai_error(problem: Problem) -> dict[str, Any]:
@@ -193,5 +176,4 @@ def json_response(model: BaseModel, status: int = 200) -> Response:
 OrWithPoint = BeforeValidator(
     lambda value: int(value) if isinstance(value, float) and value.is_integer() else value
 )
-"""For an `int` of a strict model: JSON's `5.0` is 5. Stands behind its bounds, so that OpenAPI
-shows them."""
+"""For an `int` of a strict model: JSON's `5.0` is 5."""

@@ -58,13 +58,10 @@ class Ask:
     turns: tuple[Turn, ...] = ()  # what was said before, made from `after` or given
 
     def options(self) -> dict[str, Any]:
-        return {
-            "workflow": self.workflow,
+        same = {name: getattr(self, name) for name in ("workflow", "choices", "max_risk", "budget")}
+        return same | {
             "documents": list(self.documents) or None,
             "filters": dict(self.filters) or None,
-            "choices": self.choices,
-            "max_risk": self.max_risk,
-            "budget": self.budget,
             "earlier": self.turns,
             "caller": {"library": self.library, "after": self.after},
         }
@@ -86,8 +83,7 @@ class LiveRun:
     stopping: str = CANCELLED
     task: asyncio.Task[Any] | None = None
     noting: Future[None] | None = None  # done when a run that waits is recorded
-    put_away: threading.Event = field(default_factory=threading.Event)
-    """Set when nothing works on it any more."""
+    put_away: threading.Event = field(default_factory=threading.Event)  # nothing works on it now
 
     @property
     def ended(self) -> bool:
@@ -133,11 +129,9 @@ class LiveRun:
     def failure(self) -> Problem:
         if (known := self.problem) is not None:
             return Problem(known.status, known.code, known.detail, hint=known.hint)
-        last = self.log.last
-        why = last.why if isinstance(last, Stopped) else CANCELLED
+        why = self.log.last.why if isinstance(self.log.last, Stopped) else CANCELLED
         said = f"the run {self.id!r} ended without an answer: {why}"
-        hint = f"POST /api/runs/{self.id}/resume takes it up"
-        return Problem(409, "run_stopped", said, hint=hint)
+        return Problem(409, "run_stopped", said, hint=f"POST /api/runs/{self.id}/resume")
 
 
 MOST_KEPT: Final = 64  # ended runs that are watched without reading the record
@@ -145,8 +139,7 @@ QUESTION_CHARACTERS = 4000
 _MOST_WAITING = 100  # questions that may wait; one more is refused (429)
 _DRAIN_SECONDS = 20.0  # after SIGTERM, for each question to finish its step
 _LOOKS = 0.1  # seconds between two looks at whether to hurry
-_LOOKS_FOR_STOPS = 1.0
-"""Seconds between two looks at whether another server was asked to stop one of these."""
+_LOOKS_FOR_STOPS = 1.0  # seconds between two looks whether another server is asked to stop one
 _PATIENCE = 5.0  # seconds that runs may take to put things away once they are stopped
 
 
@@ -177,20 +170,15 @@ class Runs:
         return self._enqueued(LiveRun(id=name, ask=ask))
 
     def check(self, ask: Ask) -> None:
-        most = QUESTION_CHARACTERS
-        if len(ask.question) > most:
-            raise UsageError(
-                f"the question has {len(ask.question)} characters, and {most} are taken",
-                hint="ask for one thing at a time",
-            )
+        if len(ask.question) > QUESTION_CHARACTERS:
+            said = f"the question has more than {QUESTION_CHARACTERS} characters"
+            raise UsageError(said, hint="ask for one thing at a time")
         if not ask.question.strip():
             raise UsageError("the question is empty", hint="say what you want to know")
         self._libraries.settings(ask.library)
         if ask.web and not self._settings.web.enable_web_search:
-            raise UsageError(
-                "searching the web is switched off on this server",
-                hint="set web.enable_web_search where it runs",
-            )
+            hint = "set web.enable_web_search where it runs"
+            raise UsageError("searching the web is switched off on this server", hint=hint)
 
     def resume(self, run: str) -> LiveRun:
         """Take up a run that ended without an answer. Reads the record: call it in a thread."""
@@ -209,16 +197,11 @@ class Runs:
                 library = self.library_of(stored.request)
                 if library is None:
                     said = f"the run {stored.run!r} is about a library that is not served here"
-                    hint = "serve that library, or: secondlook runs resume"
-                    raise Problem(409, "library_not_served", said, hint=hint)
+                    raise Problem(409, "library_not_served", said, hint="serve that library")
                 after = (stored.request.get("caller") or {}).get("after")
-                live = LiveRun(
-                    id=stored.run,
-                    ask=Ask(stored.question, library=library, after=after),
-                    workflow=stored.workflow,
-                    started=stored.created,
-                    log=events,
-                )
+                ask = Ask(stored.question, library=library, after=after)
+                live = LiveRun(stored.run, ask, workflow=stored.workflow, started=stored.created)
+                live.log = events
             elif events.number > live.log.number:  # another process worked on it meanwhile
                 live.log = events
         assert live is not None  # noqa: S101
@@ -226,8 +209,7 @@ class Runs:
         return self._enqueued(live)
 
     def library_of(self, request: Mapping[str, Any]) -> str | None:
-        """What the library of a recorded run is called here. The path decides: a name may have
-        meant another library when the run began."""
+        """What the library of a recorded run is called here. The path decides, not its old name."""
         path = request.get("settings", {}).get("library", {}).get("path", "")
         return self._libraries.named(path)
 
@@ -239,8 +221,7 @@ class Runs:
             return self._running.get(run) or waiting or self._kept.get(run)
 
     def here(self, run: str) -> LiveRun | None:
-        """The same, unless it was left here and another process went on with it: then the record
-        knows better. Reads it: call it in a thread."""
+        """The same, unless another process went on with it. Reads the record: use a thread."""
         live = self.live(run)
         if live is None or not live.ended or live.answer is not None:
             return live
@@ -257,9 +238,8 @@ class Runs:
         answer = live.answer if live is not None else self.record.get(run).answer
         if answer is not None:
             return answer
-        said = f"the run {run!r} has no answer yet"
         hint = f"GET /api/runs/{run} says how far it is"
-        raise Problem(409, "run_unfinished", said, hint=hint)
+        raise Problem(409, "run_unfinished", f"the run {run!r} has no answer yet", hint=hint)
 
     def counts(self) -> tuple[int, int]:
         return len(self._running), len(self._waiting)
@@ -296,8 +276,8 @@ class Runs:
             self._kept.pop(run, None)
         stored = self.record.find(run)
         if stored is not None and stored.status == "running" and live is None:
-            said = f"another process works on the run {run!r}"
             hint = f"POST /api/runs/{run}/cancel asks it to stop"
+            said = f"another process works on the run {run!r}"
             raise Problem(409, "run_elsewhere", said, hint=hint)
         if stored is not None:
             self.record.store(run).remove(run)
@@ -305,8 +285,8 @@ class Runs:
             raise missing(run)
 
     def drain(self) -> None:
-        """The server is to end: no run is begun, and each that is worked on finishes its step, if
-        that does not take too long. What then goes on is for `stop`. Call it in a thread."""
+        """No run is begun; each that is worked on finishes its step, if that does not take too
+        long. What then goes on is for `stop`. Call it in a thread."""
         with self._lock:
             self.ending = True
             running = list(self._running.values())

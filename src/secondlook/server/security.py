@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 COOKIE: Final = "secondlook"
 LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
-OWN_HEADER: Final = "x-secondlook"
-"""No form can send it, and no script of a foreign page without asking for leave."""
+OWN_HEADER: Final = "x-secondlook"  # no form can send it, no foreign page without asking for leave
 HEADERS: Final = {
     "content-security-policy": "default-src 'self'; style-src 'self' 'unsafe-inline'; "
     "img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; form-action 'self'; "
@@ -94,8 +93,7 @@ class Guard:
     hosts: frozenset[str] = frozenset()
     origins: frozenset[str] = frozenset()
     token: Token = field(default_factory=Token)
-    guarded: Callable[[str], bool] = bool
-    """Whether a path is more than the page itself, which anybody may load to enter a token."""
+    guarded: Callable[[str], bool] = bool  # whether a path is more than the page itself
 
     def refuses(self, scope: Scope) -> Problem | None:
         headers = Headers(scope=scope)
@@ -235,11 +233,9 @@ MEGABYTE: Final = 1024 * 1024
 MOST_BODY: Final = MEGABYTE
 _MOST_MESSAGE: Final = 24 * MEGABYTE  # of MCP: its tool `add` takes whole files, in base64
 _UPLOAD: Final = re.compile(r"/api/libraries/[^/]+/documents/?")
-_SECONDS_TO_SEND = 30.0
-"""For a small body: a client that sends it byte by byte must not keep a connection."""
-_MOST_DROPPED: Final = 1024 * MEGABYTE
+_SECONDS_TO_SEND = 30.0  # for a small body: sent byte by byte it must not keep a connection
+_MOST_DROPPED: Final = 1024 * MEGABYTE  # what is read of a refused request before it is answered
 _SECONDS_TO_DROP = 30.0
-"""What is read of a refused request, and for how long, before it is answered."""
 
 
 class Limits:
@@ -259,13 +255,8 @@ class Limits:
             counted = _Counted(receive, self.upload_bytes + MEGABYTE, refusal)
         else:
             most = _MOST_MESSAGE if path.rstrip("/") == "/mcp" else MOST_BODY
-            refusal = Problem(
-                413,
-                "body_too_large",
-                f"the request is larger than {most // MEGABYTE} MB",
-                hint="send less at once; files are sent as an upload",
-                headers={"Connection": "close"},
-            )
+            said = f"the request is larger than {most // MEGABYTE} MB"
+            refusal = _closing(413, "body_too_large", said, "send less; files go as an upload")
             counted = _Counted(receive, most, refusal)
         given = headers.get("content-length", "0")
         is_number = given.isascii() and given.isdigit() and len(given) <= 18  # noqa: PLR2004
@@ -293,7 +284,11 @@ class Limits:
 def upload_too_large(what: str, most: int, setting: str) -> Problem:
     said = f"{what} may have at most {most // MEGABYTE:,} MB"
     hint = f"add larger files with `secondlook add`, or raise {setting}"
-    return Problem(413, "upload_too_large", said, hint=hint, headers={"Connection": "close"})
+    return _closing(413, "upload_too_large", said, hint)
+
+
+def _closing(status: int, code: str, said: str, hint: str) -> Problem:
+    return Problem(status, code, said, hint=hint, headers={"Connection": "close"})
 
 
 class _Gone(Exception):
@@ -338,13 +333,8 @@ class _Counted:
                     parts.append(message.get("body", b""))
         except TimeoutError:
             self.ended = True  # the rest is not waited for
-            raise Problem(
-                408,
-                "request_too_slow",
-                f"the request was not sent within {_SECONDS_TO_SEND:g} seconds",
-                hint="send it again",
-                headers={"Connection": "close"},
-            ) from None
+            said = f"the request was not sent within {_SECONDS_TO_SEND:g} seconds"
+            raise _closing(408, "request_too_slow", said, "send it again") from None
         body = b"".join(parts)
         whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 router = APIRouter(prefix="/api/libraries/{library}/documents/{document}", tags=["library"])
 SHOWN = 4_000  # characters of a text without pages, and of a page that is longer than `LONGEST`
-LONGEST = 40_000
-"""A sheet with thousands of rows is one page, too; more than this nobody reads at once."""
+LONGEST = 40_000  # a sheet with thousands of rows is one page, too: nobody reads it at once
 _LINE = 400  # how far the end of a line may be away
 
 
@@ -67,9 +66,10 @@ async def show_text(
         extracted = opened.library.text(item.id)
         length = len(extracted.text)
         if page is None and start is not None and (start > length or (end or start) < start):
-            said = f"the document has no characters from {start} to {end or start}"
-            hint = f"it has {length:,} characters; the end comes after the start"
-            raise Problem(422, "no_such_place", said, hint=hint)
+            said = (
+                f"the document has no characters from {start} to {end or start}: it has {length:,}"
+            )
+            raise Problem(422, "no_such_place", said)
         first, last = _wanted(extracted, page, start, end)
         outline = Outline(extracted)
         at = first if start is None or page is not None else start
@@ -100,9 +100,7 @@ def _wanted(
     if page is not None:
         pages = [one for one in document.pages if one.number == page]
         if not pages:
-            known = [one.number for one in document.pages]
-            hint = f"its pages are {known[0]} to {known[-1]}" if known else "it has no pages"
-            raise Problem(404, "page_missing", f"the document has no page {page}", hint=hint)
+            raise Problem(404, "page_missing", f"the document has no page {page}")
         begin = stop = pages[0].start
     else:
         begin = start or 0
@@ -173,5 +171,4 @@ def _original(item: DocumentInfo) -> FileResponse:
                 headers=_HEADERS,
             )
     said = "the file of this document has changed or is gone since it was added"
-    hint = "its text is still here; add or upload the file again to have both in step"
-    raise Problem(410, "original_gone", said, hint=hint)
+    raise Problem(410, "original_gone", said, hint="its text is still here; add the file again")

@@ -124,18 +124,15 @@ async def show_graph(
 
     def drawn() -> GraphShown:
         graph = workflow.build(served.settings).compile().get_graph()
-        return GraphShown(
-            name=name,
-            about=workflow.about,
-            nodes=[
-                GraphNode(id=one, label=one.strip("_").replace("_", " ")) for one in graph.nodes
-            ],
-            edges=[
-                GraphEdge(source=edge.source, target=edge.target, conditional=edge.conditional)
-                for edge in graph.edges
-            ],
-            mermaid=graph.draw_mermaid(with_styles=False).strip(),
-        )
+        edges = [
+            GraphEdge(**{name: getattr(edge, name) for name in ("source", "target", "conditional")})
+            for edge in graph.edges
+        ]
+        labels = {one: one.strip("_").replace("_", " ") for one in graph.nodes}
+        nodes = [GraphNode(id=one, label=label) for one, label in labels.items()]
+        drawn = graph.draw_mermaid(with_styles=False).strip()
+        about = workflow.about
+        return GraphShown(name=name, about=about, nodes=nodes, edges=edges, mermaid=drawn)
 
     return await asyncio.to_thread(drawn)
 
@@ -179,8 +176,7 @@ async def ready(served: FromServer) -> Ready:
 async def metrics(served: FromServer) -> Response:
     """Where `serve.metrics` is set. Names and numbers alone: nothing that anybody asked."""
     if not served.settings.serve.metrics:
-        hint = "set serve.metrics where it runs"
-        raise Problem(404, "metrics_off", "this server keeps no metrics", hint=hint)
+        raise Problem(404, "metrics_off", "this server keeps no metrics: set serve.metrics")
     text = await asyncio.to_thread(scraped, served.settings)
     return Response(text, media_type="text/plain; version=0.0.4")
 
@@ -199,20 +195,16 @@ class LibraryForm(BaseModel):
 @router.get("/api/libraries", tags=["library"])
 async def list_libraries(served: FromServer) -> list[LibraryForm]:
     """How many documents, tables and passages each of them holds."""
-    found = []
+    names, found = ("documents", "tables", "passages", "bytes"), []
     for name in served.libraries.names():
         engine = await served.libraries.aengine(name)
         status = await asyncio.to_thread(engine.library.status)
-        found.append(
-            LibraryForm(
-                **{
-                    one: getattr(status, one)
-                    for one in ("documents", "tables", "passages", "bytes")
-                },
-                name=name,
-                path=PurePath(status.path).name or None,
-                failed=len(status.failed),
-                writing=bool(served.jobs.active(name)) or status.writer is not None,
-            )
+        form = LibraryForm(
+            **{one: getattr(status, one) for one in names},
+            name=name,
+            path=PurePath(status.path).name or None,
+            failed=len(status.failed),
+            writing=bool(served.jobs.active(name)) or status.writer is not None,
         )
+        found.append(form)
     return found

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/api/libraries/{library}", tags=["library"])
 log = logging.getLogger(__name__)
 _lock = threading.Lock()
-_made: dict[Path, tuple[frozenset[str], list[Suggestion]]] = {}
-"""By library: good until its documents change."""
+_made: dict[Path, tuple[frozenset[str], list[Suggestion]]] = {}  # until the documents change
 MOST = 3
 _TABLES = 4
 _GROUPS = 12  # most different values of a column that is worth grouping by
