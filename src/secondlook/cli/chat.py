@@ -178,7 +178,7 @@ QUESTIONS = (
 
 
 @command(
-    "\b\nIt works in a temporary library, unless --library names one to keep.\n",
+    "\b\nIn a temporary library, unless --library names one. Then: secondlook add ~/papers\n",
     json=False,
 )
 def demo(call: Call) -> int:

@@ -42,7 +42,7 @@ class Finding:
     needed: bool = False  # without it the configuration that is in effect does not work
 
 
-@command("\b\nNobody outside this machine is asked. Exit code 1: something needed is broken.\n")
+@command("\b\nExit code 1: something needed is broken. Example:\n  secondlook doctor --json\n")
 def doctor(call: Call) -> int:
     """Say what is installed, found and missing, with the command that fixes it."""
     found = list(_findings(call))

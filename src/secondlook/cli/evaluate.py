@@ -153,7 +153,7 @@ documents with a questions.csv beside them:
   "How deep is berth 4?",7.8 metres
 
 \b
-Ctrl-C keeps what is done; the same command goes on (docs/evaluation.md). Examples:
+Ctrl-C keeps what is done; the same command goes on. Examples:
   secondlook eval squad2-dev --workflow linear,adaptive --limit 500
   secondlook eval squad2-dev --ablate          which steps pay
 """

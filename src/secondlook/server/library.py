@@ -151,8 +151,8 @@ def _form(
     name = _file_name(item)
     if isinstance(item, FailedFile):
         kind = PurePath(name).suffix.removeprefix(".").casefold() or "unknown"
-        told = {"id": _failed_id(item.path), "kind": kind, "reason": _text(item.reason)}
-        return Document(**told, title=name, name=name, status="failed")
+        told: dict[str, Any] = {"id": _failed_id(item.path), "reason": _text(item.reason)}
+        return Document(**told, kind=kind, title=name, name=name, status="failed")
     return Document(
         **{name: getattr(item, name) for name in _AS_HELD},
         title=_text(item.title),
@@ -232,8 +232,9 @@ async def show_document(opened: OpenedLibrary, document: DocumentId) -> WholeDoc
             outline = Outline(extracted)
             for one in extracted.headings[:500]:
                 text = " ".join(extracted.text[one.start : one.end].split())
-                place = {"start": one.start, "page": outline.page(one.start)}
-                form.headings.append(HeadingForm(level=one.level, text=text, **place))
+                page = outline.page(one.start)
+                heading = HeadingForm(level=one.level, text=text, start=one.start, page=page)
+                form.headings.append(heading)
         return form
 
     return await asyncio.to_thread(shown)
