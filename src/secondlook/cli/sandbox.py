@@ -57,7 +57,7 @@ def list_(call: Call) -> int:
     return 0 if usable else 1
 
 
-@command("\b\nExit code 1: an attack succeeded. Example:\n  secondlook sandbox check --backend plain\n")
+@command("\b\nExit code 1: an attack succeeded. Example:\n  secondlook sandbox check\n")
 def check(call: Call, *, backend: BackendOption = None) -> int:
     """Attack the sandbox, and say what was blocked."""
     from secondlook.sandbox.self_check import self_check

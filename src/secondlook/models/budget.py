@@ -59,8 +59,7 @@ class Ledger:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.caps = caps
-        self.refusal: BudgetExceeded | None = None
-        """The first call that a step wanted and was refused."""
+        self.refusal: BudgetExceeded | None = None  # the first call that a step was refused
         self.on_refusal: Callable[[BudgetExceeded], object] = lambda _: None
         self._set_aside = SetAside(*set_aside) if set_aside else None
         self._clock = clock
@@ -69,12 +68,10 @@ class Ledger:
         self._lock = threading.Lock()
         self._open: set[Reservation] = set()
         self._spent: list[CallUsage] = []
-        self._maybe_tokens = 0
-        """A call that nobody heard the end of may be billed whole: the rest stays taken."""
+        self._maybe_tokens = 0  # of calls that nobody heard the end of: they may be billed whole
         self._maybe_cost = NOTHING
+        # How many tokens a model counts for each that was reserved, at worst: it will do so again.
         self._excess_in: dict[str, Fraction] = {}
-        """How many tokens a model counts for each that was reserved, at worst. It counts in another
-        way than we do, or does not keep to the length it was told, and will do so again."""
         self._excess_out: dict[str, Fraction] = {}
 
     def reserve(
@@ -164,8 +161,7 @@ class Ledger:
         self.on_refusal(refusal)
 
     def must_end(self, node: str) -> bool:
-        """Whether a step that could go on must not: a call was refused before, or there is no time
-        left but for the last one. The run counts as cut short by it."""
+        """Whether a step must not go on: a call was refused, or there is time for the last only."""
         if self.refusal is None and self.remaining_seconds(final=False) == 0.0:
             self.refuse(self._too_late(f"{node} may not go on"))
         return self.refusal is not None
@@ -222,11 +218,8 @@ class Ledger:
         )
 
     def _too_late(self, what: str) -> BudgetExceeded:
-        return BudgetExceeded(
-            f"{what}: {self.seconds():.1f} of {self.caps.seconds:g} seconds are over",
-            cap="seconds",
-            hint=_RAISE.format("budget.seconds"),
-        )
+        said = f"{what}: {self.seconds():.1f} of {self.caps.seconds:g} seconds are over"
+        return BudgetExceeded(said, cap="seconds", hint=_RAISE.format("budget.seconds"))
 
     def _check(self, wanted: Reservation) -> None:
         """Raises `BudgetExceeded` where something stands against a call."""
@@ -235,30 +228,23 @@ class Ledger:
             raise self._too_late(refused)
         if self.refusal is not None and not wanted.final:
             # A step that was refused does not try with something smaller: the run is to end.
-            raise BudgetExceeded(
-                f"{refused}: a call was refused before, and what is left is for the answer",
-                cap=self.refusal.cap,
-                hint=self.refusal.hint,
-            )
+            said = f"{refused}: a call was refused before, and what is left is for the answer"
+            raise BudgetExceeded(said, cap=self.refusal.cap, hint=self.refusal.hint)
         unknown = {call.model for call in self._spent if call.cost is None}
         unknown |= {wanted.model} if wanted.price is None else set()
         if self.caps.money and unknown:
-            raise BudgetExceeded(
-                f"{refused}: the price of {', '.join(map(repr, sorted(unknown)))} is unknown, so a "
-                f"cap of {self.caps.money:g} dollars cannot be kept",
-                cap="price",
-                hint="give its price in the file that models.prices names, or set budget.money "
-                "to 0",
-            )
+            names = ", ".join(map(repr, sorted(unknown)))
+            said = f"{refused}: the price of {names} is unknown, so budget.money cannot be kept"
+            hint = "give its price in the file that models.prices names, or set budget.money to 0"
+            raise BudgetExceeded(said, cap="price", hint=hint)
         for bound in self._bounds(wanted):
             if bound.left is not None and bound.taken + bound.want > bound.most:
-                raise BudgetExceeded(
-                    f"{refused}: it could take {bound.want.normalize():f} {_NAMES[bound.cap]}, "
-                    f"and {bound.taken.normalize():f} of {bound.most.normalize():f} are spent, "
-                    "promised or set aside",
-                    cap=bound.cap,
-                    hint=_RAISE.format(f"budget.{bound.cap}"),
-                )
+                figures = (bound.want, bound.taken, bound.most)
+                want, taken, most = (f"{one.normalize():f}" for one in figures)
+                could = f"{refused}: it could take {want} {_NAMES[bound.cap]}"
+                said = f"{could}, and {taken} of {most} are spent, promised or set aside"
+                hint = _RAISE.format(f"budget.{bound.cap}")
+                raise BudgetExceeded(said, cap=bound.cap, hint=hint)
 
     def _bounds(self, wanted: Reservation) -> tuple[_Bound, _Bound, _Bound]:
         spent, opened, aside = self._spent, self._open, self._set_aside
@@ -280,8 +266,7 @@ class Ledger:
 
 
 def summed(calls: Sequence[CallUsage]) -> CallUsage:
-    """One for all of them, named as the last. Money is added in decimal, so that a thousand small
-    calls do not drift past a cap; a cost that is unknown is never 0."""
+    """One for all, named as the last. Money is added in decimal; an unknown cost is never 0."""
     costs = [call.cost for call in calls]
     known = [decimal(cost) for cost in costs if cost is not None]
     return calls[-1].model_copy(
@@ -303,8 +288,7 @@ def _usage(calls: Iterable[CallUsage]) -> Usage:
 
 # What the earlier parts of a run leave to its account when it is taken up again.
 
-_REFUSED = "/refused"
-"""Under it a journal keeps the first call that was refused; no call is named so."""
+_REFUSED = "/refused"  # under it a journal keeps the first refused call; no call is named so
 
 
 @dataclass(frozen=True, slots=True)

@@ -152,10 +152,8 @@ def refuse_missing_files(models: Models) -> None:
     """A path that was mistyped is told at once, not by a run that goes on without the model."""
     for spec in models.cast.specs():
         if spec.provider == "gguf" and not Path(spec.model).expanduser().is_file():
-            raise SettingsError(
-                f"there is no model file {spec.model!r}",
-                hint="name one as gguf:PATH; secondlook doctor lists those within reach",
-            )
+            hint = "name one as gguf:PATH; secondlook doctor lists those within reach"
+            raise SettingsError(f"there is no model file {spec.model!r}", hint=hint)
 
 
 def open_chat(spec: ModelSpec, settings: ModelSettings) -> Chat:
@@ -180,9 +178,7 @@ class Options(TypedDict, total=False):
     max_tokens: int  # 512 unless said
     stop: tuple[str, ...]
     temperature: float | None  # in place of the role's own
-    on_text: Callable[[str], None] | None
-    """Hears a text reply as it is written, as a preview: after a failed try it hears nothing more,
-    and JSON never."""
+    on_text: Callable[[str], None] | None  # hears a text as it is written: a preview, never JSON
     final: bool  # it may use what the ledger has set aside
 
 
@@ -214,12 +210,7 @@ class Asker:
         return part.spec.named and self._chat(part).local
 
     async def room(
-        self,
-        role: Role,
-        *,
-        max_tokens: int,
-        schema: type[Any] | None = None,
-        final: bool = False,
+        self, role: Role, *, max_tokens: int, schema: type[Any] | None = None, final: bool = False
     ) -> int | None:
         """Tokens that a prompt may have beside a reply of `max_tokens`; None = unknown. A `final`
         one makes do with what the budget still pays for."""
@@ -228,10 +219,8 @@ class Asker:
         context = await self.context(part, final=final)
         rooms = [] if context is None else [context - longest]
         if final:
-            price = self.models.price(part.spec)
-            paid = self.ledger.room(
-                model=part.spec.text, max_tokens_out=longest, price=price, final=True
-            )
+            price, name = self.models.price(part.spec), part.spec.text
+            paid = self.ledger.room(model=name, max_tokens_out=longest, price=price, final=True)
             rooms += [] if paid is None else [paid]
         if not rooms:
             return None
@@ -320,10 +309,8 @@ class Asker:
 
     def _chat(self, part: Part) -> Chat:
         if not part.spec.named:
-            raise ModelError(
-                f"no model serves the role {part.role!r}",
-                hint="Name one with --model or models.default; `secondlook models` lists them.",
-            )
+            hint = "Name one with --model or models.default; `secondlook models` lists them."
+            raise ModelError(f"no model serves the role {part.role!r}", hint=hint)
         return self.models.chat(part.spec)
 
 
@@ -340,8 +327,7 @@ class _Made:
     result: ChatResult
     prompt: tuple[Message, ...]
     key: str  # under which the journal keeps the reply
-    paid: Reservation | CallUsage
-    """What it took, where the journal had the reply already: an earlier part of the run paid."""
+    paid: Reservation | CallUsage  # what an earlier part of the run paid, if the journal had it
     retries: int = 0
 
 
@@ -386,10 +372,9 @@ class Exchange:
                 raise
             # Without room or money for a correction the first problem stands.
             last = refused if isinstance(refused, Misread) else problem
-            raise UnusableReply(
-                f"{self.chat.spec!r} gave {self.node} a reply that cannot be used: {last}",
-                hint="A larger model may do better; `secondlook models probe` measures this one.",
-            ) from refused
+            said = f"{self.chat.spec!r} gave {self.node} a reply that cannot be used: {last}"
+            hint = "A larger model may do better; `secondlook models probe` measures this one."
+            raise UnusableReply(said, hint=hint) from refused
 
     async def _ask(self, messages: tuple[Message, ...], modes: list[OutputMode]) -> _Made:
         """In the best mode that the server does; what it refuses is not tried again."""
@@ -466,14 +451,12 @@ class Exchange:
             self.spent.append(made.paid)
             return
         result = made.result
+        same = ("tokens_in", "tokens_out", "tokens_cached", "seconds")
         usage = self.asker.ledger.settle(
             made.paid,
-            tokens_in=result.tokens_in,
-            tokens_out=result.tokens_out,
-            tokens_cached=result.tokens_cached,
+            **{name: getattr(result, name) for name in same},
             characters_in=characters(made.prompt),
             characters_out=len(result.text),
-            seconds=result.seconds,
             retries=made.retries,
             parse_failures=parse_failures,
         )
@@ -484,12 +467,10 @@ class Exchange:
         tokens = await counted(self.chat, prompt, self._timeout())
         context = await self.asker.context(self.part, final=self.final)
         if context is not None and tokens + self.max_tokens > context:
-            raise ContextOverflow(
-                f"{self.node}: a prompt of {tokens:,} tokens and a reply of {self.max_tokens:,} do "
-                f"not fit into the {context:,} tokens that {self.chat.spec!r} can see",
-                hint="Give less evidence (answer.evidence_tokens), or set models.options, "
-                "all.context_tokens=N, if it can see more.",
-            )
+            both = f"a prompt of {tokens:,} tokens and a reply of {self.max_tokens:,}"
+            seen = f"do not fit into the {context:,} tokens that {self.chat.spec!r} can see"
+            hint = "Give less evidence (answer.evidence_tokens), or set all.context_tokens=N."
+            raise ContextOverflow(f"{self.node}: {both} {seen}", hint=hint)
         return tokens
 
     async def _may_wait(self, failed: ModelUnavailable, turn: int) -> bool:
@@ -569,12 +550,9 @@ class Exchange:
                 self.calls.failed(sent, entry)
             over = ledger.remaining_seconds(final=self.final) == 0.0
             if over and isinstance(error, ModelTimeout):
-                raise BudgetExceeded(
-                    f"the time for this run was over before {self.chat.spec!r} had answered "
-                    f"{self.node}",
-                    cap="seconds",
-                    hint="Give it more with --timeout or budget.seconds (0 = no cap).",
-                ) from error
+                said = f"the time was over before {self.chat.spec!r} had answered {self.node}"
+                hint = "Give it more: --timeout or budget.seconds (0 = any)."
+                raise BudgetExceeded(said, cap="seconds", hint=hint) from error
             raise
         except BaseException:
             ledger.release(reserved)

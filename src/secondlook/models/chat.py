@@ -57,8 +57,7 @@ class ChatRequest:
     mode: OutputMode = "text"
     timeout: float | None = None
     stop: tuple[str, ...] = ()
-    idempotency_key: str | None = None
-    """The same for a call that is sent once more because nobody knows what became of it."""
+    idempotency_key: str | None = None  # the same where it is sent again, its fate being unknown
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,17 +34,13 @@ from secondlook.processes import APART
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-DEFAULT_CONTEXT_TOKENS = 8192
-"""More than our prompts need; the memory that a context takes grows with it."""
+DEFAULT_CONTEXT_TOKENS = 8192  # more than our prompts need; its memory grows with it
 _JOIN_SECONDS = 5.0
 
 
 class GgufChat:
-    """Runs in a worker process that all chats with the same file share. Calls queue up.
-
-    A cancelled or overdue call kills that process, because reading a prompt cannot be
-    interrupted; the next call starts it again.
-    """
+    """Runs in a worker process that all chats with the same file share. Calls queue up. One that
+    is cancelled or overdue kills the process: reading a prompt cannot be interrupted."""
 
     local = True
 
@@ -84,15 +80,10 @@ class GgufChat:
             if on_text is not None:
                 on_text(text)
 
-        message = {
-            "kind": "complete",
-            "messages": _plain(request.messages),
-            "max_tokens": request.max_tokens,
-            "temperature": request.temperature,
-            "seed": request.seed,
-            "stop": list(request.stop),
-            "schema": None if request.mode == "prompted" else request.schema,
-        }
+        same = {name: getattr(request, name) for name in ("max_tokens", "temperature", "seed")}
+        message = {"kind": "complete", "messages": _plain(request.messages), **same}
+        message["stop"] = list(request.stop)
+        message["schema"] = None if request.mode == "prompted" else request.schema
         reply = await self._call(message, passed_on, request.timeout)
         del reply["kind"]
         seconds = time.monotonic() - started
@@ -143,11 +134,8 @@ class GgufChat:
         except BaseException as error:
             self._engine.abandon(job)
             if isinstance(error, TimeoutError) and deadline.expired():
-                raise ModelTimeout(
-                    f"the model {self.spec!r} did not answer within {seconds:g} s",
-                    hint="Allow more time (models.options, all.timeout=SECONDS), or use a smaller "
-                    "model.",
-                ) from error
+                said = f"the model {self.spec!r} did not answer within {seconds:g} s"
+                raise ModelTimeout(said, hint="models.options: all.timeout=SECONDS.") from error
             raise
 
 
@@ -244,9 +232,7 @@ class Engine:
         self._end_process()
         read_header(Path(self._launch.path))  # what is wrong is said before a process is started
         if find_spec("xllamacpp") is None:
-            raise UnusableModel(
-                "models in GGUF files need the package xllamacpp", hint=INSTALL_HINT
-            )
+            raise UnusableModel("GGUF files need the package xllamacpp", hint=INSTALL_HINT)
         with self._changed:  # so that whoever abandons the job finds the process to kill
             if job.is_abandoned or self._is_closed:
                 raise closed(self._launch.spec)
@@ -401,14 +387,10 @@ class WorkerProcess:
             self._process.wait(_LEAVE_SECONDS)
         complaint = self._complaint()
         status = self.end()
-        ending = f"exit status {status}"
-        if status < 0:
-            ending = f"signal {-status}"
-            with contextlib.suppress(ValueError):
-                ending = signal.Signals(-status).name
+        ending = f"exit status {status}" if status >= 0 else f"signal {-status}"
         hint = "It is started again with the next call."
-        if ending == "SIGKILL":
-            hint = f"Most likely the machine ran out of memory; try a smaller model. {hint}"
+        if status == -signal.SIGKILL:
+            ending, hint = "SIGKILL", f"Memory may have run out: try a smaller model. {hint}"
         told = f"the process of the model {self._launch.spec!r} died ({ending})"
         return ModelUnavailable(f"{told}: {complaint}" if complaint else told, hint=hint)
 
@@ -432,26 +414,15 @@ def receive(stream: IO[bytes]) -> dict[str, Any]:
 
 # The head of a GGUF file, read by ourselves: what the model is before anything loads it.
 
-_MAGIC = b"GGUF"
-_VERSIONS = (2, 3)
-_MAX_ENTRIES = 1 << 20
-_MAX_KEY = 1 << 16
 _SCALARS = {
-    0: struct.Struct("<B"), 1: struct.Struct("<b"), 2: struct.Struct("<H"), 3: struct.Struct("<h"),
-    4: struct.Struct("<I"), 5: struct.Struct("<i"), 6: struct.Struct("<f"), 7: struct.Struct("<?"),
-    10: struct.Struct("<Q"), 11: struct.Struct("<q"), 12: struct.Struct("<d"),
-}  # fmt: skip
+    kind: struct.Struct(f"<{code}")
+    for kind, code in {**dict(enumerate("BbHhIif?")), 10: "Q", 11: "q", 12: "d"}.items()
+}
 _STRING, _ARRAY = 8, 9
-_COUNT = _SCALARS[10]
-_KIND = _SCALARS[4]
-
+_KIND, _COUNT = _SCALARS[4], _SCALARS[10]
 _CONTROL_TOKEN, _USER_DEFINED_TOKEN = 3, 4
 _TOKENS, _TOKEN_KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 _HINT = "Name a model file in the GGUF format, as in gguf:/models/name.gguf."
-
-
-class _BadHeader(Exception):
-    pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,7 +438,7 @@ class Header:
 def read_header(path: Path) -> Header:
     """Raises UnusableModel for what is no readable GGUF file."""
     found: dict[str, Any] = {}
-    for key, value in _read(path):
+    for key, value in _entries(path):
         if key == "general.architecture" or key.endswith(".context_length"):
             found[key] = value
         if len(found) == len(("architecture", "context_length")):
@@ -479,42 +450,34 @@ def read_header(path: Path) -> Header:
 
 def control_marks(path: Path) -> tuple[str, ...]:
     """Strings that the model's tokenizer takes for its own control marks, such as `<|im_end|>`."""
-    vocabulary = {key: value for key, value in _read(path) if key in {_TOKENS, _TOKEN_KINDS}}
+    vocabulary = {key: value for key, value in _entries(path) if key in {_TOKENS, _TOKEN_KINDS}}
     marks = zip(vocabulary.get(_TOKENS, ()), vocabulary.get(_TOKEN_KINDS, ()), strict=False)
-    # Tokens that makers of models define are often plain text, such as HTML tags or spaces.
-    return tuple(
-        text
-        for text, kind in marks
-        if len(text) > 1
-        and (kind == _CONTROL_TOKEN or (kind == _USER_DEFINED_TOKEN and text.startswith("<|")))
-    )
+
+    def is_mark(text: str, kind: int) -> bool:
+        # Tokens that makers of models define are often plain text, such as HTML tags or spaces.
+        own = kind == _USER_DEFINED_TOKEN and text.startswith("<|")
+        return len(text) > 1 and (kind == _CONTROL_TOKEN or own)
+
+    return tuple(text for text, kind in marks if is_mark(text, kind))
 
 
-def _read(path: Path) -> Iterator[tuple[str, Any]]:
+def _entries(path: Path) -> Iterator[tuple[str, Any]]:
     try:
         with path.open("rb") as stream:
-            yield from _entries(stream)
-    except FileNotFoundError as error:
-        raise UnusableModel(f"there is no model file {str(path)!r}", hint=_HINT) from error
+            if (magic := stream.read(4)) != b"GGUF":
+                raise ValueError(f"it starts with {magic!r} instead of b'GGUF'")  # noqa: TRY301
+            if (version := _number(stream, _KIND)) not in {2, 3}:
+                raise ValueError(f"version {version} of the format is not supported")  # noqa: TRY301
+            _number(stream, _COUNT)  # how many tensors
+            for _ in range(_number(stream, _COUNT)):
+                key = _text(stream, 1 << 16)
+                yield key, _value(stream, _number(stream, _KIND))
     except OSError as error:
         why = error.strerror or error
-        raise UnusableModel(f"cannot read the model file {str(path)!r}: {why}") from error
-    except (_BadHeader, struct.error, UnicodeDecodeError, MemoryError, OverflowError) as error:
+        said = f"cannot read the model file {str(path)!r}: {why}"
+        raise UnusableModel(said, hint=_HINT) from error
+    except (struct.error, ValueError, MemoryError, OverflowError) as error:
         raise UnusableModel(f"{str(path)!r} is no usable GGUF file: {error}", hint=_HINT) from error
-
-
-def _entries(stream: IO[bytes]) -> Iterator[tuple[str, Any]]:
-    if (magic := stream.read(len(_MAGIC))) != _MAGIC:
-        raise _BadHeader(f"it starts with {magic!r} instead of {_MAGIC!r}")
-    if (version := _number(stream, _KIND)) not in _VERSIONS:
-        raise _BadHeader(f"version {version} of the format is not supported")
-    _number(stream, _COUNT)  # how many tensors
-    entries = _number(stream, _COUNT)
-    if entries > _MAX_ENTRIES:
-        raise _BadHeader(f"it claims {entries} entries")
-    for _ in range(entries):
-        key = _text(stream, _MAX_KEY)
-        yield key, _value(stream, _number(stream, _KIND))
 
 
 def _number(stream: IO[bytes], form: struct.Struct) -> Any:
@@ -524,11 +487,15 @@ def _number(stream: IO[bytes], form: struct.Struct) -> Any:
 def _text(stream: IO[bytes], limit: int = 1 << 26) -> str:
     length = _number(stream, _COUNT)
     if length > limit:
-        raise _BadHeader(f"it claims a text of {length} bytes")
-    data = stream.read(length)
-    if len(data) < length:
-        raise _BadHeader("it is cut short")
-    return data.decode("utf-8", "replace")
+        raise ValueError(f"it claims a text of {length} bytes")
+    return _whole(stream, length).decode("utf-8", "replace")
+
+
+def _whole(stream: IO[bytes], size: int) -> bytes:
+    data = stream.read(size)
+    if len(data) < size:
+        raise ValueError("it is cut short")
+    return data
 
 
 def _value(stream: IO[bytes], kind: int) -> Any:
@@ -539,12 +506,9 @@ def _value(stream: IO[bytes], kind: int) -> Any:
         if inner not in _SCALARS:
             return tuple(_value(stream, inner) for _ in range(count))
         form = _SCALARS[inner]
-        data = stream.read(form.size * count)
-        if len(data) < form.size * count:
-            raise _BadHeader("it is cut short")
-        return tuple(value for (value,) in form.iter_unpack(data))
+        return tuple(value for (value,) in form.iter_unpack(_whole(stream, form.size * count)))
     if kind not in _SCALARS:
-        raise _BadHeader(f"it holds a value of unknown kind {kind}")
+        raise ValueError(f"it holds a value of unknown kind {kind}")
     return _number(stream, _SCALARS[kind])
 
 
@@ -566,23 +530,15 @@ def closed(spec: str) -> ModelUnavailable:
 def from_worker(spec: str, message: dict[str, Any]) -> ModelError:
     """The worker lives and says why it could not do what it was told."""
     why = str(message.get("why", "no reason given"))
-    reload = (
-        "The file may be damaged, or of a kind that this version of xllamacpp does not know: "
-        "fetch it again, or try another model."
-    )
     match message.get("reason"):
         case "overflow":
             hint = "Use a model with a larger context, or less evidence (answer.k)."
-            return ContextOverflow(
-                f"the prompt does not fit into the model {spec!r}: {why}", hint=hint
-            )
+            return ContextOverflow(f"the prompt does not fit into {spec!r}: {why}", hint=hint)
         case "schema":
             return UnusableReply(f"the model {spec!r} cannot be held to this JSON schema: {why}")
         case "engine":
-            return UnusableModel(
-                f"the engine for GGUF models is unusable: {why}", hint=INSTALL_HINT
-            )
+            return UnusableModel(f"the GGUF engine is unusable: {why}", hint=INSTALL_HINT)
         case "load":
-            return UnusableModel(f"the model {spec!r} could not be loaded: {why}", hint=reload)
-        case _:
-            return ModelError(f"the model {spec!r} refused the request: {why}")
+            hint = "Fetch the file again, or try another model."
+            return UnusableModel(f"the model {spec!r} could not be loaded: {why}", hint=hint)
+    return ModelError(f"the model {spec!r} refused the request: {why}")

@@ -26,8 +26,7 @@ from secondlook.processes import die_with_parent
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-_PROMPT_CACHE_MIB = 512
-"""Memory for the prompts of earlier calls; llama.cpp itself would take 8 GiB."""
+_PROMPT_CACHE_MIB = 512  # for the prompts of earlier calls; llama.cpp itself would take 8 GiB
 _COUNT_SECONDS = 120.0
 _ERRORS_ONLY = 1
 
@@ -106,9 +105,8 @@ class Model:
     def _get(self, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
         """Counting is offered by llama.cpp's own HTTP server only, whose key never leaves here."""
         address = urlsplit(self._server.listening_address)
-        connection = http.client.HTTPConnection(
-            address.hostname or "", address.port, timeout=_COUNT_SECONDS
-        )
+        host = address.hostname or ""
+        connection = http.client.HTTPConnection(host, address.port, timeout=_COUNT_SECONDS)
         with contextlib.closing(connection):
             connection.request(
                 "GET" if body is None else "POST",
@@ -151,11 +149,8 @@ def mark_pattern(marks: Iterable[str]) -> re.Pattern[str] | None:
 
 
 def harmless(content: str, marks: re.Pattern[str] | None) -> str:
-    """Text in which the model's own control marks are only text.
-
-    llama.cpp would otherwise take `<|im_end|>` in a document for the end of the message, and what
-    follows for the words of someone else.
-    """
+    """Text in which the model's own control marks are only text: llama.cpp would take `<|im_end|>`
+    in a document for the end of the message."""
     encodable = content.encode("utf-8", "replace").decode("utf-8")
     if marks is None:
         return encodable
@@ -211,14 +206,14 @@ class StreamedReply:
                 json.loads(text)
             except ValueError as error:
                 raise Refused("schema", f"it replied {text[:80]!r}") from error
+        spent = self._usage
+        cached = (spent.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
         return {
             "text": text,
             "finish": "length" if self._finish == "length" else "stop",
-            "tokens_in": int(self._usage.get("prompt_tokens", 0)),
-            "tokens_out": int(self._usage.get("completion_tokens", 0)),
-            "tokens_cached": int(
-                (self._usage.get("prompt_tokens_details") or {}).get("cached_tokens", 0)
-            ),
+            "tokens_in": int(spent.get("prompt_tokens", 0)),
+            "tokens_out": int(spent.get("completion_tokens", 0)),
+            "tokens_cached": int(cached),
         }
 
 

@@ -27,8 +27,7 @@ State = Literal["reply", "sent", "failed"]
 class JournalEntry:
     """One call and what it took: its reply, or that it was sent, or that it failed."""
 
-    text: str
-    """What was replied; of a call that was sent its idempotency key, of a failed one the reason."""
+    text: str  # the reply; of a call that was sent its idempotency key, of a failed one the reason
     finish: Finish
     node: str
     role: str
@@ -45,8 +44,7 @@ class JournalEntry:
     parse_failures: int = 0
     kind: Kind = "model"
     state: State = "reply"
-    most_tokens: int = 0
-    """Where nobody heard the end of it: what it may be billed for at worst, in and out."""
+    most_tokens: int = 0  # where nobody heard the end of it: what may be billed, in and out
     most_cost: float | None = None
     longest: int = 0  # tokens that its reply may have
 
@@ -129,8 +127,7 @@ class Calls:
 
     run: str
     journal: Journal
-    visit: Callable[[], str] = str
-    """Names the visit to a node from which it is called; the same after a resume."""
+    visit: Callable[[], str] = str  # names the visit to a node; the same after a resume
 
     def key(self, *shaping: Any) -> str:
         """Of a call: what shapes its reply must be plain data."""

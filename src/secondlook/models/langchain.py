@@ -44,13 +44,11 @@ if TYPE_CHECKING:
 
 _CUT = frozenset({"length", "max_tokens", "max_output_tokens", "model_length"})
 _WHY_IT_ENDED = ("finish_reason", "done_reason", "stop_reason", "done")
-_SAY_WHY = frozenset({"ollama", "openai", "azure_openai"})
-"""Providers that end every reply with a reason: one without was broken off."""
-_OPTIONAL = frozenset({"temperature", "seed", "stop", "stream_options"})
-"""What some models refuse to be told; they are asked again without it."""
+_SAY_WHY = frozenset({"ollama", "openai", "azure_openai"})  # a reply without a reason broke off
+_OPTIONAL = frozenset({"temperature", "seed", "stop", "stream_options"})  # some models refuse them
 OLLAMA_WINDOW = 8192
-"""What we ask Ollama for where nobody says otherwise: its own default is half of that or less,
-what a model was trained with is often more than a laptop has memory for."""
+"""Ollama's own default is half of that or less; what a model was trained with is often more than a
+laptop has memory for."""
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 
 
@@ -93,8 +91,7 @@ class LangChainChat:
         self._told_window = window_of(settings)
         self._models: WeakKeyDictionary[Any, asyncio.Future[BaseChatModel]] = WeakKeyDictionary()
         self._window: int | None = None
-        self._has_answered = False
-        """A server that answers and does not tell its window is not asked for it each time."""
+        self._has_answered = False  # one that does not tell its window is not asked each time
         self._unwanted: set[str] = set()
 
     @property
@@ -116,10 +113,8 @@ class LangChainChat:
                 while await self._refuses_a_parameter(request, heard, on_text):
                     pass
         except TimeoutError as late:
-            raise ModelTimeout(
-                f"{self.spec!r} did not finish within {request.timeout:g} s",
-                hint="Give it longer: models.options, all.timeout=SECONDS.",
-            ) from late
+            said = f"{self.spec!r} did not finish within {request.timeout:g} s"
+            raise ModelTimeout(said, hint="models.options: all.timeout=SECONDS.") from late
         self._has_answered = True
         reply = heard.arguments or heard.text
         tokens_in = heard.usage.get("input_tokens") or approximate_prompt(request.messages)
@@ -143,8 +138,7 @@ class LangChainChat:
         if self._window is None and not self._has_answered:
             spec = self._spec
             if spec.provider == "ollama":
-                # As set, as the model file says, or our default; never more than it was trained
-                # with.
+                # As set, as the model file says, or our default; within what it was trained with.
                 body = {"model": spec.model}
                 shown = await _json(spec, "POST", f"{spec.base_url}/api/show", body)
                 in_file = _NUM_CTX.search(str(shown.get("parameters") or ""))
@@ -174,8 +168,7 @@ class LangChainChat:
     async def _refuses_a_parameter(
         self, request: ChatRequest, heard: _Heard, on_text: Callable[[str], None] | None
     ) -> bool:
-        """Hear the reply out. True where the model will not take an optional parameter, which it
-        is not sent again."""
+        """Hear the reply out. True where the model refuses an optional parameter."""
         try:
             await self._hear(request, heard, on_text)
         except (ModelError, TimeoutError):
@@ -219,23 +212,14 @@ class LangChainChat:
 
     async def _arguments(self, request: ChatRequest) -> dict[str, Any]:
         """Length, temperature, seed, stops and form, under the names the provider has for them."""
-        spec, stop = self._spec, list(request.stop) or None
+        spec = self._spec
+        given: dict[str, Any] = {"temperature": request.temperature, "seed": request.seed}
+        given["stop"] = list(request.stop) or None
         if spec.provider == "ollama":
-            options = {
-                "num_predict": request.max_tokens,
-                "temperature": request.temperature,
-                "seed": request.seed,
-                "stop": stop,
-                # Never left out: a server that assumes less silently drops the start of the prompt.
-                "num_ctx": await self.context_tokens(),
-            }
-            known = {name: value for name, value in options.items() if value is not None}
-            return {"options": known}
-        given: dict[str, Any] = {
-            "temperature": request.temperature,
-            "seed": request.seed,
-            "stop": stop,
-        }
+            # Never left out: a server that assumes less silently drops the start of the prompt.
+            window = await self.context_tokens()
+            given |= {"num_predict": request.max_tokens, "num_ctx": window}
+            return {"options": {name: one for name, one in given.items() if one is not None}}
         if request.idempotency_key and spec.provider in {"openai", "azure_openai"}:
             given["extra_headers"] = {"Idempotency-Key": request.idempotency_key}
         if spec.provider == "openai" and spec.base_url:
@@ -248,11 +232,8 @@ class LangChainChat:
             given["stream_usage"] = False
         if native := response_format(spec, request):
             given["extra_body"] = given.get("extra_body", {}) | native
-        return {
-            name: value
-            for name, value in given.items()
-            if value is not None and name not in self._unwanted
-        }
+        known = {name: one for name, one in given.items() if name not in self._unwanted}
+        return {name: one for name, one in known.items() if one is not None}
 
     async def _model(self) -> BaseChatModel:
         """Of this event loop; the packages are imported beside it, for that takes seconds."""
@@ -277,50 +258,37 @@ def _build(spec: ModelSpec) -> BaseChatModel:
     """The chat model that `init_chat_model` makes of a spec, or an error with the way out."""
     variable = KEY_VARIABLES.get(spec.provider)
     has_key = bool(variable and os.environ.get(variable, "").strip())
-    if spec.provider in {"openai", "ollama"} and (
-        find_spec(PACKAGES[spec.provider].replace("-", "_")) is None
-    ):
+    package = PACKAGES[spec.provider].replace("-", "_")
+    if spec.provider in {"openai", "ollama"} and find_spec(package) is None:
         raise _not_installed(spec)
     if spec.provider == "openai" and not has_key and not spec.base_url:
-        raise ModelError(
-            f"{spec.text!r} needs a key, and OPENAI_API_KEY is not set",
-            hint="Set OPENAI_API_KEY, or name a server of your own: "
-            "openai:MODEL@http://host:port/v1.",
-        )
+        hint = "Set OPENAI_API_KEY, or name a server: openai:MODEL@http://host:port/v1."
+        raise ModelError(f"{spec.text!r} needs a key, and OPENAI_API_KEY is not set", hint=hint)
     try:
         from langchain.chat_models import init_chat_model
 
-        return cast(
-            "BaseChatModel",
-            init_chat_model(spec.model, model_provider=spec.provider, **_opening(spec)),
-        )
+        made: Any = init_chat_model(spec.model, model_provider=spec.provider, **_opening(spec))
     except ImportError as missing:
         raise _not_installed(spec) from missing
     except Exception as refused:
         said = next(iter(str(refused).strip().splitlines()), "") or type(refused).__name__
-        raise ModelError(
-            f"{spec.text!r} cannot be opened: {said}",
-            hint=f"Set {variable}."
-            if variable and not has_key
-            else "`secondlook doctor` shows what is installed and which keys are set.",
-        ) from refused
+        hint = f"Set {variable}." if variable and not has_key else "See `secondlook doctor`."
+        raise ModelError(f"{spec.text!r} cannot be opened: {said}", hint=hint) from refused
+    return cast("BaseChatModel", made)
 
 
 def _not_installed(spec: ModelSpec) -> ModelError:
     # The command is part of the message: a run that goes on without the model tells no hints.
     command = install_hint(spec.provider)
-    return ModelError(
-        f"{spec.text!r} needs a package that is not installed: {command}", hint=command
-    )
+    said = f"{spec.text!r} needs a package that is not installed: {command}"
+    return ModelError(said, hint=command)
 
 
 def _opening(spec: ModelSpec) -> dict[str, Any]:
-    # Without TLS there is nothing to verify, and reading the certificates takes a tenth of a
-    # second. A proxy from the environment is for the outside, never for this machine.
-    http: dict[str, Any] = {
-        "trust_env": not spec.local,
-        "verify": not str(spec.base_url).startswith("http://"),
-    }
+    # Without TLS there is nothing to verify, and reading certificates takes a tenth of a second.
+    # A proxy from the environment is for the outside, never for this machine.
+    plain = str(spec.base_url).startswith("http://")
+    http: dict[str, Any] = {"trust_env": not spec.local, "verify": not plain}
     if spec.provider == "ollama":
         return {"base_url": spec.base_url, "client_kwargs": http}
     given: dict[str, Any] = {"max_retries": 0}
@@ -450,8 +418,7 @@ async def _json(
 
 _AWAY = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _NOT_FOUND = 404
-_NOT_UNDERSTOOD = frozenset({400, 404, 405, 415, 422, 500, 501})
-"""What servers answer to a form of request they do not know; some crash on it."""
+_NOT_UNDERSTOOD = frozenset({400, 404, 405, 415, 422, 500, 501})  # a form they do not know
 _TOO_LONG = frozenset({"context_length_exceeded", "exceed_context_size_error"})
 _OUT_OF_CREDIT = frozenset({"insufficient_quota", "billing_hard_limit_reached"})
 _LONGEST_MESSAGE = 300
@@ -481,34 +448,29 @@ def translated(  # noqa: C901, PLR0911
     if _is_any(error, "TimeoutException", exceptions.ModelTimeoutError, TimeoutError):
         return ModelTimeout(f"{spec.text!r} did not answer in time", hint=start)
     if status in {401, 403}:
-        key = KEY_VARIABLES.get(spec.provider, f"of {spec.provider}")
-        return ModelError(said, hint=f"Check the key {key}.")
+        return ModelError(said, hint=f"Check the key {KEY_VARIABLES.get(spec.provider, '')}.")
     if codes & _OUT_OF_CREDIT:
         return ModelError(said, hint="The account has no credit left; see the provider's site.")
     if status == _NOT_FOUND:
         return ModelError(said, hint=missing)
     if status in _AWAY:
         return ModelBusy(said, wait=_retry_after(error))
-    if status is None and _is_any(
-        error, "TransportError", exceptions.ModelConnectionError, OSError
-    ):
+    unreachable = _is_any(error, "TransportError", exceptions.ModelConnectionError, OSError)
+    if status is None and unreachable:
         return ModelUnavailable(f"{spec.text!r} cannot be reached", hint=start)
     return ModelError(said)
 
 
-def _chain(error: BaseException) -> Iterator[BaseException]:
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
     """The error and what caused it."""
-    seen: BaseException | None = error
     for _ in range(10):
-        if seen is None:
-            return
-        yield seen
-        seen = seen.__cause__ or seen.__context__
+        if error is not None:
+            yield error
+            error = error.__cause__ or error.__context__
 
 
 def _status(error: Exception) -> int | None:
-    codes = (getattr(one, "status_code", None) for one in _chain(error))
-    return _first_positive(codes)
+    return _first_positive(getattr(one, "status_code", None) for one in _chain(error))
 
 
 def _codes(error: Exception) -> set[str]:

@@ -48,12 +48,8 @@ class Price:
         """`tokens_in` includes the cached ones."""
         cached = self.input if self.cached is None else self.cached
         seen = min(tokens_cached, tokens_in)
-        dollars = (
-            decimal(self.input) * (tokens_in - seen)
-            + decimal(cached) * seen
-            + decimal(self.output) * tokens_out
-        )
-        return dollars / _PER
+        dollars = decimal(self.input) * (tokens_in - seen) + decimal(cached) * seen
+        return (dollars + decimal(self.output) * tokens_out) / _PER
 
     def worst(self, *, tokens_in: int, tokens_out: int) -> Decimal:
         """Where the cache costs more than it saves, all of it might have been cached."""
@@ -107,8 +103,7 @@ def decimal(value: float) -> Decimal:
 
 FREE = Price(0.0, 0.0, 0.0)
 _TABLE = TypeAdapter(dict[str, Price])
-_DATED = re.compile(r"-(?:20\d{2}-?\d{2}-?\d{2}|latest)$")
-"""`gpt-4o-2024-08-06`: a dated name costs what the plain one does, unless it is listed."""
+_DATED = re.compile(r"-(?:20\d{2}-?\d{2}-?\d{2}|latest)$")  # costs what the plain name does
 
 
 class Prices:
@@ -140,8 +135,5 @@ class Prices:
             said = str(error)
             if isinstance(error, ValidationError):
                 said = f"{error.errors()[0]['loc'][0]!r} is not a price"
-            raise SettingsError(
-                f"models.prices: {self._own} cannot be read: {said}",
-                hint='Write ["provider:model"] and below it input = 0.15, output = 0.60 and, where '
-                "it has one, cached = 0.075: US dollars per million tokens.",
-            ) from error
+            hint = 'Write ["provider:model"] and below it input = 0.15, output = 0.60.'
+            raise SettingsError(f"models.prices: {self._own}: {said}", hint=hint) from error

@@ -48,9 +48,7 @@ class Ship(BaseModel):
     name: str = Field(max_length=40, description="Name of the ship.")
     year: int = Field(ge=1000, le=2100, description="Year in which it was built.")
     kind: Literal["ferry", "tug", "trawler"]
-    ports: list[Annotated[str, Field(max_length=30)]] = Field(
-        max_length=4, description="Ports it calls at."
-    )
+    ports: list[Annotated[str, Field(max_length=30)]] = Field(max_length=4)
 
 
 _SENTENCES = (
@@ -91,8 +89,7 @@ class Prober:
     _results: list[ChatResult] = field(default_factory=list)
     _done: int = 0
     _ends: float = 0.0
-    _read: dict[int, int | None] = field(default_factory=dict)
-    """Tokens that the server says it read, by size of the prompt; None where it does not say."""
+    _read: dict[int, int | None] = field(default_factory=dict)  # tokens told, by size of the prompt
 
     async def run(self) -> Probe:
         started = time.monotonic()
@@ -152,9 +149,8 @@ class Prober:
         return valid / len(_SENTENCES)
 
     async def _look(self, longest: int) -> tuple[int | None, int | None]:
-        """How much of a prompt the model really sees: a code word is put at the start of ever
-        longer ones. Returns tokens of the longest whose beginning came back, and those beyond
-        which the beginning was cut off (None where that was not met)."""
+        """How much of a prompt the model really sees: a code word starts ever longer ones.
+        The longest whose beginning came back, and where it was cut off (None: not met)."""
         self._ends = time.monotonic() + self.seconds
         sizes = [SHORTEST]
         while sizes[-1] * 2 <= longest:
@@ -240,8 +236,7 @@ class GradingFigures:
     """How well a model tells right from wrong, on the labelled pairs that are shipped."""
 
     pairs: int
-    precision: float | None
-    """Of what it accepted, the share that is right; None = it accepted nothing."""
+    precision: float | None  # of what it accepted, the share that is right; None = nothing accepted
     recall: float  # of what is right, the share that it accepted: the rest it rejected falsely
     ungraded: int  # pairs of which it said nothing that can be used
     few_shot: bool  # whether it was shown examples, and is from then on
@@ -254,12 +249,9 @@ class GradingFigures:
 class Probe:
     spec: str
     mode: OutputMode
-    json_rates: dict[str, float | None]
-    """Share of valid replies by output mode; None = the server does not do that mode."""
-    context_tokens: int | None
-    """Beyond it the beginning of a prompt was not seen any more; None = no such limit was met."""
-    seen_tokens: int | None
-    """The longest prompt whose beginning it gave back; None = of none, so nothing is known."""
+    json_rates: dict[str, float | None]  # share of valid replies by mode; None = refused
+    context_tokens: int | None  # beyond it the beginning of a prompt was not seen; None = no limit
+    seen_tokens: int | None  # the longest prompt whose beginning it gave back; None = of none
     declared_tokens: int | None  # as its server or file says
     prefill_rate: float | None
     decode_rate: float | None

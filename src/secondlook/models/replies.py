@@ -98,8 +98,7 @@ def _strings(value: Any, named: str | None = None) -> Iterator[str]:
 # Objects in what a model said: JSON, and what models write when they mean JSON.
 
 _DEEPEST = 40
-_MOST_STARTS = 20
-"""Places where an object may begin that are tried: a page of braces must not take minutes."""
+_MOST_STARTS = 20  # where an object may begin: a page of braces must not take minutes
 _LONGEST = 200_000
 _TOKEN = re.compile(
     r"""
@@ -127,8 +126,7 @@ _DECODER = json.JSONDecoder(parse_constant=_no_constant)
 
 
 def objects(text: str) -> Iterator[dict[str, Any]]:
-    """Every outermost object in the text, in order: as JSON where it is JSON, else as what was
-    meant."""
+    """Every outermost object in the text: as JSON where it is JSON, else as what was meant."""
     text, at = text[:_LONGEST], 0
     for _ in range(_MOST_STARTS):
         at = text.find("{", at)
@@ -199,8 +197,7 @@ def whole_characters(text: str) -> str:
 _OPEN = "<think>"
 _CLOSE = "</think>"
 _THOUGHTS = re.compile(r"^\s*<think>.*?(?:</think>\s*|\Z)", re.DOTALL)
-_LEFT_OPEN = re.compile(r"^(?:(?!<think>).)*</think>\s*", re.DOTALL)
-"""Some chat templates open the mark themselves, so that only its end is in the reply."""
+_LEFT_OPEN = re.compile(r"^(?:(?!<think>).)*</think>\s*", re.DOTALL)  # templates may open the mark
 
 
 def without_thoughts(text: str) -> str:

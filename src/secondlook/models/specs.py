@@ -20,13 +20,8 @@ if TYPE_CHECKING:
 
 NONE = "none"
 FORMS = (
-    "none",
-    "gguf:PATH",
-    "ollama:MODEL",
-    "ollama:MODEL@http://host:port",
-    "openai:MODEL",
-    "openai:MODEL@http://host:port/v1",
-    "anthropic:MODEL",
+    *("none", "gguf:PATH", "ollama:MODEL", "ollama:MODEL@http://host:port"),
+    *("openai:MODEL", "openai:MODEL@http://host:port/v1", "anthropic:MODEL"),
 )
 _OWN_PACKAGE = (
     "anthropic azure_ai baseten cohere deepseek fireworks google_genai google_vertexai groq "
@@ -98,18 +93,14 @@ def parse_spec(text: str, *, place: str = "models.default") -> ModelSpec:
     model, *addresses = _ADDRESS.split(rest, maxsplit=1)
     if provider not in PACKAGES or not model.strip():
         meant = nearest(provider.casefold(), [*PACKAGES, "gguf", NONE])
-        guess = f"Did you mean '{meant}:{rest or 'MODEL'}'? " if meant else ""
-        if meant == NONE:
-            guess = f"Did you mean {NONE!r}? "
-        elif given.endswith(".gguf"):
-            guess = f"Did you mean 'gguf:{rest or given}'? "
-        wrong = f"names no provider that is known ({provider!r})"
-        if provider in PACKAGES or not rest.strip():
-            wrong = "is not of the form provider:model"
-        raise SettingsError(
-            f"{place}: {given!r} {wrong}",
-            hint=f"{guess}Forms: {', '.join(FORMS)}.",
-        )
+        if given.endswith(".gguf"):
+            meant, rest = "gguf", rest or given
+        form = meant if meant == NONE else f"{meant}:{rest or 'MODEL'}"
+        guess = f"Did you mean {form!r}? " if meant else ""
+        known = provider in PACKAGES or not rest.strip()
+        wrong = "is not of the form provider:model" if known else f"names no provider: {provider!r}"
+        hint = f"{guess}Forms: {', '.join(FORMS)}."
+        raise SettingsError(f"{place}: {given!r} {wrong}", hint=hint)
     if not addresses:
         return ModelSpec(given, provider, model.strip())
     address = addresses[0]
@@ -119,10 +110,8 @@ def parse_spec(text: str, *, place: str = "models.default") -> ModelSpec:
     except ValueError:
         valid = False
     if not valid:
-        raise SettingsError(
-            f"{place}: {address!r} in {given!r} is no address",
-            hint="Write it as http://host:port, with /v1 for OpenAI-compatible servers.",
-        )
+        hint = "Write it as http://host:port, with /v1 for OpenAI-compatible servers."
+        raise SettingsError(f"{place}: {address!r} in {given!r} is no address", hint=hint)
     return ModelSpec(given, provider, model.strip(), address.rstrip("/"))
 
 
@@ -135,9 +124,8 @@ def ollama_address() -> str:
         parts = urlsplit(host if "://" in host else f"http://{host}")
         port = parts.port
     except ValueError as wrong:
-        raise SettingsError(
-            f"OLLAMA_HOST {host!r} is no address", hint="Write it as http://host:port."
-        ) from wrong
+        hint = "Write it as http://host:port."
+        raise SettingsError(f"OLLAMA_HOST {host!r} is no address", hint=hint) from wrong
     # A server may be told to listen everywhere (0.0.0.0); it is asked on this machine then.
     name = "127.0.0.1" if parts.hostname in {None, "0.0.0.0"} else parts.hostname  # noqa: S104
     shown = f"[{name}]" if ":" in str(name) else name
@@ -169,8 +157,7 @@ class RoleOptions:
     seed: int | None = None
     timeout: float = 120.0
     retries: int = 2
-    context_tokens: int | None = None
-    """How much the model can see, instead of what was probed or is known."""
+    context_tokens: int | None = None  # how much it can see, instead of what was probed or is known
     mode: OutputMode | None = None  # how a reply is given its form, instead of what was probed
 
 
@@ -204,11 +191,8 @@ class Cast:
         for line in settings.roles:
             target, equals, spec = line.partition("=")
             if not equals:
-                raise SettingsError(
-                    f"models.roles: {line!r} is not of the form role=provider:model",
-                    hint='For example: roles = ["grade=ollama:qwen2.5", '
-                    '"research.plan=openai:gpt-4o"].',
-                )
+                said = f"models.roles: {line!r} is not of the form role=provider:model"
+                raise SettingsError(said, hint='For example: roles = ["grade=ollama:qwen2.5"].')
             name = _target(target, line)
             self._specs[name] = parse_spec(spec, place=f"models.roles, {name}")
         self._options: dict[str, dict[str, Any]] = {}
@@ -248,10 +232,8 @@ def window_of(settings: ModelSettings) -> int | None:
 def _target(target: str, line: str, *, option: bool = False) -> str:
     workflow, _, role = target.strip().rpartition(".")
     if (role not in ROLES and not (option and target.strip() == ALL)) or "." in workflow:
-        raise SettingsError(
-            f"models: {line!r} names no role that is known ({role!r})",
-            hint=f"{_guess(role, ROLES)}Roles: {', '.join(ROLES)}.",
-        )
+        hint = f"{_guess(role, ROLES)}Roles: {', '.join(ROLES)}."
+        raise SettingsError(f"models: {line!r} names no role that is known ({role!r})", hint=hint)
     return target.strip()
 
 
@@ -259,15 +241,11 @@ def _option(line: str) -> tuple[str, str, Any]:
     left, equals, text = line.partition("=")
     target, dot, name = left.strip().rpartition(".")
     if not equals or not dot:
-        raise SettingsError(
-            f"models.options: {line!r} is not of the form role.option=value",
-            hint='For example: options = ["answer.temperature=0.3", "answer.max_tokens=800"].',
-        )
+        said = f"models.options: {line!r} is not of the form role.option=value"
+        raise SettingsError(said, hint='For example: options = ["answer.temperature=0.3"].')
     if name not in _READERS:
-        raise SettingsError(
-            f"models.options: {line!r} names no option that is known ({name!r})",
-            hint=f"{_guess(name, tuple(_READERS))}Options: {', '.join(_READERS)}.",
-        )
+        hint = f"{_guess(name, tuple(_READERS))}Options: {', '.join(_READERS)}."
+        raise SettingsError(f"models.options: {line!r} names no option ({name!r})", hint=hint)
     try:
         value = _READERS[name].validate_strings(text.strip())
     except ValidationError as wrong:
@@ -282,8 +260,6 @@ def _guess(name: str, known: tuple[str, ...]) -> str:
 
 
 def ladder(spec: ModelSpec) -> tuple[OutputMode, ...]:
-    """The ways to get an object out of a model, best first. One that is decoded here under a
-    grammar gains nothing by a tool call."""
-    if spec.provider == "gguf":
-        return ("json_schema", "prompted")
-    return ("json_schema", "tool", "prompted")
+    """The ways to get an object out of a model, best first. A grammar gains nothing by a tool."""
+    tool: tuple[OutputMode, ...] = () if spec.provider == "gguf" else ("tool",)
+    return ("json_schema", *tool, "prompted")

@@ -180,10 +180,11 @@ class RunningJob:
             if failed and file.status in {"ready", "unchanged"}:
                 return  # another member of the archive could be read
             file.share, file.reason = 1.0, change.reason or None
-            unchanged = change.change == "unchanged"
-            file.status = "failed" if failed else "unchanged" if unchanged else "ready"
-            if not failed:
-                file.document = change.document or file.document
+            if failed:
+                file.status = "failed"
+                return
+            file.status = "unchanged" if change.change == "unchanged" else "ready"
+            file.document = change.document or file.document
 
     def mark(self, place: Path, *, reason: str) -> None:
         with self._changing() as form:
@@ -201,8 +202,7 @@ class RunningJob:
 
 
 class Placed:
-    """Files and folders where they lie: read again even if unchanged where `again` says so, and
-    only those that really lie in one of the folders of `within`, where it names any."""
+    """Files and folders where they lie, `again` even if unchanged; only within `within`, if any."""
 
     def __init__(
         self, paths: Sequence[Path], *, again: bool = False, within: Sequence[Path] = ()
@@ -226,8 +226,7 @@ class Placed:
 
 
 class Uploaded:
-    """Files that have arrived. What cannot be read is deleted, and what it would have replaced is
-    there again."""
+    """What cannot be read is deleted, and what it would have replaced is there again."""
 
     def __init__(self, staging: Staging) -> None:
         self._staging = staging
@@ -280,16 +279,14 @@ class Jobs:
             waiting = self._waiting.setdefault(library, deque())
             if len(waiting) >= _MOST_WAITING:
                 said = f"{_MOST_WAITING} jobs wait for this library already"
-                hint = "wait until some are done"
-                raise Problem(429, "too_many_jobs", said, hint=hint, headers={"Retry-After": "10"})
+                raise Problem(429, "too_many_jobs", said, headers={"Retry-After": "10"})
             known = self._jobs.setdefault(library, {})
             known[job.id] = job
             for old in [one.id for one in known.values() if one.ended][:-_KEPT]:
                 del known[old]
             waiting.append(job)
             if library not in self._threads:
-                name = f"secondlook-jobs-{library}"
-                thread = threading.Thread(target=self._work, args=(library,), name=name)
+                thread = threading.Thread(target=self._work, args=(library,))
                 self._threads[library] = thread
                 thread.start()
         return job
@@ -298,9 +295,8 @@ class Jobs:
         with self._lock:
             found = self._jobs.get(library, {}).get(job)
         if found is None:
-            said = f"there is no job {job!r} in this library"
             hint = "a server forgets its jobs when it stops; the documents say what is ready"
-            raise Problem(404, "job_missing", said, hint=hint)
+            raise Problem(404, "job_missing", f"there is no job {job!r} here", hint=hint)
         return found
 
     def active(self, library: str) -> list[RunningJob]:
@@ -321,8 +317,7 @@ class Jobs:
         return found
 
     def take_up(self, library: str) -> None:
-        """Once for each library: clear away what a killed server left, and add the uploads that
-        had arrived."""
+        """Once for each library: clear away what a killed server left, add what had arrived."""
         with self._lock:
             if library in self._swept:
                 return
@@ -359,10 +354,8 @@ class Jobs:
                 opened = self._libraries.engine(library).library
                 if job.wait_for(opened):
                     job.work.run(opened, job)
-                elif job.leaving:
-                    job.work.leave()
                 else:
-                    job.work.drop()
+                    (job.work.leave if job.leaving else job.work.drop)()
             except Exception as error:  # noqa: BLE001  # the thread must live for the jobs after it
                 job.work.drop()
                 job.set_status("failed", error=_said(error, library))

@@ -6,7 +6,7 @@ import asyncio
 import binascii
 from base64 import b64decode
 from contextlib import aclosing
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from mcp.server.mcpserver import Context  # noqa: TC002
 from mcp.types import CallToolResult, TextContent, ToolAnnotations
@@ -20,13 +20,7 @@ from secondlook.server.asking import leave
 from secondlook.server.events import Queued
 from secondlook.server.jobs import Placed, Uploaded
 from secondlook.server.library import hit_forms
-from secondlook.server.mcp_results import (
-    AddResult,
-    AnswerResult,
-    SearchResult,
-    SourceText,
-    as_tool_errors,
-)
+from secondlook.server.mcp_results import AddResult, AnswerResult, SearchResult, SourceText
 from secondlook.server.runs import Ask
 from secondlook.server.uploads import allowed_places
 from secondlook.settings.sections import DEFAULT_LIBRARY
@@ -42,23 +36,15 @@ if TYPE_CHECKING:
     from secondlook.server.state import Served
 
 MOST_BYTES = 16 << 20  # of one document that comes as text or base64 in a message
-_READS = ToolAnnotations(
-    read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
-_ADDS = ToolAnnotations(
-    read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False
-)
+_SAFE: Any = {"destructive_hint": False, "idempotent_hint": True, "open_world_hint": False}
+_READS = ToolAnnotations(read_only_hint=True, **_SAFE)
+_ADDS = ToolAnnotations(read_only_hint=False, **_SAFE)
 WorkflowName = Literal["auto", "linear", "adaptive", "corrective", "research", "analyst", "summary"]
-LibraryName = Annotated[
-    str, Field(description="Which library to use; leave it out for the usual one.")
-]
-Documents = Annotated[
-    list[str] | None, Field(description="Only in these documents: ids, file names or titles.")
-]
-Filters = Annotated[
-    dict[str, str] | None,
-    Field(description="Only documents with this metadata, such as kind=pdf or year=2024."),
-]
+LibraryName = Annotated[str, Field(description="Leave it out for the usual one.")]
+Documents = Annotated[list[str] | None, Field(description="Only these: ids, names or titles.")]
+Filters = Annotated[dict[str, str] | None, Field(description="Such as kind=pdf or year=2024.")]
+Question = Annotated[str, Field(min_length=1, description="One that stands by itself.")]
+Choices = Annotated[list[str] | None, Field(description="Answers to choose from, from A on.")]
 
 
 def register(server: MCPServer[None], service: Served) -> None:
@@ -71,19 +57,12 @@ def _register_asking(server: MCPServer[None], service: Served) -> None:
     @server.tool(title="Ask the documents", annotations=_READS)
     async def ask(
         *,
-        question: Annotated[
-            str, Field(min_length=1, description="A question that can be understood by itself.")
-        ],
+        question: Question,
         context: Context,
-        workflow: Annotated[
-            WorkflowName | None,
-            Field(description="How to work on it; leave it out and the engine decides."),
-        ] = None,
+        workflow: WorkflowName | None = None,
         documents: Documents = None,
         filters: Filters = None,
-        choices: Annotated[
-            list[str] | None, Field(description="Answers to choose from, in order from A.")
-        ] = None,
+        choices: Choices = None,
         library: LibraryName = DEFAULT_LIBRARY,
     ) -> Annotated[CallToolResult, AnswerResult]:
         """Answer a question over the user's documents and tables, with citations.
@@ -91,22 +70,14 @@ def _register_asking(server: MCPServer[None], service: Served) -> None:
         The answer is checked against its evidence. Status `abstained` means that the library does
         not hold it: tell the user so instead of guessing. Cite sources by their numbers.
         """
-        asked = Ask(
-            question,
-            library=library,
-            workflow=workflow,
-            documents=tuple(documents or ()),
-            filters=filters or {},
-            choices=choices or None,
-        )
+        scope: dict[str, Any] = {"documents": tuple(documents or ()), "filters": filters or {}}
+        asked = Ask(question, library, workflow, choices=choices or None, **scope)
         return await _answered(service.runs, asked, context)
 
     @server.tool(title="Compute over tables", annotations=_READS)
     async def analyse(
         *,
-        question: Annotated[
-            str, Field(min_length=1, description='Such as "mean price by region in 2024".')
-        ],
+        question: Question,
         context: Context,
         documents: Documents = None,
         library: LibraryName = DEFAULT_LIBRARY,
@@ -116,14 +87,13 @@ def _register_asking(server: MCPServer[None], service: Served) -> None:
         The result comes with the code that made it and the checks that it passed. Where the
         tables do not answer the question it says so: do not guess then.
         """
-        scope = tuple(documents or ())
-        asked = Ask(question, library=library, workflow="analyst", documents=scope)
+        asked = Ask(question, library, "analyst", documents=tuple(documents or ()))
         return await _answered(service.runs, asked, context)
 
 
 async def _answered(runs: Runs, ask: Ask, context: Context) -> CallToolResult:
     """Cancelling the call cancels the run; each step until then is reported."""
-    with as_tool_errors():
+    with mcp_results.as_tool_errors():
         live = runs.start(ask)
         count = 0
         try:
@@ -150,9 +120,7 @@ def _register_reading(server: MCPServer[None], service: Served) -> None:
     @server.tool(title="Search the documents", annotations=_READS)
     async def search(
         *,
-        query: Annotated[
-            str, Field(min_length=1, max_length=4000, description="Words or a question.")
-        ],
+        query: Annotated[str, Field(min_length=1, max_length=4000)],
         k: Annotated[int, Field(ge=1, le=50, description="How many passages to return.")] = 5,
         documents: Documents = None,
         filters: Filters = None,
@@ -168,26 +136,18 @@ def _register_reading(server: MCPServer[None], service: Served) -> None:
             hits = held.search(query, k=k, documents=documents or None, filters=filters or None)
             return SearchResult.model_validate({"hits": hit_forms(hits)})
 
-        with as_tool_errors():
+        with mcp_results.as_tool_errors():
             result = await asyncio.to_thread(find)
         return _result(mcp_results.search_text(result), result)
 
     @server.tool(title="Read a source", annotations=_READS)
     async def read_source(
         *,
-        document: Annotated[
-            str | None, Field(description="Id (from a citation or a search), file name or title.")
-        ] = None,
+        document: Annotated[str | None, Field(description="Id, file name or title.")] = None,
         page: Annotated[int | None, Field(ge=1, description="A whole page, from 1.")] = None,
-        start: Annotated[
-            int | None, Field(ge=0, description="First character, as in a citation.")
-        ] = None,
-        end: Annotated[
-            int | None, Field(ge=0, description="One behind the last; leave it out to read on.")
-        ] = None,
-        passage: Annotated[
-            str | None, Field(description="Id of a passage, in place of a document.")
-        ] = None,
+        start: Annotated[int | None, Field(ge=0, description="As in a citation.")] = None,
+        end: Annotated[int | None, Field(ge=0, description="None: read on.")] = None,
+        passage: Annotated[str | None, Field(description="Instead of a document.")] = None,
         library: LibraryName = DEFAULT_LIBRARY,
     ) -> Annotated[CallToolResult, SourceText]:
         """Read what stands behind a citation: a page, a span of characters or a passage.
@@ -204,12 +164,11 @@ def _register_reading(server: MCPServer[None], service: Served) -> None:
             if passage is not None:
                 found = held.shelf().passages([passage]).get(passage)
                 if found is None:
-                    hint = "take the id from a search; it changes when a file is added again"
-                    raise UsageError(f"the library holds no passage {passage!r}", hint=hint)
+                    raise UsageError(f"the library holds no passage {passage!r}", hint="search")
                 name, first, last = found.document, found.start, found.end
             return mcp_results.source_text(held, name, page=page, start=first, end=last)
 
-        with as_tool_errors():
+        with mcp_results.as_tool_errors():
             result = await asyncio.to_thread(read)
         return _result(mcp_results.source_as_text(result), result)
 
@@ -219,18 +178,10 @@ def _register_adding(server: MCPServer[None], service: Served) -> None:
     async def add(
         *,
         context: Context,
-        name: Annotated[
-            str | None,
-            Field(description="File name with its suffix, such as notes.md. Same name: replaced."),
-        ] = None,
+        name: Annotated[str | None, Field(description="With its suffix: notes.md.")] = None,
         text: Annotated[str | None, Field(description="The document as plain text.")] = None,
-        base64: Annotated[
-            str | None, Field(description="The file in base64, for PDF, Excel and the like.")
-        ] = None,
-        paths: Annotated[
-            list[str] | None,
-            Field(description="Files or folders on the server, where its owner allows them."),
-        ] = None,
+        base64: Annotated[str | None, Field(description="Such as a PDF, in base64.")] = None,
+        paths: Annotated[list[str] | None, Field(description="Files on the server.")] = None,
         library: LibraryName = DEFAULT_LIBRARY,
     ) -> Annotated[CallToolResult, AddResult]:
         """Add a document to the user's library, so that it can be asked about.
@@ -238,7 +189,7 @@ def _register_adding(server: MCPServer[None], service: Served) -> None:
         Give name with text or base64; or paths, which only work under folders that the owner has
         allowed (setting serve.roots).
         """
-        with as_tool_errors():
+        with mcp_results.as_tool_errors():
             if paths and (name or text or base64):
                 raise UsageError("give paths, or a name with text or base64, not both")
             if paths:
@@ -269,32 +220,22 @@ def _register_adding(server: MCPServer[None], service: Served) -> None:
 
 
 def _result(text: str, result: BaseModel) -> CallToolResult:
-    return CallToolResult(
-        content=[TextContent(type="text", text=text)],
-        structured_content=result.model_dump(mode="json"),
-    )
+    told = result.model_dump(mode="json")
+    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=told)
 
 
 def _content(text: str | None, data: str | None) -> bytes:
     """The document that came as text or as base64. Exactly one of them must be given."""
     if (text is None) == (data is None):
-        raise UsageError(
-            "give text or base64, one of them", hint="or paths, where they are allowed"
-        )
+        raise UsageError("give text or base64, one of them", hint="or paths, where allowed")
     try:
-        found = (
-            text.encode("utf-8", "replace")
-            if text is not None
-            else b64decode(data or "", validate=True)
-        )
+        given = (text or "").encode("utf-8", "replace")
+        found = given if data is None else b64decode(data, validate=True)
     except binascii.Error as error:
-        said = f"this is not base64: {error}"
-        raise UsageError(said, hint="plain text goes into text") from error
+        raise UsageError(f"this is not base64: {error}", hint="plain text goes in text") from error
     if not 0 < len(found) <= MOST_BYTES:
-        raise LimitExceeded(
-            f"the document is empty or has more than {MOST_BYTES >> 20} MB",
-            hint="add large ones with secondlook add, or on the page",
-        )
+        said = f"the document is empty or has more than {MOST_BYTES >> 20} MB"
+        raise LimitExceeded(said, hint="add large ones with secondlook add, or on the page")
     return found
 
 
@@ -308,8 +249,6 @@ def _staged(library: Path, data: bytes, name: str) -> Staging:
             staging.discard()
             raise
     except OSError as error:
-        raise SecondlookError(
-            f"the document cannot be stored: {error.strerror or error}",
-            hint="check that there is room and that the library's folder can be written to",
-        ) from error
+        said = f"the document cannot be stored: {error.strerror or error}"
+        raise SecondlookError(said, hint="check the library's folder and its disk") from error
     return staging

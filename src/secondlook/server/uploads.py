@@ -12,7 +12,7 @@ import shutil
 from collections.abc import AsyncIterator  # noqa: TC003
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 from fastapi import APIRouter, Depends, Request
 from fastapi import Path as InPath
@@ -40,15 +40,10 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/api/libraries/{library}", tags=["library"])
 FIELD = "files"
 _ROOM_LEFT = 64 * MEGABYTE  # what an upload must leave on the disk: documents have to be stored too
-_LOOKED_EVERY = 8 * MEGABYTE
-"""How often an upload looks whether it leaves that much: it may not say how large it is, and others
-may be under way."""
+_LOOKED_EVERY = 8 * MEGABYTE  # how often it looks: an upload may not say how large it is
 _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
-_MOST_PARTS = 1_000
-"""Files and whatever else a form sends along: millions of tiny parts would take minutes to read."""
+_MOST_PARTS = 1_000  # of a form: millions of tiny ones would take minutes to read
 _SEND = "send multipart/form-data with one part named 'files' for each file"
-
-
 FILES_PER_UPLOAD = 50
 
 
@@ -61,12 +56,9 @@ class UploadLimits:
 
     @classmethod
     def of(cls, settings: Settings) -> UploadLimits:
-        return cls(
-            upload_bytes=settings.serve.max_upload_mb * MEGABYTE,
-            files=FILES_PER_UPLOAD,
-            file_bytes=settings.ingest.max_file_mb * MEGABYTE,
-            table_bytes=DEFAULT_LIMITS.table_bytes,
-        )
+        upload, file = settings.serve.max_upload_mb, settings.ingest.max_file_mb
+        tables = DEFAULT_LIMITS.table_bytes
+        return cls(upload * MEGABYTE, FILES_PER_UPLOAD, file * MEGABYTE, tables)
 
     def most_of(self, name: str) -> int:
         is_table = any(name.lower().endswith(suffix) for suffix in TABLES)
@@ -114,20 +106,17 @@ def _boundary(request: Request) -> bytes:
     kind, options = parse_options_header(header)
     boundary = options.get(b"boundary", b"")
     if kind != b"multipart/form-data" or not boundary:
-        raise Problem(
-            415, "not_multipart", f"an upload cannot be of the type {header[:80]!r}", hint=_SEND
-        )
+        said = f"an upload cannot be of the type {header[:80]!r}"
+        raise Problem(415, "not_multipart", said, hint=_SEND)
     return boundary
 
 
 def _unwritable(error: OSError) -> Problem:
     if error.errno in _NO_ROOM:
         said = "there is no room on the server's disk for this upload"
-        hint = "make room on the disk that holds the library, and try again"
-        return Problem(507, "no_room", said, hint=hint)
+        return Problem(507, "no_room", said, hint="make room there, and try again")
     said = f"the upload cannot be stored: {error.strerror or 'the disk failed'}"
-    hint = "check that the server may write to the library's folder"
-    return Problem(500, "not_writable", said, hint=hint)
+    return Problem(500, "not_writable", said, hint="check the library's folder")
 
 
 @dataclass(slots=True)
@@ -188,8 +177,7 @@ class _Receiver:
 
     def _too_many(self) -> Problem:
         said = f"an upload may have at most {self.limits.files} files"
-        hint = "send them in several uploads"
-        return Problem(413, "too_many_files", said, hint=hint)
+        return Problem(413, "too_many_files", said, hint="send them in several uploads")
 
     def _part_data(self, data: bytes, start: int, end: int) -> None:
         self.received += end - start
@@ -212,29 +200,19 @@ class _Receiver:
         self.ended = True
 
 
-_SCHEMA: Final[dict[str, Any]] = {
-    "type": "object",
-    "required": [FIELD],
-    "properties": {
-        FIELD: {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}}
-    },
-}
-_CONTENT = {"multipart/form-data": {"schema": _SCHEMA}}
+_FILES = {"type": "array", "minItems": 1, "items": {"type": "string", "format": "binary"}}
+_SCHEMA = {"type": "object", "required": [FIELD], "properties": {FIELD: _FILES}}
+_BODY: Any = {"required": True, "content": {"multipart/form-data": {"schema": _SCHEMA}}}
 
 
 class Paths(BaseModel, extra="forbid", strict=True):
     paths: list[str] = Field(min_length=1, max_length=100, examples=[["/srv/papers"]])
 
 
-@router.post(
-    "/documents",
-    status_code=202,
-    openapi_extra={"requestBody": {"required": True, "content": _CONTENT}},
-)
+@router.post("/documents", status_code=202, openapi_extra={"requestBody": _BODY})
 async def upload(request: Request, opened: OpenedLibrary, state: FromServer) -> Job:
-    """Takes one or more parts named `files`. A file with the name of an earlier upload is a
-    new version of it; two files of one name in one upload are both kept. What cannot be read
-    fails alone, with the reason, and is not stored."""
+    """Takes parts named `files`. A file with the name of an earlier upload is a new version of it.
+    What cannot be read fails alone, with the reason, and is not stored."""
     refuse_change(opened.library.path)
     limits = UploadLimits.of(state.settings)
     staging = await receive(request, opened.library.path, limits)
@@ -254,12 +232,10 @@ async def add_paths(opened: OpenedLibrary, asked: Paths, state: FromServer) -> J
 
 
 def allowed_places(paths: Sequence[str], roots: Sequence[Path]) -> list[Path]:
-    """The places meant, with links followed. Of one that is not allowed nothing is said, not even
-    whether it exists."""
+    """With links followed. Of one that is not allowed nothing is said, not even that it exists."""
     if not roots:
-        said = "this server takes no paths"
         hint = "upload the files, or name folders in serve.roots"
-        raise Problem(403, "paths_off", said, hint=hint)
+        raise Problem(403, "paths_off", "this server takes no paths", hint=hint)
     allowed = [root.expanduser().resolve() for root in roots]
     places = []
     for path in paths:
@@ -297,8 +273,7 @@ async def show_job(opened: OpenedLibrary, job: JobId) -> Job:
 async def follow_job(
     found: Annotated[RunningJob, Depends(found_job)],
 ) -> AsyncIterator[ServerSentEvent]:
-    """Server-sent events named `job`, each with the whole job; the last one says how it ended.
-    A reader that is slow gets fewer of them, never old ones."""
+    """Server-sent events named `job`, each with the whole job as it is; the last says the end."""
     number = 0
     async for form in found.changes():
         number += 1
