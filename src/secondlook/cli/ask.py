@@ -237,8 +237,7 @@ def show_answer(
 
 @contextmanager
 def draining(engine: Secondlook) -> Iterator[None]:
-    """The first SIGTERM stops the run after its step, so that it can be resumed; a second one
-    ends the process as ever."""
+    """The first SIGTERM stops the run after its step; a second one ends the process as ever."""
     if threading.current_thread() is not threading.main_thread():  # no signal comes here
         yield
         return

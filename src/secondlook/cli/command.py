@@ -149,8 +149,7 @@ def command(
 def taking(
     options: Mapping[str, tuple[Any, object]], read: Callable[..., Any]
 ) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
-    """Give a function `(call, what, ...)` options that other commands have, too. `read` makes
-    `what` of `(call, options)`."""
+    """Give a function `(call, what, ...)` shared options; `read` makes `what` of them."""
 
     def decorate(function: Callable[..., int | None]) -> Callable[..., int | None]:
         def run(call: Call, **given: Any) -> int | None:

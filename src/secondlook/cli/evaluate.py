@@ -67,23 +67,15 @@ def over_a_set(
     return decorate
 
 
-def _request(
-    study: str,
-    _call: Call,
-    *,
-    folder: Path,
-    model: str | None,
-    set_: list[str] | None,
-    max_risk: float | None,
-    **options: Any,
-) -> Request:
+def _request(study: str, _call: Call, *, folder: Path, **options: Any) -> Request:
     from secondlook.evaluation.study import Request
 
+    model, max_risk = options.pop("model"), options.pop("max_risk")
     check_max_risk(max_risk)
     return Request(
         folder.expanduser(),
         flags={"models.default": model, "answer.max_risk": max_risk},
-        texts=parse_pairs(set_, "--set"),
+        texts=parse_pairs(options.pop("set_"), "--set"),
         command=shlex.join(["secondlook", *sys.argv[1:]]),
         study=study,
         **options,
@@ -101,12 +93,9 @@ def show(call: Call, results: Results, folder: Path) -> None:
         return
     from secondlook.evaluation.report.tables import render
 
-    # What of the set could not be used, and what was rightly left out.
     data = results.data
-    unused = [
-        f"not used: {one['file']}:{one['line'] or ''}: {one['reason']}"
-        for one in data.get("problems", ())
-    ]
+    problems = data.get("problems", ())
+    unused = [f"not used: {one['file']}:{one['line'] or ''}: {one['reason']}" for one in problems]
     unread = [f"not indexed: {name}: {why}" for name, why in data.get("not_indexed", {}).items()]
     for lines, number in ((unused, data.get("problem_count", 0)), (unread, len(unread))):
         for line in lines[:_MOST_TOLD]:
@@ -124,14 +113,12 @@ def show(call: Call, results: Results, folder: Path) -> None:
     if told:
         call.say("results.csv has all warnings; --fresh asks again, paid replies cost nothing")
     if number := sum(row.needs_review for row in results.rows):
-        where = folder / "results.csv"
-        call.say(f"To be reviewed: {counted(number, 'answer')}, needs_review in {where}")
+        call.say(f"To be reviewed: {counted(number, 'answer')}, needs_review in results.csv")
     call.say(f"Results: {folder / 'results.json'}, {folder / 'report.html'}")
 
 
 class EvalGroup(TyperGroup):
-    """`secondlook eval FOLDER` without the name of a command means `run`, in its help too; with
-    nothing at all it is a question for help, as `secondlook` alone is."""
+    """`secondlook eval FOLDER` means `run`, in its help too; `secondlook eval` asks for help."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         args = args or ["--help"]
@@ -183,8 +170,6 @@ def _evaluated(call: Call, request: Request, work: Callable[..., Results]) -> in
     return 0
 
 
-# `secondlook eval report`, `compare`, `thresholds` and `hypotheses`.
-
 REGRESSED = 1
 
 
@@ -232,14 +217,7 @@ def compare(
     return REGRESSED if gate and found.failed else 0
 
 
-@over_a_set(
-    "thresholds",
-    """\
-\b
-Example:
-  secondlook eval thresholds squad2-dev --param answer.k --values 3,5,10
-""",
-)
+@over_a_set("thresholds", "\b\n  secondlook eval thresholds SET --param answer.k --values 3,5,10\n")
 def thresholds(
     call: Call,
     request: Request,
@@ -283,10 +261,8 @@ def group() -> typer.Typer:
         subcommand_metavar="FOLDER | COMMAND [ARGS]...",
     )
     add_commands(made, {"run": run}, hidden=True)
-    add_commands(
-        made,
-        {"report": report, "compare": compare, "thresholds": thresholds, "hypotheses": hypotheses},
-    )
+    more = {"report": report, "compare": compare, "thresholds": thresholds}
+    add_commands(made, {**more, "hypotheses": hypotheses})
     return made
 
 
@@ -329,25 +305,16 @@ def calibrate(
         raise UsageError("no questions are given", hint=hint)
     settings = call.load().settings
     with evaluation_watched(call) as progress:
-        report = calibration.calibrate(
-            settings.library.path,
-            folder,
-            settings=settings,
-            progress=progress,
-            most=questions,
-            seed=seed,
-            dry_run=dry_run,
-            force=force,
-        )
+        how: dict[str, Any] = {"seed": seed, "dry_run": dry_run, "force": force}
+        how |= {"settings": settings, "progress": progress}
+        report = calibration.calibrate(settings.library.path, folder, most=questions, **how)
     for note in report.notes:
         call.say(f"note: {note}")
     if call.as_json:
         print_json(report.as_data())
         return 0
-    sys.stdout.write(
-        f"{counted(report.answered, 'answer')} to questions from {report.source}, "
-        "judged by fits that have not seen their documents\n\n"
-    )
+    asked = f"{counted(report.answered, 'answer')} to questions from {report.source}"
+    sys.stdout.write(f"{asked}, judged by fits that have not seen their documents\n\n")
     sys.stdout.write("\n".join(_figures(report)) + "\n")
     if report.stored or dry_run:
         call.say(f"Stored: {report.stored or 'nothing (--dry-run)'}")
@@ -377,10 +344,8 @@ def _in_use(call: Call, *, remove: bool) -> int:
     with call.open() as library:
         if remove:
             removed = calibration.remove(library.path)
-            call.tell(
-                {"removed": removed},
-                "The shipped calibration is in use." if removed else "There is none.",
-            )
+            said = "The shipped calibration is in use." if removed else "There is none."
+            call.tell({"removed": removed}, said)
             return 0
         found = calibration.in_use(library)
     if call.as_json:
@@ -389,11 +354,7 @@ def _in_use(call: Call, *, remove: bool) -> int:
         thresholds = {f"{risk:.2f}": at for risk, at in found.thresholds.items()}
         print_json({**told, "thresholds": thresholds})
         return 0
-    said = {
-        "shipped": "the shipped one",
-        "library": "the library's own",
-        "none": "none: this reader has not been calibrated",
-    }
+    said = {"shipped": "the shipped one", "library": "the library's own", "none": "none"}
     facts = {"calibration": said[found.source], "reader": found.reader}
     if found.file:
         asked = str(found.data.get("questions", "?"))

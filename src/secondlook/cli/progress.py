@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from secondlook.library.report import Progress
 
     Report = Callable[[str, float, int, str], None]
-    """Takes what is being done, how much of it is done, how much there is (0: not known yet), and
-    figures to show beside it."""
+    # What is done, how much of it, how much there is (0: not known), and figures beside it.
 
 _WIDTH = 100
 _INDENT = 26

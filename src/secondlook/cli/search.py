@@ -158,8 +158,7 @@ _ELLIPSIS = "…"
 def snippet(
     text: str, query: str, *, width: int = _WIDTH, language: str = "english"
 ) -> tuple[str, list[tuple[int, int]]]:
-    """About `width` characters of `text` where most different query terms stand, and the spans of
-    them that match."""
+    """About `width` characters where most query terms stand, and the spans that match."""
     from secondlook.retrieval.terms import query_terms, terms
 
     flat = " ".join(text.split())

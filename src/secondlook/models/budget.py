@@ -1,9 +1,7 @@
 """What a run may spend, and what it has spent. Nothing is started that would break a cap.
 
-A call is reserved at its worst case before it starts and settled at what it really took; a retry is
-a call of its own. Other calls leave what one final call may need. The first call that is refused
-ends what may be ended: from then on only final ones are let in, so that a run goes straight to the
-best answer it can give.
+A call is reserved at its worst case and settled at what it took. Other calls leave what one final
+call may need; once a call is refused only final ones are let in.
 """
 
 from __future__ import annotations
@@ -103,8 +101,8 @@ class Ledger:
         is_certain: bool = True,
         **others: Any,
     ) -> CallUsage:
-        """Put down what the call took, also where it is more than was reserved. `is_certain=False`:
-        nobody heard the end of it. `others` are further fields of `CallUsage`."""
+        """Put down what the call took, also beyond what was reserved. `is_certain=False`: nobody
+        heard the end of it. `others` are further fields of `CallUsage`."""
         price, model = reservation.price, reservation.model
         tokens = {"tokens_in": tokens_in, "tokens_out": tokens_out, "tokens_cached": tokens_cached}
         cost = price.of(**tokens) if price else None
@@ -269,12 +267,9 @@ def summed(calls: Sequence[CallUsage]) -> CallUsage:
     """One for all, named as the last. Money is added in decimal; an unknown cost is never 0."""
     costs = [call.cost for call in calls]
     known = [decimal(cost) for cost in costs if cost is not None]
-    return calls[-1].model_copy(
-        update={
-            **{name: sum(getattr(call, name) for call in calls) for name in _ADDED},
-            "cost": float(sum(known, NOTHING)) if len(known) == len(costs) else None,
-        }
-    )
+    cost = float(sum(known, NOTHING)) if len(known) == len(costs) else None
+    added = {name: sum(getattr(call, name) for call in calls) for name in _ADDED}
+    return calls[-1].model_copy(update={**added, "cost": cost})
 
 
 def _usage(calls: Iterable[CallUsage]) -> Usage:

@@ -1,12 +1,10 @@
-"""The models of one process, and the one door to them: counted first, paid from the budget,
-journaled, validated."""
+"""The models of one process, and the one door to them: counted, paid for, journaled, validated."""
 
 from __future__ import annotations
 
 import asyncio
 import time
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from secondlook.answer import CallUsage
@@ -85,16 +83,9 @@ class Models:
         self._probed: dict[str, Probe | None] = {}
 
     def asker(
-        self,
-        *,
-        run: str,
-        workflow: str,
-        ledger: Ledger,
-        journal: Journal,
-        observer: Observer = SILENT,
-        visit: Callable[[], str] = str,
+        self, *, run: str, workflow: str, ledger: Ledger, journal: Journal, **more: Any
     ) -> Asker:
-        return Asker(self, run, workflow, ledger, journal, observer, visit)
+        return Asker(self, run, workflow, ledger, journal, **more)
 
     def chat(self, spec: ModelSpec) -> Chat:
         """The backend of a model, one for all who ask it."""
@@ -142,16 +133,16 @@ class Models:
 
 
 def open_models(settings: Settings) -> Models:
-    """The models that the settings name. Nothing is loaded or reached until one is asked."""
+    """The models that the settings name. Nothing is loaded or reached until one is asked, but a
+    path that was mistyped is told at once."""
     models = Models(settings)
     refuse_missing_files(models)
     return models
 
 
 def refuse_missing_files(models: Models) -> None:
-    """A path that was mistyped is told at once, not by a run that goes on without the model."""
     for spec in models.cast.specs():
-        if spec.provider == "gguf" and not Path(spec.model).expanduser().is_file():
+        if spec.provider == "gguf" and not spec.path.is_file():
             hint = "name one as gguf:PATH; secondlook doctor lists those within reach"
             raise SettingsError(f"there is no model file {spec.model!r}", hint=hint)
 
@@ -212,8 +203,8 @@ class Asker:
     async def room(
         self, role: Role, *, max_tokens: int, schema: type[Any] | None = None, final: bool = False
     ) -> int | None:
-        """Tokens that a prompt may have beside a reply of `max_tokens`; None = unknown. A `final`
-        one makes do with what the budget still pays for."""
+        """Tokens that a prompt may have beside the reply; None = unknown. A `final` one makes do
+        with what the budget still pays for."""
         part = self._part(role)
         longest = part.options.max_tokens or max_tokens
         context = await self.context(part, final=final)
@@ -256,11 +247,8 @@ class Asker:
         node: str,
         **options: Unpack[Options],
     ) -> Reply[Any]:
-        """One reply: text, or with a schema an object of it in `value`.
-
-        Raises ContextOverflow before anything is sent, BudgetExceeded, ModelUnavailable after the
-        retries, UnusableReply after one correction, or another ModelError; nothing else.
-        """
+        """One reply: text, or with a schema an object of it in `value`. Raises ContextOverflow
+        before anything is sent, BudgetExceeded or a ModelError; nothing else."""
         part = self._part(role)
         temperature = options.get("temperature")
         if temperature is not None:

@@ -1,9 +1,5 @@
 """What a chat model is to the rest of Secondlook: counted, bounded, cancellable, typed in failure.
-
-A backend raises ModelUnavailable or ModelTimeout (worth another try), UnusableReply or
-ContextOverflow, and never an exception of its provider. Cancelling the task that awaits
-`complete()` stops the work.
-"""
+A backend never raises an exception of its provider; cancelling `complete()` stops the work."""
 
 from __future__ import annotations
 
@@ -34,8 +30,7 @@ Role = Literal[
     "condense",
 ]
 OutputMode = Literal["text", "json_schema", "tool", "prompted"]
-"""How a reply is given its form: free text; the provider's own JSON schema support (or a grammar);
-a tool call whose arguments are the reply; or asked for in words, then repaired and validated."""
+# Free text; JSON schema support or a grammar; a tool call; or asked for in words and validated.
 Finish = Literal["stop", "length"]
 
 T = TypeVar("T")

@@ -1,7 +1,4 @@
-"""What this machine offers in models: packages, keys, files, an Ollama. Looks, and loads nothing.
-
-No network is reached beyond this machine, but for an Ollama whose address the user has set.
-"""
+"""What this machine offers in models. Looks, loads nothing, and asks nobody beyond this machine."""
 
 from __future__ import annotations
 

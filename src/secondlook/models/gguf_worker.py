@@ -1,8 +1,5 @@
-"""The process that runs one model. It is told requests on its input and answers on its output.
-
-It is apart because llama.cpp cannot be interrupted while it reads a prompt, and because an abort
-in it ends the whole process: whoever waits kills this process and starts it again.
-"""
+"""The process that runs one model, told by its input. It is apart because llama.cpp cannot be
+interrupted while it reads a prompt, and may end the whole process."""
 
 from __future__ import annotations
 

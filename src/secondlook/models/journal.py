@@ -1,8 +1,5 @@
-"""The journal of a run: every reply that was paid for or worked for, kept before it is used.
-
-A resumed run that comes to the same call finds the reply here; what was sent and never answered is
-here too, because it may have been paid for.
-"""
+"""The journal of a run: every reply that was paid for or worked for, kept before it is used. What
+was sent and never answered is here too, because it may have been paid for."""
 
 from __future__ import annotations
 
@@ -172,8 +169,7 @@ def spent_on(rows: Iterable[tuple[str, JournalEntry]]) -> list[CallUsage]:
 
 
 def ended(rows: Iterable[tuple[str, JournalEntry]]) -> Ended:
-    """Each call of a model as it was sent and as it ended. What was under way when a process died
-    comes last, without an end."""
+    """Each call of a model as it was sent and as it ended; what was under way comes last."""
     known: Ended = []
     under_way: dict[str, JournalEntry] = {}
     for key, entry in rows:

@@ -47,8 +47,7 @@ _WHY_IT_ENDED = ("finish_reason", "done_reason", "stop_reason", "done")
 _SAY_WHY = frozenset({"ollama", "openai", "azure_openai"})  # a reply without a reason broke off
 _OPTIONAL = frozenset({"temperature", "seed", "stop", "stream_options"})  # some models refuse them
 OLLAMA_WINDOW = 8192
-"""Ollama's own default is half of that or less; what a model was trained with is often more than a
-laptop has memory for."""
+# Ollama's own default is half of it; what a model was trained with is often more than fits.
 _NUM_CTX = re.compile(r"^num_ctx\s+(\d+)", re.MULTILINE)
 
 
@@ -341,10 +340,7 @@ def _bound(model: BaseChatModel, spec: ModelSpec, request: ChatRequest) -> Runna
 
 
 def response_format(spec: ModelSpec, request: ChatRequest) -> dict[str, Any]:
-    """What an OpenAI-compatible server gets in the body of the request.
-
-    Not as LangChain's own argument: its client would parse the stream and raise on a cut reply.
-    """
+    """In the body, not as LangChain's argument: its client would raise on a cut reply."""
     schema = request.schema if request.mode == "json_schema" else None
     if schema is None or spec.provider not in {"openai", "azure_openai"}:
         return {}

@@ -272,8 +272,7 @@ def corrected(
 # One call to a backend, bounded in time and length whatever the backend does.
 
 _GRACE_SHARE = 0.1
-"""Backends keep the time themselves and clean up; only one that does not is cut here, this much
-later: a run that has a deadline must not pass it for the sake of one call."""
+# Backends keep the time themselves; one that does not is cut here, this much later.
 _PATIENCE = 2.0  # seconds that a call may take to end once it is cancelled
 
 

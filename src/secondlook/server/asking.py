@@ -229,8 +229,7 @@ def _after(stored: StoredRun | ListedRun) -> str | None:
 
 
 async def begun(live: LiveRun) -> None:
-    """Wait until it runs or waits, and is recorded as such: a client that knows its id finds it,
-    also if this server dies. Raises what keeps it from being carried out."""
+    """Wait until it runs or waits and is recorded, so that its id can be found by any server."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_SECONDS_TO_BEGIN):
             await live.until(RunStarted, Queued, Stopped)
@@ -298,8 +297,7 @@ async def recorded_stream(runs: Runs, run: str, after: int) -> EventStream:
 
 
 def _news(runs: Runs, run: str, after: int) -> tuple[RunStatus, list[Event]]:
-    """The status of a run, and its events but the first so many. The status is read first:
-    a run that is not running has no event beyond these."""
+    """The status is read first: a run that is not running has no event beyond these."""
     status = runs.record.get(run).status
     return status, runs.record.store(run).events(run, after=after)
 

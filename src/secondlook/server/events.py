@@ -97,11 +97,8 @@ class EventLog:
     async def follow(
         self, after: int = 0, *, idle: float | None = None
     ) -> AsyncGenerator[Entry | None]:
-        """Entries after that number until the last; None where nothing happened for so long.
-
-        A reader that lags behind gets text that came in pieces as one piece, and only the latest
-        place in the queue: the number is that of the last of them.
-        """
+        """Entries after that number until the last; None where nothing happened for so long. A
+        reader that lags behind gets pieces of text as one, and only the latest queue place."""
         news = asyncio.Event()
         at = bisect_right(self._numbers, after)
         cut = after if at < len(self._numbers) else 0

@@ -242,8 +242,7 @@ async def show_document(opened: OpenedLibrary, document: DocumentId) -> WholeDoc
 
 @router.delete("/documents/{document}", status_code=204)
 async def delete_document(opened: OpenedLibrary, document: DocumentId) -> Response:
-    """Removes it from the library. An uploaded file is deleted; a file anywhere else is never
-    touched. The id of a failed file dismisses it from the list."""
+    """An uploaded file is deleted; one anywhere else is never touched, a failed one dismissed."""
 
     def delete() -> None:
         item = _found(opened.library, document)

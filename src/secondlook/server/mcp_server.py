@@ -148,8 +148,7 @@ def _whole(library: Library, name: str) -> str:
 
 
 def serve_on_stdio(settings: Settings) -> None:
-    """One library, one client, until it hangs up or a signal comes: then what is running is put
-    away, and the process ends. Nothing can interrupt the thread in which the SDK reads."""
+    """Until the client hangs up or a signal comes: nothing can interrupt the SDK's reading."""
     libraries = Libraries(settings)
     service = Served(settings, libraries, Runs(settings, libraries), Jobs(libraries))
 

@@ -126,10 +126,7 @@ def _register_reading(server: MCPServer[None], service: Served) -> None:
         filters: Filters = None,
         library: LibraryName = DEFAULT_LIBRARY,
     ) -> Annotated[CallToolResult, SearchResult]:
-        """Find the passages that fit a query best, by meaning and by words.
-
-        Passages are not answers: nothing is checked here. `ask` answers.
-        """
+        """Find the passages that fit a query best. They are not answers: `ask` checks."""
 
         def find() -> SearchResult:
             held = service.libraries.engine(library).library
@@ -150,11 +147,8 @@ def _register_reading(server: MCPServer[None], service: Served) -> None:
         passage: Annotated[str | None, Field(description="Instead of a document.")] = None,
         library: LibraryName = DEFAULT_LIBRARY,
     ) -> Annotated[CallToolResult, SourceText]:
-        """Read what stands behind a citation: a page, a span of characters or a passage.
-
-        Give a document with page, or with start and end; or a passage. Without a place it reads
-        from the beginning. At most 8,000 characters come at once.
-        """
+        """Read what stands behind a citation: a document with page, or with start and end, or a
+        passage. Without a place it reads from the beginning, 8,000 characters at once."""
 
         def read() -> SourceText:
             held = service.libraries.engine(library).library
@@ -184,11 +178,8 @@ def _register_adding(server: MCPServer[None], service: Served) -> None:
         paths: Annotated[list[str] | None, Field(description="Files on the server.")] = None,
         library: LibraryName = DEFAULT_LIBRARY,
     ) -> Annotated[CallToolResult, AddResult]:
-        """Add a document to the user's library, so that it can be asked about.
-
-        Give name with text or base64; or paths, which only work under folders that the owner has
-        allowed (setting serve.roots).
-        """
+        """Add a document to the user's library: name with text or base64; or paths, which only
+        work under folders that the owner has allowed (serve.roots)."""
         with mcp_results.as_tool_errors():
             if paths and (name or text or base64):
                 raise UsageError("give paths, or a name with text or base64, not both")

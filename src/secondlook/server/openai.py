@@ -1,8 +1,5 @@
-"""`/v1`: a question asked as OpenAI's clients ask it, and the workflows as models.
-
-The last message of the user is the question. Nothing else is obeyed: what a `system` message says
-reaches no prompt, and earlier replies only help to make a follow-up stand alone.
-"""
+"""`/v1`: a question asked as OpenAI's clients ask it, and the workflows as models. Nothing but the
+last message of the user is obeyed: what a `system` message says reaches no prompt."""
 
 from __future__ import annotations
 
@@ -339,8 +336,7 @@ def _plain(text: str) -> str:
 
 
 def _text(answer: Answer) -> str:
-    """With a place for a link wherever our own code has set a mark: between the claims. What looks
-    like a mark within a claim comes from a document."""
+    """With a place for a link at our own marks, between the claims: others are a document's."""
     numbers = {citation.number for citation in answer.citations}
 
     def place(found: re.Match[str]) -> str:

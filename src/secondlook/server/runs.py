@@ -144,8 +144,7 @@ _PATIENCE = 5.0  # seconds that runs may take to put things away once they are s
 
 
 class Runs:
-    """Threads may share one. The engines work on an event loop of their own, so that nothing they
-    do keeps the server from answering."""
+    """Threads may share one. The engines work on an event loop of their own."""
 
     def __init__(self, settings: Settings, libraries: Libraries) -> None:
         self.record = Record(settings.runs)
@@ -285,8 +284,7 @@ class Runs:
             raise missing(run)
 
     def drain(self) -> None:
-        """No run is begun; each that is worked on finishes its step, if that does not take too
-        long. What then goes on is for `stop`. Call it in a thread."""
+        """No run is begun; each finishes its step, if that does not take too long. In a thread."""
         with self._lock:
             self.ending = True
             running = list(self._running.values())
@@ -345,8 +343,7 @@ class Runs:
         return live
 
     async def _noted(self, live: LiveRun) -> None:
-        """A run that waits is recorded, so that it can be taken up if this process dies. On the
-        loop of the runs and in one go: it cannot begin meanwhile."""
+        """Recorded, so that it can be taken up if this process dies; on the loop of the runs."""
         ask = live.ask
         with contextlib.suppress(SecondlookError):  # told when its turn comes
             engine = await self._libraries.aengine(ask.library, web=ask.web)
@@ -417,8 +414,7 @@ async def _cancelled(live: LiveRun) -> None:
 
 
 class Record:
-    """Recorded runs: of this server, of one before it, or of the command line. Every method reads
-    a file: call it in a thread. Threads may share one."""
+    """Recorded runs, whoever recorded them. Every method reads a file: call it in a thread."""
 
     def __init__(self, settings: RunSettings) -> None:
         self._settings = settings

@@ -1,10 +1,6 @@
-"""What every request must pass before anything reads it, mounted apps included.
-
-Listening on this machine alone does not keep hostile web pages out: a browser on it sends what a
-page tells it to. So the name that a request calls the server by must be one of ours (a page can
-make a name of its own point here), its origin must be ours, and what changes something must come in
-a form that no foreign page can send without asking first.
-"""
+"""What every request must pass before anything reads it, mounted apps included. Hostile web pages
+reach this machine through its own browser: so name and origin of a request must be ours, and what
+changes something must come in a form that no foreign page can send without asking first."""
 
 from __future__ import annotations
 
@@ -263,8 +259,7 @@ class Limits:
         declared = int(given) if is_number else math.inf
 
         async def answering(message: Message) -> None:
-            """A refused client is read to the end before the answer: cut off while it sends, it
-            would see a broken connection and never why."""
+            """A client cut off while it sends would see a broken connection and never why."""
             if message["type"] == "http.response.start" and declared <= _MOST_DROPPED:
                 await counted.drop_the_rest()
             await send(message)

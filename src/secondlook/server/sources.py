@@ -29,8 +29,7 @@ _LINE = 400  # how far the end of a line may be away
 
 
 class TextOfDocument(BaseModel):
-    """A part of a document's text. A citation's quote is `text[c.start - start : c.end - start]`,
-    where offsets count Unicode code points."""
+    """A citation's quote is `text[c.start - start : c.end - start]`, in Unicode code points."""
 
     document: str = Field(examples=["9f86d081884c7d65"])
     title: str
@@ -58,8 +57,7 @@ async def show_text(
     start: Annotated[int | None, _Offset] = None,
     end: Annotated[int | None, _Offset] = None,
 ) -> TextOfDocument:
-    """One page, or the pages that hold the characters from `start` to `end`; of what has no pages
-    about 4,000 characters around them. Without either, the beginning."""
+    """One page, or the pages that hold `start` to `end`; without pages about 4,000 characters."""
 
     def text() -> TextOfDocument:
         item = document_of(opened.library, document)

@@ -86,8 +86,7 @@ def _about_documents(documents: Sequence[DocumentInfo]) -> Iterator[Suggestion]:
 
 
 def _about_tables(library: Library, documents: Sequence[DocumentInfo]) -> Iterator[Suggestion]:
-    """One question of each table, the newest first, then one of another kind: only such as are
-    understood without a model and can be computed."""
+    """One question of each table, newest first, then other kinds: such as can be computed."""
     desk = library.desk()
     age = {name: at for at, item in enumerate(documents) for name in item.tables}
     newest = sorted(desk.tables(), key=lambda table: age.get(table.name, len(age)))[:_TABLES]

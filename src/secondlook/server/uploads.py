@@ -1,8 +1,5 @@
-"""How files get in: uploaded, or by path where that is allowed; and how far each job is.
-
-An upload goes to the disk as it comes, never held in memory. Bytes are counted as they arrive,
-whatever the client says about sizes; `safe_name` makes a file name of what it calls its files.
-"""
+"""How files get in: uploaded, or by path where that is allowed; and how far each job is. An upload
+goes to the disk as it comes; its bytes are counted, whatever the client says about sizes."""
 
 from __future__ import annotations
 
