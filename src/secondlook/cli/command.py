@@ -253,7 +253,8 @@ def guard(work: Callable[[], int | None], *, debug: bool, as_json: bool) -> int:
             report(type(error).__name__, error.message, error.hint, as_json=as_json)
             return error.exit_code
         hint = "Run again with --debug to see where."
-        report("Unexpected", f"{type(error).__name__}: {error}", hint, as_json=as_json)
+        said = ": ".join(filter(None, (type(error).__name__, str(error))))
+        report("Unexpected", said, hint, as_json=as_json)
         return FAILED
     return code
 

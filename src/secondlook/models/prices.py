@@ -136,4 +136,6 @@ class Prices:
             if isinstance(error, ValidationError):
                 said = f"{error.errors()[0]['loc'][0]!r} is not a price"
             hint = 'Write ["provider:model"] and below it input = 0.15, output = 0.60.'
-            raise SettingsError(f"models.prices: {self._own}: {said}", hint=hint) from error
+            raise SettingsError(
+                f"models.prices: {self._own} cannot be read: {said}", hint=hint
+            ) from error
