@@ -41,13 +41,7 @@ _MAX_LINES = 20
 
 
 @command(
-    """\
-\b
-Examples:
-  secondlook add ~/papers             all of it, also folders and zip files
-  secondlook add ~/papers             again: only what changed is read
-  secondlook add --prune ~/papers     also forget what is no longer there
-"""
+    "\b\nExample:\n  secondlook add --prune ~/papers     also forget what is no longer there\n"
 )
 def add(  # one parameter per flag
     call: Call,
@@ -109,12 +103,11 @@ def _tell(call: Call, report: AddReport) -> None:
     if call.as_json:
         from secondlook.library.report import Change
 
-        counts = {kind: report.count(kind) for kind in get_args(Change)}
-        changes = [asdict(change) for change in report.changes]
         names = ("passages", "dry_run", "interrupted")
-        facts = {name: getattr(report, name) for name in names}
-        seconds = round(report.seconds, 3)
-        print_json({"counts": counts, "seconds": seconds, **facts, "changes": changes})
+        counts = {kind: report.count(kind) for kind in get_args(Change)}
+        told = {"counts": counts, **{name: getattr(report, name) for name in names}}
+        changes = [asdict(change) for change in report.changes]
+        print_json({**told, "seconds": round(report.seconds, 3), "changes": changes})
         return
     if report.dry_run:
         for item in report.changes:
@@ -192,15 +185,14 @@ def show(
 
         held = {"page": document.pages, "character": document.characters}
         held["passage"] = document.passages
+        sizes = [counted(number, noun) for noun, number in held.items() if number]
         facts = [
             ("id", document.id),
             *(("path", path) for path in document.paths),
             ("kind", document.kind),
-            ("size", ", ".join(counted(number, noun) for noun, number in held.items() if number)),
+            ("size", ", ".join(sizes)),
             ("tables", ", ".join(document.tables)),
-            ("author", document.author),
-            ("date", document.date),
-            ("language", document.language),
+            *((name, getattr(document, name)) for name in ("author", "date", "language")),
             *sorted(document.metadata.items()),
             *(("note", note) for note in document.notes),
             ("added", document.added),
@@ -217,18 +209,14 @@ def show(
 
 def show_form(document: DocumentInfo, extracted: Extracted, page: Page | None) -> dict[str, object]:
     start, end = (page.start, page.end) if page else (0, len(extracted.text))
-    return document_form(document) | {
-        "page": page.number if page else None,
-        "start": start,
-        "end": end,
-        "text": extracted.text[start:end],
-        "page_map": [asdict(item) for item in extracted.pages],
-        "headings": [
-            {"level": item.level, "text": extracted.text[item.start : item.end]}
-            | {"start": item.start, "end": item.end}
-            for item in extracted.headings
-        ],
-    }
+    texts = {"text": extracted.text[start:end], "page_map": list(map(asdict, extracted.pages))}
+    headings = [
+        {"level": item.level, "text": extracted.text[item.start : item.end]}
+        | {"start": item.start, "end": item.end}
+        for item in extracted.headings
+    ]
+    place = {"page": page.number if page else None, "start": start, "end": end}
+    return document_form(document) | place | texts | {"headings": headings}
 
 
 @command("\b\nYour files stay. Example:\n  secondlook library remove ~/papers/old --purge\n")
@@ -263,19 +251,11 @@ def status(call: Call) -> None:
     if call.as_json:
         print_json(asdict(found) | {"failed": [asdict(item) for item in found.failed]})
         return
-    facts = {
-        "library": found.path,
-        "documents": f"{found.documents:,}",
-        "passages": f"{found.passages:,}",
-        "tables": f"{found.tables:,}",
-        "failed": f"{len(found.failed):,}",
-        "size": size(found.bytes),
-        "embedder": found.embedder,
-        "language": found.language,
-        "format": str(found.format),
-        "writing": found.writer,
-    }
-    for name, value in facts.items():
+    facts = {"library": found.path}
+    facts |= {name: f"{getattr(found, name):,}" for name in ("documents", "passages", "tables")}
+    facts |= {"failed": f"{len(found.failed):,}", "size": size(found.bytes)}
+    facts |= {name: getattr(found, name) for name in ("embedder", "language", "format")}
+    for name, value in {**facts, "writing": found.writer}.items():
         if value:
             sys.stdout.write(f"{name:<11}{value}\n")
     print_failed([(item.path, item.reason) for item in found.failed], limit=None)

@@ -68,16 +68,13 @@ def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]
     fit = fit_of(probe) if probe and part.role == "grade" else None
     mode = part.options.mode or (probe.mode if probe else ladder(part.spec)[0])
     price = Prices(settings.models.prices).of(part.spec) if part.spec.named else None
-    return {
-        "role": part.role,
-        "workflow": workflow,
-        "model": part.spec.text,
-        "serves": part.spec.named,
-        "local": part.spec.local if part.spec.named else None,
-        "mode": mode if part.spec.named else None,
-        "options": {
-            name: value for name, value in asdict(part.options).items() if value != usual[name]
-        },
+    named = part.spec.named
+    set_ = {name: one for name, one in asdict(part.options).items() if one != usual[name]}
+    who = {"role": part.role, "workflow": workflow, "model": part.spec.text, "serves": named}
+    return who | {
+        "local": part.spec.local if named else None,
+        "mode": mode if named else None,
+        "options": set_,
         "price": asdict(price) if price else None,
         "probed": probe.measured if probe else None,
         "grading": asdict(fit.passages) if fit and fit.passages else None,
@@ -127,11 +124,10 @@ def _probe(call: Call, model: str | None, *, seconds: float, longest: int, again
 def _wanted(settings: Settings, model: str | None) -> list[ModelSpec]:
     from secondlook.models.specs import ROLES, Cast, parse_spec
 
+    cast = Cast(settings.models)
+    specs = [cast.part(role).spec for role in ROLES]
     if model is not None:
         specs = [parse_spec(model, place="MODEL")]
-    else:
-        cast = Cast(settings.models)
-        specs = [cast.part(role).spec for role in ROLES]
     named = {spec.text: spec for spec in specs if spec.named}
     if not named:
         hint = "Name one, such as: secondlook models probe ollama:qwen2.5"
@@ -162,19 +158,13 @@ def _measured(
             from secondlook.models.prices import Caps
 
             alone = settings.models.model_copy(update={"default": spec.text, "roles": ()})
-            models = Models(
-                settings.model_copy(update={"models": alone}),
-                open_chat=lambda _spec: chat,
-                probes=lambda _spec: probe,
-            )
-            asker = models.asker(
-                run="probe", workflow="", ledger=Ledger(Caps()), journal=MemoryJournal()
-            )
-            return replace(
-                probe,
-                grading=await probe_passages(asker, listen),
-                answer_grading=await probe_answers(asker, listen),
-            )
+            own = settings.model_copy(update={"models": alone})
+            models = Models(own, open_chat=lambda _: chat, probes=lambda _: probe)
+            kept: Any = {"ledger": Ledger(Caps()), "journal": MemoryJournal()}
+            asker = models.asker(run="probe", workflow="", **kept)
+            passages = await probe_passages(asker, listen)
+            answers = await probe_answers(asker, listen)
+            return replace(probe, grading=passages, answer_grading=answers)
         finally:
             await chat.aclose()
 
@@ -196,10 +186,8 @@ def _facts(probe: Probe) -> list[tuple[str, str]]:
             return "grading not measured"
         return f"{'fit' if figures.fit else 'unfit'} to grade: {in_words(figures)}"
 
-    rates = [
-        f"{mode} {'refused' if rate is None else f'{rate:.0%}'}"
-        for mode, rate in probe.json_rates.items()
-    ]
+    known = probe.json_rates.items()
+    rates = [f"{mode} {'refused' if rate is None else f'{rate:.0%}'}" for mode, rate in known]
     context = "not measurable with this model"
     if probe.context_tokens:
         context = f"{probe.context_tokens:,} tokens; beyond that prompts are cut silently"

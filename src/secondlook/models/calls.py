@@ -346,8 +346,7 @@ class Exchange:
             return self._read(made)
         except Misread as misread:
             problem = misread
-        said = without_thoughts(made.result.text)
-        schema = self.form.text if self.form else None
+        said, schema = without_thoughts(made.result.text), self.form.text if self.form else None
         cut_off = made.result.finish == "length"
         messages = corrected(self.messages, said, str(problem), schema, cut_off=cut_off)
         # A server that answers with prose where JSON was demanded ignores the mode.
@@ -367,8 +366,7 @@ class Exchange:
     async def _ask(self, messages: tuple[Message, ...], modes: list[OutputMode]) -> _Made:
         """In the best mode that the server does; what it refuses is not tried again."""
         while True:
-            mode = modes[0]
-            prompt = messages
+            mode, prompt = modes[0], messages
             if self.form is not None and mode == "prompted":
                 prompt = with_schema(messages, self.form.text)
             try:
@@ -397,19 +395,11 @@ class Exchange:
 
     async def _made(self, prompt: tuple[Message, ...], mode: OutputMode) -> _Made:
         """Ask until there is a reply, as often as settings and deadline allow."""
-        options = self.part.options
-        key = self.calls.key(  # everything that shapes the reply
-            self.node,
-            self.part.role,
-            self.part.spec.text,
-            [[message.role, message.content] for message in prompt],
-            self.form.schema if self.form else None,
-            mode,
-            self.max_tokens,
-            options.temperature,
-            options.seed,
-            list(self.stop),
-        )
+        sent = [[message.role, message.content] for message in prompt]
+        schema, options = self.form.schema if self.form else None, self.part.options
+        who = (self.node, self.part.role, self.part.spec.text)
+        how = (mode, self.max_tokens, options.temperature, options.seed, list(self.stop))
+        key = self.calls.key(*who, sent, schema, *how)  # everything that shapes the reply
         if (known := self.calls.reply(key)) is not None:
             result = ChatResult(known.text, known.finish, known.tokens_in, known.tokens_out)
             return _Made(result, prompt, key, known.usage)
@@ -477,22 +467,12 @@ class Exchange:
         ledger, options, spec = self.asker.ledger, self.part.options, self.part.spec
         who: dict[str, Any] = {"node": self.node, "role": self.part.role, "model": spec.text}
         price = self.asker.models.price(spec)
-        reserved = ledger.reserve(
-            **who,
-            tokens_in=tokens_in,
-            max_tokens_out=self.max_tokens,
-            price=price,
-            final=self.final,
-        )
+        taken: dict[str, Any] = {"tokens_in": tokens_in, "max_tokens_out": self.max_tokens}
+        reserved = ledger.reserve(**who, **taken, price=price, final=self.final)
         # What a call takes of which nothing more is ever heard: it was read, as far as we know.
-        expected = CallUsage(
-            **who,
-            calls=1,
-            tokens_in=tokens_in,
-            characters_in=characters(prompt),
-            cost=float(price.of(tokens_in=tokens_in, tokens_out=0)) if price else None,
-            retries=retries,
-        )
+        cost = float(price.of(tokens_in=tokens_in, tokens_out=0)) if price else None
+        read = {"tokens_in": tokens_in, "characters_in": characters(prompt)}
+        expected = CallUsage(**who, **read, calls=1, cost=cost, retries=retries)
         sent = self.calls.send(key, expected, reserved)
         self.called = True
         listener = None  # nobody hears JSON, and nobody hears a reply twice
@@ -521,9 +501,10 @@ class Exchange:
         except (ModelError, asyncio.CancelledError) as error:
             # What was waited for or begun was worked on, and may be billed whole.
             worked = bool(stream.text) or isinstance(error, ModelTimeout | asyncio.CancelledError)
+            spent = tokens_in if worked else 0
             usage = ledger.settle(
                 reserved,
-                tokens_in=tokens_in if worked else 0,
+                tokens_in=spent,
                 tokens_out=approximate_tokens(stream.text),
                 characters_in=characters(prompt) if worked else 0,
                 characters_out=len(stream.text),

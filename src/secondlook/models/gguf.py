@@ -45,16 +45,12 @@ class GgufChat:
     local = True
 
     def __init__(
-        self,
-        path: str | os.PathLike[str],
-        *,
-        context_tokens: int | None = None,
-        threads: int | None = None,
+        self, path: str | os.PathLike[str], *, context_tokens: int | None = None, threads: int = 0
     ) -> None:
         """Without `threads` it uses all cores that this process may use."""
         self.spec = f"gguf:{os.fspath(path)}"
         self._path = Path(path).expanduser().absolute()
-        if threads is None:  # a container or a batch system may have limited the cores
+        if not threads:  # a container or a batch system may have limited the cores
             limited = hasattr(os, "sched_getaffinity")
             threads = len(os.sched_getaffinity(0)) if limited else os.cpu_count() or 1
         context = context_tokens or DEFAULT_CONTEXT_TOKENS
@@ -306,19 +302,13 @@ class WorkerProcess:
         self._log: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed by end()
         self._logged = 0  # where the log ended when the worker was last told something
         self._is_doomed = False
-        program = _PROGRAM.format(path=sys.path)
+        command = [sys.executable, "-X", "utf8", "-c", _PROGRAM.format(path=sys.path)]
         # Threads that wait for each other spin by default: next to any other busy program the
         # model then becomes many times slower than on one thread.
-        environment = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
+        pipes: dict[str, Any] = {"env": {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}, **APART}
+        pipes |= {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._log}
         try:
-            self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
-                [sys.executable, "-X", "utf8", "-c", program],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=self._log,
-                env=environment,
-                **APART,
-            )
+            self._process = subprocess.Popen(command, **pipes)  # noqa: S603 - this interpreter
         except OSError:
             self._log.close()
             raise
@@ -368,10 +358,9 @@ class WorkerProcess:
 
     def end(self) -> int:
         """Ends the process and says how it ended; one that ended by itself keeps its status."""
-        for stream in (self._process.stdin, self._process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
+        for stream in filter(None, (self._process.stdin, self._process.stdout)):
+            with contextlib.suppress(OSError):
+                stream.close()
         # Its input has ended: it leaves by itself, or it hangs and is made to.
         try:
             status = self._process.wait(_LEAVE_SECONDS)
@@ -385,12 +374,12 @@ class WorkerProcess:
         """What its sudden end means to the caller that was waiting for it."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(_LEAVE_SECONDS)
-        complaint = self._complaint()
-        status = self.end()
-        ending = f"exit status {status}" if status >= 0 else f"signal {-status}"
+        complaint, status = self._complaint(), self.end()
+        signals = {-one.value: one.name for one in signal.Signals}
+        ending = signals.get(status, f"exit status {status}")
         hint = "It is started again with the next call."
-        if status == -signal.SIGKILL:
-            ending, hint = "SIGKILL", f"Memory may have run out: try a smaller model. {hint}"
+        if ending == "SIGKILL":
+            hint = f"Most likely the machine ran out of memory; try a smaller model. {hint}"
         told = f"the process of the model {self._launch.spec!r} died ({ending})"
         return ModelUnavailable(f"{told}: {complaint}" if complaint else told, hint=hint)
 

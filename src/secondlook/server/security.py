@@ -93,12 +93,9 @@ class Guard:
 
     def refuses(self, scope: Scope) -> Problem | None:
         headers = Headers(scope=scope)
-        return (
-            self._foreign_host(headers)
-            or self._foreign_origin(scope, headers)
-            or _foreign_form(scope["method"], headers)
-            or self._no_token(scope, headers)
-        )
+        foreign = self._foreign_host(headers) or self._foreign_origin(scope, headers)
+        form = foreign or _foreign_form(scope["method"], headers)
+        return form or self._no_token(scope, headers)
 
     def _foreign_host(self, headers: Headers) -> Problem | None:
         given = headers.getlist("host")
@@ -127,12 +124,10 @@ class Guard:
                 return None
         elif headers.get("sec-fetch-site", "") in {"", "same-origin", "none"}:
             return None
-        elif (
-            headers.get("sec-fetch-mode") == "navigate"
-            and scope["method"] in _READING
-            and not self.guarded(scope["path"])
-        ):  # a link on another site that leads to the page
-            return None
+        else:  # a link on another site may lead to the page
+            reads = scope["method"] in _READING and not self.guarded(scope["path"])
+            if reads and headers.get("sec-fetch-mode") == "navigate":
+                return None
         said = f"requests from {(origin or 'other sites')[:200]!r} are not taken"
         hint = "use the server's own page, or allow the origin with serve.origins"
         return Problem(403, "origin_not_allowed", said, hint=hint)
@@ -222,9 +217,7 @@ class Security:
         await inner(scope, receive, sending)
 
 
-# How much of a request is read. Small bodies are read whole here, so that no app behind this one
-# can be made to hold more; an upload is counted while it passes.
-
+# How much of a request is read: small bodies whole, an upload is counted while it passes.
 MEGABYTE: Final = 1024 * 1024
 MOST_BODY: Final = MEGABYTE
 _MOST_MESSAGE: Final = 24 * MEGABYTE  # of MCP: its tool `add` takes whole files, in base64
