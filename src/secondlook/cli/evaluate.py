@@ -354,8 +354,8 @@ def _in_use(call: Call, *, remove: bool) -> int:
         thresholds = {f"{risk:.2f}": at for risk, at in found.thresholds.items()}
         print_json({**told, "thresholds": thresholds})
         return 0
-    said = {"shipped": "the shipped one", "library": "the library's own", "none": "none"}
-    facts = {"calibration": said[found.source], "reader": found.reader}
+    whose = {"shipped": "the shipped one", "library": "the library's own", "none": "none"}
+    facts = {"calibration": whose[found.source], "reader": found.reader}
     if found.file:
         asked = str(found.data.get("questions", "?"))
         facts |= {"file": found.file, "made": found.made or "?", "questions": asked}

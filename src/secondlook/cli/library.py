@@ -40,9 +40,7 @@ STDIN = "-"
 _MAX_LINES = 20
 
 
-@command(
-    "\b\nExample:\n  secondlook add --prune ~/papers     also forget what is no longer there\n"
-)
+@command("\b\nExample:\n  secondlook add --prune ~/papers   forgets what is gone\n")
 def add(  # one parameter per flag
     call: Call,
     *,

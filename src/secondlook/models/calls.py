@@ -471,7 +471,7 @@ class Exchange:
         reserved = ledger.reserve(**who, **taken, price=price, final=self.final)
         # What a call takes of which nothing more is ever heard: it was read, as far as we know.
         cost = float(price.of(tokens_in=tokens_in, tokens_out=0)) if price else None
-        read = {"tokens_in": tokens_in, "characters_in": characters(prompt)}
+        read: dict[str, Any] = {"tokens_in": tokens_in, "characters_in": characters(prompt)}
         expected = CallUsage(**who, **read, calls=1, cost=cost, retries=retries)
         sent = self.calls.send(key, expected, reserved)
         self.called = True
