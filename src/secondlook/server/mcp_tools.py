@@ -40,6 +40,7 @@ _SAFE: Any = {"destructive_hint": False, "idempotent_hint": True, "open_world_hi
 _READS = ToolAnnotations(read_only_hint=True, **_SAFE)
 _ADDS = ToolAnnotations(read_only_hint=False, **_SAFE)
 WorkflowName = Literal["auto", "linear", "adaptive", "corrective", "research", "analyst", "summary"]
+Workflow = Annotated[WorkflowName | None, Field(description="Left out: the engine decides.")]
 LibraryName = Annotated[str, Field(description="Leave it out for the usual one.")]
 Documents = Annotated[list[str] | None, Field(description="Only these: ids, names or titles.")]
 Filters = Annotated[dict[str, str] | None, Field(description="Such as kind=pdf or year=2024.")]
@@ -59,7 +60,7 @@ def _register_asking(server: MCPServer[None], service: Served) -> None:
         *,
         question: Question,
         context: Context,
-        workflow: WorkflowName | None = None,
+        workflow: Workflow = None,
         documents: Documents = None,
         filters: Filters = None,
         choices: Choices = None,
@@ -120,7 +121,7 @@ def _register_reading(server: MCPServer[None], service: Served) -> None:
     @server.tool(title="Search the documents", annotations=_READS)
     async def search(
         *,
-        query: Annotated[str, Field(min_length=1, max_length=4000)],
+        query: Annotated[str, Field(min_length=1, max_length=4000, description="In words.")],
         k: Annotated[int, Field(ge=1, le=50, description="How many passages to return.")] = 5,
         documents: Documents = None,
         filters: Filters = None,
