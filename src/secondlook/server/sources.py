@@ -98,7 +98,9 @@ def _wanted(
     if page is not None:
         pages = [one for one in document.pages if one.number == page]
         if not pages:
-            raise Problem(404, "page_missing", f"the document has no page {page}")
+            known = [one.number for one in document.pages]
+            hint = f"its pages are {known[0]} to {known[-1]}" if known else "it has no pages"
+            raise Problem(404, "page_missing", f"the document has no page {page}", hint=hint)
         begin = stop = pages[0].start
     else:
         begin = start or 0
