@@ -101,11 +101,11 @@ def _tell(call: Call, report: AddReport) -> None:
     if call.as_json:
         from secondlook.library.report import Change
 
-        names = ("passages", "dry_run", "interrupted")
         counts = {kind: report.count(kind) for kind in get_args(Change)}
-        told = {"counts": counts, **{name: getattr(report, name) for name in names}}
-        changes = [asdict(change) for change in report.changes]
-        print_json({**told, "seconds": round(report.seconds, 3), "changes": changes})
+        seconds, changes = round(report.seconds, 3), [asdict(one) for one in report.changes]
+        told = {"counts": counts, "passages": report.passages, "seconds": seconds}
+        ended = {"dry_run": report.dry_run, "interrupted": report.interrupted}
+        print_json({**told, **ended, "changes": changes})
         return
     if report.dry_run:
         for item in report.changes:
