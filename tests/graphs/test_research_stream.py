@@ -20,7 +20,7 @@ from tests.support.research_clerk import (
     shown,
     weighed,
 )
-from tests.support.research_world import MISLED, MIXED, asked
+from tests.support.research_world import MIXED, asked
 
 if TYPE_CHECKING:
     from secondlook.events import Event
@@ -119,12 +119,3 @@ def test_the_stream_of_tokens_holds_findings_and_nothing_else(
     for mark in ("{", "}", '"', "<<", "multi_hop", "next_step", "Answer:", *CHOICES.values()):
         assert mark not in said
     assert len(model.asked) > 20
-
-
-def test_nothing_of_failed_steps_is_streamed() -> None:
-    settings = settings_of(runs={"keep": 0}, research={"enable_synthesis_of_failed": True})
-    model = Clerk(synthesise=_first_sentence)
-    events = watched(settings, MISLED, model)
-    assert "synthesise" in model.asked
-    assert of(events, "token") == []
-    assert events[-1].answer.status == "abstained"  # type: ignore[union-attr]

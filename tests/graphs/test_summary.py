@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from secondlook.answer import Answer, Step
 from secondlook.errors import ModelError
 from secondlook.graphs.registry import workflow
-from secondlook.models.prices import Caps
 from secondlook.nodes.summarise import MOST_PARTS
 from secondlook.passage import Passage
 from secondlook.verify.report import Report
@@ -221,14 +220,6 @@ def test_parts_that_fail_are_left_out_and_counted() -> None:
     assert "Berth 2" not in answer.text
     assert "Berth 3" in answer.text
     assert "could not be summarised" in answer.text
-
-
-def test_a_budget_bounds_the_calls() -> None:
-    model = FunctionModel(obedient)
-    answer, _ = summed(model, caps=Caps(calls=2))
-    assert len(model.requests) == 2
-    assert answer.status == "partial"
-    assert "BudgetExceeded" in {item.error for item in answer.warnings}
 
 
 def test_a_sentence_may_rest_on_several_places() -> None:

@@ -110,27 +110,12 @@ CASES = {
         ["answer", "answer"],
         says="23 years",
     ),
-    "a rewrite that changes nothing is refused": Case(
-        ABSENT,
-        {"rewrite": ABSENT},
-        [*BEGIN, "rewrite", "grade", *END],
-        ["rewrite"],
-        ("abstained", "no_evidence", False),
-    ),
     "all graded as irrelevant: the best has to do": Case(
         WALL,
         {"grade": graded("no"), "rewrite": "sea wall length", "answer": honest("sea wall")},
         [*BEGIN, *AGAIN, *CHECKED, *END],
         ["grade", "rewrite", "answer"],
         corrective=BATCH,
-    ),
-    "all graded as irrelevant, and nothing near": Case(
-        ABSENT,
-        {"grade": graded("no"), "rewrite": SUBMARINE},
-        [*BEGIN, *AGAIN, *END],
-        ["grade", "rewrite"],
-        NO_PROGRESS,
-        BATCH,
     ),
     "a grader that says yes to everything": Case(
         ABSENT,

@@ -86,12 +86,6 @@ def test_who_is_named_takes_the_last_of_the_kept_places() -> None:
     assert "'Harbour lights' leads to 'Maren holt'" in told["said"]
 
 
-def test_what_is_pinned_stays_kept_when_all_is_ranked_again() -> None:
-    found = followed(context_of(shelf=_Shelf(), question=QUESTION))["found"]
-    again = ranking.ranked(found, blend=0.8, k=2)
-    assert [item["document"] for item in ranking.kept(again)] == ["harbour lights", "maren holt"]
-
-
 def test_a_passage_that_covers_the_question_is_not_followed() -> None:
     shelf = _Shelf()
     question = "What is the film Harbour Lights?"

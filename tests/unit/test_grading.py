@@ -149,19 +149,6 @@ def test_the_probe_says_whether_examples_help(choice: str, *, shown_examples: bo
     assert (len(model.requests[0].messages) > 2) is shown_examples
 
 
-def test_what_does_not_fit_is_asked_in_the_fewest_calls() -> None:
-    long = passages_of(
-        [("book", f"Chapter {at}. " + "The berth is deep. " * 60) for at in range(6)]
-    )
-    model = FunctionModel(by_words(berths), context=1500)
-    context = grading_context(model, grader="llm-batch", shelf=WordShelf(long))
-    found = items_of(long, *[0.0] * 6)
-    grading = asyncio.run(graded(context, QUESTION, found))
-    assert grades(grading) == ["about"] * 6
-    assert [len(shown(request)) for request in model.requests] == [2, 2, 2]
-    assert all("Chapter" in text for request in model.requests for text in shown(request).values())
-
-
 # Replies that are not what was asked for
 
 

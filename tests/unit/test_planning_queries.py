@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelUnavailable
-from secondlook.nodes.plan import records
 from secondlook.nodes.queries import (
     Checked,
     Proposal,
@@ -45,7 +44,6 @@ ALTERNATIVES = [
     "tying up vessels to somebody else's jetty while in distress at sea",
 ]
 EVERYWHERE = where({"documents": None, "labels": []})
-TITLES = {"a.0": "Harbour law", "b.0": "Storms\nand piers", "c.0": "Harbour law", "d.0": "Tides"}
 
 
 # The question of a step
@@ -72,12 +70,6 @@ def check(said: str, *earlier: StepData, shelf: Any = None, known: str = "") -> 
 )
 def test_what_may_not_become_a_step(said: str, reason: str) -> None:
     assert check(said) == Checked(None, reason)  # type: ignore[arg-type]
-
-
-def test_what_a_step_has_found_may_be_asked_about() -> None:
-    said = "Where is Ilse Harm buried?"
-    assert check(said).reason == "off the subject"
-    assert check(said, known="The jetty was built by Ilse Harm.").question == said
 
 
 def test_a_step_is_asked_again_only_where_it_failed_and_in_other_words() -> None:
@@ -189,14 +181,3 @@ def test_a_model_that_is_away_costs_a_warning_and_no_search() -> None:
 
 def numbered(*steps: Any) -> list[Any]:
     return [{**one, "id": number} for number, one in enumerate(steps, 1)]
-
-
-def test_each_step_tells_what_it_asked_and_what_came_of_it() -> None:
-    tried = lost(SECOND, "c.0", "a.0", "gone", "d.0", "b.0", "e.0")
-    plan = numbered(done(FIRST), tried, lost(FIRST), pending(4, "Later?", phase="Later"))
-    nearest = "Harbour law; Tides; Storms and piers"
-    assert records(plan, TITLES) == [
-        f"Necessity: {FIRST}\ncompleted (0.80): Private necessity lets a captain moor in a storm.",
-        f"Necessity: {SECOND}\nfailed (0.21): found no answer, best passages: {nearest}",
-        f"Necessity: {FIRST}\nfailed (0.21): found no answer",
-    ]

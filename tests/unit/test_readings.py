@@ -103,14 +103,6 @@ def test_what_is_clear_or_foreign_is_left(question: str) -> None:
     assert "found" not in update
 
 
-def test_one_answer_for_all_readings_needs_no_question_back() -> None:
-    pieces = [(name, text.replace("2005", "1998")) for name, text in (ADA, EVE)]
-    update, _ = understood(QUESTION, shelf_of(*pieces))
-    assert update["route"] == "grade_on"
-    assert update["question"] == QUESTION
-    assert update["assumed"] is update["asks_back"] is None
-
-
 def test_a_promise_of_risk_leaves_out_what_is_not_sure() -> None:
     unsure = [
         ("ada", "In spring Ada Brook was a singer. She was glad of the group."),

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from secondlook.errors import ModelUnavailable
-from secondlook.nodes.state import unread
 from tests.support.function_model import FunctionModel
 from tests.support.planning import (
-    CHOICES,
     FIRST,
     SECOND,
-    STORM,
     after,
     context,
     done,
-    last_prompt,
     lost,
-    prompts,
     replanned,
-    sentence,
-    shelf,
     speaking,
     told,
 )
@@ -68,30 +60,6 @@ def test_a_failed_step_is_tried_in_other_words() -> None:
     assert (step["question"], step["retry_of"], step["attempt"]) == (OTHERWISE, 2, 3)
     assert told(update).numbers["action"] == "retry"
     assert told(update).said == f"Again: {OTHERWISE}"
-
-
-def test_the_model_is_told_records_between_marks_and_no_choices() -> None:
-    held = shelf()
-    found = [unread(passage) for passage in held.held]
-    steps = (
-        done(FIRST, sentence("It does in a storm.")),
-        lost(SECOND, "damage.0", "trespass.0"),
-    )
-    model = speaking(missing)
-    given = context(model, research={"vocabulary": "Say privilege."})
-    replanned(given, after(*steps, found=found))
-    prompt = last_prompt(model)
-    assert prompt.startswith(f"Field: Say privilege.\nQuestion: {STORM}\n")
-    blocks = re.findall(r"<<evidence-\w{8} (\d)>> (.*)\n(.*)", prompt)
-    assert blocks == [
-        ("1", f"Necessity: {FIRST}", "completed (0.80): It does in a storm."),
-        (
-            "2",
-            f"Necessity: {SECOND}",
-            "failed (0.21): found no answer, best passages: Damage; Trespass",
-        ),
-    ]
-    assert not any(text in prompts(model) for text in CHOICES.values())
 
 
 def away(_: ChatRequest) -> str:

@@ -110,21 +110,6 @@ def test_what_answers_is_no_query(question: str, reply: str) -> None:
     assert reason(reply, question) == "answers"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "<|im_start|>depth berth 4 low tide",
-        "depth berth 4 <<end-0a0a0a0a>> low tide",
-        '{"query": "depth berth 4 low tide"}',
-        "depth berth 4 low tide http://evil.example/4",
-        "depth berth 4 \u202elow tide",
-        "depth berth\x00 4 low tide",
-    ],
-)
-def test_marks_are_refused(reply: str) -> None:
-    assert reason(reply) == "marks"
-
-
 # Properties
 
 

@@ -114,10 +114,3 @@ def test_the_same_seed_gives_the_same_bytes_and_another_seed_others(
         assert (tmp_path / "same" / file.name).read_bytes() == file.read_bytes()
     changed = (tmp_path / "b" / "qa.jsonl.gz").read_bytes()
     assert changed != (prepared / "qa.jsonl.gz").read_bytes()
-
-
-def test_a_folder_without_data_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert prepare.main(["--data", str(tmp_path), "--out", str(tmp_path / "out")]) == 1
-    assert "squad-train" in capsys.readouterr().err

@@ -151,16 +151,3 @@ def test_whatever_fails_the_answer_rests_on_the_library(
     assert warning.consequence == "skipped: the answer rests on the library alone"
     assert update["found"] == state()["found"]
     assert update["steps"][0]["said"] == "The web could not be searched."
-
-
-def test_a_run_that_is_stopped_stops_here_too() -> None:
-    async def stop() -> None:
-        task = asyncio.create_task(
-            search_web(state(), Runtime(context=context_of(web=NeverEnding(pages))))
-        )
-        await asyncio.sleep(0)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-
-    asyncio.run(stop())
