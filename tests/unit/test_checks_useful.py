@@ -94,13 +94,6 @@ def test_unless_no_attempt_is_left(corrective: dict[str, Any], queries: list[str
     assert weighed(BESIDES, context, queries=queries)["route"] == "settle"
 
 
-def test_no_answer_is_not_useful() -> None:
-    by_model = weighed(draft(method="none", stop="no_evidence"))
-    assert (by_model["route"], by_model["drafts"][0]["useful"]) == ("rewrite", 0.0)
-    by_reader = weighed(draft(method="none", stop="low_confidence", model=None))
-    assert (by_reader["route"], by_reader["drafts"][0]["is_useful"]) == ("settle", False)
-
-
 def test_nor_can_it_in_a_language_that_it_was_not_trained_for() -> None:
     german = "Der tiefste Liegeplatz des Hafens ist der vierte, mit einer Tiefe von acht Metern."
     asked_ = "Wie tief ist der tiefste Liegeplatz des Hafens, und welcher ist es?"

@@ -81,16 +81,6 @@ def test_a_date_that_the_reader_cut_is_taken_whole() -> None:
     assert unclear is None
 
 
-def test_both_are_what_their_places_say() -> None:
-    texts = ("Ada Vane is an American film director.", "Bo Reed, a director, was born at sea.")
-    draft = combined(*_with("both", *pair(texts, ("film", "director"), "Is {} a director?")))
-    assert draft is not None
-    assert draft["short"] == "yes"
-    assert draft["sentences"][0]["text"].startswith(
-        "Yes: director (Ada Vane) and director (Bo Reed)"
-    )
-
-
 @pytest.mark.parametrize("second", ["Bo Reed is an actor.", "Bo Reed is no director."])
 def test_that_both_are_is_never_guessed(second: str) -> None:
     texts = ("Ada Vane is a director.", second)

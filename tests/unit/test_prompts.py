@@ -80,11 +80,6 @@ def test_values_are_put_in_once_and_as_they_are(value: str) -> None:
     assert messages[-1].content == f"Q: {asked}\n{MARKS.wrap(['x'])}"
 
 
-def test_a_dollar_in_a_value_stays_a_dollar() -> None:
-    messages = render("answer", **fill("answer", question="Is $evidence worth $$5 or ${question}?"))
-    assert "Is $evidence worth $$5 or ${question}?" in messages[-1].content
-
-
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [

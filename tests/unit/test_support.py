@@ -15,7 +15,6 @@ from secondlook.reading.support import (
     MISSING_NUMBER,
     ONE_SIDED_NOT,
     denies,
-    joined_evidence,
     load_support,
     without_marks,
 )
@@ -73,12 +72,6 @@ def test_a_not_in_another_clause_is_no_contradiction() -> None:
     evidence = "The repair was postponed, as no offer had arrived."
     assert support("The repair was postponed.", evidence) == 1.0
     assert support("The repair was not postponed.", evidence) <= ONE_SIDED_NOT
-
-
-def test_the_title_is_part_of_the_evidence() -> None:
-    evidence = joined_evidence([("Survey 2024", "Berth 4 is deep."), ("Log", "Wind east.")])
-    assert support("The survey of 2024 says berth 4 is deep.", evidence) >= DEFAULT_MIN_SUPPORT
-    assert without_marks("Deep [1, 3] and wide [2].").split() == ["Deep", "and", "wide", "."]
 
 
 @pytest.mark.parametrize(
