@@ -128,8 +128,6 @@ def asking(call: Call, *, k: int | None = None, **given: Any) -> Asking:
 \b
 Examples:
   secondlook ask "how deep is berth 4"
-  secondlook ask how deep is berth 4        quotes are optional
-  secondlook ask "what does it cost" --doc offer.eml --trace
   secondlook ask "who voted against it" --model ollama:qwen2.5
   secondlook ask "may he claim? (A) Yes. (B) No." --workflow research
   secondlook ask "mean price by region" --table sales.csv --show-code
@@ -139,7 +137,6 @@ Examples:
 Without a model the answer is taken word for word from a passage. It is
 withheld when no passage answers well enough. --max-risk 0.05 withholds so
 many that at most 5 % of those given are wrong (docs/confidence.md).
---table names files that need no library; --table old=2023.csv renames one.
 --max-calls, --max-tokens, --max-cost and --timeout cap what a question may
 take: the best answer so far is given, and says that it was cut short.
 

@@ -72,16 +72,11 @@ class Common:
 class Call(Common):
     as_json: bool = False
 
-    def load(
-        self,
-        flags: Mapping[str, object] | None = None,
-        *,
-        texts: Mapping[str, str] | None = None,
-        preset: str | None = None,
-    ) -> Loaded:
+    def load(self, flags: Mapping[str, object] | None = None, **how: Any) -> Loaded:
+        """`how`: texts and a preset."""
         from secondlook.settings import load
 
-        return load({"library.path": self.library, **(flags or {})}, texts=texts, preset=preset)
+        return load({"library.path": self.library, **(flags or {})}, **how)
 
     def open(self, loaded: Loaded | None = None, *, create: bool = False) -> Library:
         from secondlook.library.library import Library

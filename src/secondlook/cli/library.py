@@ -339,17 +339,8 @@ def size(count: float) -> str:
     return f"{count:.1f} TB"
 
 
-COMMANDS = {
-    "list": list_,
-    "show": show,
-    "remove": remove,
-    "status": status,
-    "compact": compact,
-    "backup": backup,
-    "restore": restore,
-    "rebuild": rebuild,
-    "publish": publish,
-}
+COMMANDS = {"list": list_, "show": show, "remove": remove, "status": status, "compact": compact}
+COMMANDS |= {"backup": backup, "restore": restore, "rebuild": rebuild, "publish": publish}
 
 
 def group() -> typer.Typer:

@@ -52,23 +52,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": sorted(HELP_OPTIONS), "max_content_width": 100},
 )
-add_commands(
-    app,
-    {
-        "demo": chat.demo,
-        "add": library.add,
-        "ask": ask.ask,
-        "chat": chat.chat,
-        "search": search.search,
-        "serve": serving.serve,
-        "verify": verify,
-        "calibrate": evaluate.calibrate,
-        "models": models.models,
-        "doctor": doctor.doctor,
-        "config": doctor.config,
-        "graph": doctor.graph,
-    },
-)
+add_commands(app, {"demo": chat.demo, "add": library.add, "ask": ask.ask, "chat": chat.chat})
+add_commands(app, {"search": search.search, "serve": serving.serve, "verify": verify})
+add_commands(app, {"calibrate": evaluate.calibrate, "models": models.models})
+add_commands(app, {"doctor": doctor.doctor, "config": doctor.config, "graph": doctor.graph})
 app.add_typer(library.group(), name="library")
 app.add_typer(runs.group(), name="runs")
 app.add_typer(evaluate.group(), name="eval")
@@ -85,16 +72,15 @@ def _print_version(wanted: bool) -> None:  # noqa: FBT001  # typer calls it so
         raise typer.Exit
 
 
+_SAID = "Print the version."
+_VERSION = typer.Option("--version", is_eager=True, callback=_print_version, help=_SAID)
+
+
 @app.callback(invoke_without_command=True)
 def root(
     ctx: typer.Context,
     *,
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version", is_eager=True, callback=_print_version, help="Print the version."
-        ),
-    ] = False,
+    version: Annotated[bool, _VERSION] = False,
     library: LibraryOption = None,
     quiet: QuietOption = False,
     debug: DebugOption = False,

@@ -23,17 +23,10 @@ _SHORTEST_TOKEN: Final = 16
 @command(
     """\
 \b
-Examples:
-  secondlook serve                          the page, in your browser
-  secondlook serve --library ~/papers.lib   another library
-  secondlook serve --port 0 --no-open       on a free port, which is printed
-
-\b
 Only this machine can reach it, unless --host says otherwise; then clients must
-send a token: yours, or one that is made up and printed. A token given as
-SECONDLOOK_TOKEN does not show in a list of processes.
-The API is described at /docs of the server. Ctrl-C stops it; a question that
-is being worked on can be resumed afterwards.
+send a token: yours (SECONDLOOK_TOKEN), or one that is made up and printed.
+The API is described at /docs of the server. Example:
+  secondlook serve --port 0 --no-open       on a free port, which is printed
 """
 )
 def serve(

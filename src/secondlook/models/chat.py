@@ -13,22 +13,9 @@ if TYPE_CHECKING:
 
     from secondlook.answer import CallUsage
 
-Role = Literal[
-    "answer",
-    "grade",
-    "rewrite",
-    "plan",
-    "choose",
-    "understand",
-    "require",
-    "code",
-    "judge",
-    "remedy",
-    "explain",
-    "screen",
-    "summarise",
-    "condense",
-]
+_Answering = Literal["answer", "grade", "rewrite", "plan", "choose"]
+_Analysing = Literal["understand", "require", "code", "judge", "remedy", "explain"]
+Role = Literal[_Answering, _Analysing, "screen", "summarise", "condense"]
 OutputMode = Literal["text", "json_schema", "tool", "prompted"]
 # Free text; JSON schema support or a grammar; a tool call; or asked for in words and validated.
 Finish = Literal["stop", "length"]

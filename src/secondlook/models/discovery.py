@@ -99,15 +99,9 @@ def find_gguf() -> list[GgufFile]:
     """Model files in the usual places, within a few seconds however large those are."""
     home, here = Path.home(), Path.cwd()
     hub = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
-    folders = [
-        here,
-        here / "models",
-        here / ".cache" / "models",
-        home / "models",
-        home / ".cache" / "lm-studio" / "models",
-        home / ".lmstudio" / "models",
-        Path(hub or Path(os.environ.get("HF_HOME") or home / ".cache" / "huggingface") / "hub"),
-    ]
+    usual = Path(os.environ.get("HF_HOME") or home / ".cache/huggingface") / "hub"
+    folders = [here, here / "models", here / ".cache/models", home / "models"]
+    folders += [home / ".cache/lm-studio/models", home / ".lmstudio/models", Path(hub or usual)]
     ends = time.monotonic() + _SECONDS_TO_SEARCH
     found: dict[Path, GgufFile] = {}
     for folder in folders:

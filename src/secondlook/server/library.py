@@ -180,11 +180,8 @@ def _text(said: str) -> str:
 
 def files_of(item: DocumentInfo) -> list[FilePath]:
     """Files that are the document itself, not an archive that holds it."""
-    return [
-        FilePath(path)
-        for path in item.paths
-        if MEMBER_SEPARATOR not in path and not path.startswith(_LOOSE)
-    ]
+    own = [path for path in item.paths if MEMBER_SEPARATOR not in path]
+    return [FilePath(path) for path in own if not path.startswith(_LOOSE)]
 
 
 def _anchor(path: str) -> str:
