@@ -67,16 +67,14 @@ class GgufFile:
 
 
 def extras() -> list[Extra]:
-    def found(package: str) -> str | None:
-        try:
-            return version(package)
-        except PackageNotFoundError:
-            return None
+    return [Extra(name, {one: _version(one) for one in needed}) for name, needed in EXTRAS.items()]
 
-    return [
-        Extra(name, {package: found(package) for package in packages})
-        for name, packages in EXTRAS.items()
-    ]
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
 
 
 def keys_set() -> list[str]:
