@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import signal
 import sys
-from typing import Any
+from typing import Any, Self
 
 _NEW_GROUP_ON_WINDOWS = 0x00000200 | 0x08000000  # CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW
 APART: dict[str, Any] = (
@@ -23,3 +23,15 @@ def die_with_parent() -> None:
     set_parent_death_signal = 1
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).prctl(set_parent_death_signal, signal.SIGKILL)
+
+
+class Closing:
+    """What has a `close` and is used in a `with` block."""
+
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -21,6 +21,7 @@ from secondlook.errors import RunError, RunMissing, RunTaken
 from secondlook.events import EVENT, Answered, Event, NodeFinished, RunStarted, Token, Warned
 from secondlook.models.budget import Earlier, earlier_of
 from secondlook.models.journal import Journal, JournalEntry, MemoryJournal
+from secondlook.processes import Closing
 from secondlook.store.answers import forget_runs
 from secondlook.store.database import ALL, RUNS, Place, Safety, drop_runs, select_in, storable
 from secondlook.store.tables import forget_tables
@@ -28,7 +29,6 @@ from secondlook.store.tables import forget_tables
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
-    from typing import Self
 
     from secondlook.settings.sections import RunSettings
     from secondlook.store.database import Database, Row, Statements
@@ -69,7 +69,7 @@ ListedRuns = list[ListedRun]
 Kept = list[dict[str, Any]]
 
 
-class RunStore:
+class RunStore(Closing):
     """Every method may raise `RunError`; `Recorder` is the door that never does."""
 
     def __init__(self, database: Database, place: Place) -> None:
@@ -102,12 +102,6 @@ class RunStore:
                     pass
         finally:
             self._database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # Writing
 

@@ -29,6 +29,7 @@ from secondlook.models.budget import keep_refusal
 from secondlook.models.calls import Models, open_models
 from secondlook.models.journal import Calls
 from secondlook.nodes.context import Context
+from secondlook.processes import Closing
 from secondlook.reading.calibration import CALIBRATION_FILE
 from secondlook.reading.support import load_support
 from secondlook.roles.follow_up import Turn
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from secondlook.store.answers import AnswerMemory
 
 
-class Secondlook:
+class Secondlook(Closing):
     """Answers questions over one library. Use it in a `with` block, or close it. Threads and tasks
     may share one. `ask` and `stream` are the same as `aask` and `astream` for code that is not
     async; they also work where an event loop is already running."""
@@ -109,12 +110,6 @@ class Secondlook:
             self.memory.close()
         if self._sandbox.opened is not None:
             await asyncio.to_thread(self._sandbox.opened.close)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # Asking
 

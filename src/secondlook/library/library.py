@@ -26,6 +26,7 @@ from secondlook.library.manifest import active_holder, writing
 from secondlook.library.report import DocumentInfo, FailedFile, FileChange, Progress, Status
 from secondlook.library.uploads import delete_originals
 from secondlook.passage import Hit, Passage
+from secondlook.processes import Closing
 from secondlook.retrieval.index.lance import disk_bytes
 from secondlook.retrieval.index.port import EVERYTHING, Filter
 
@@ -54,7 +55,7 @@ _SCORES = tuple(name for name in Hit.__dataclass_fields__ if name != "passage")
 _MOST_FILTERS = 100  # each is a condition of its own: very many would end the process
 
 
-class Library:
+class Library(Closing):
     """Open one with `Library.open`; close it, or use it in a `with` block. Any number of processes
     may search while one writes. Threads may share a Library."""
 
@@ -104,12 +105,6 @@ class Library:
             worker.close()
         for stores in (self._stores, *self._retired):
             stores.catalog.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     @property
     def language(self) -> str:

@@ -43,15 +43,9 @@ class ServeSettings(Section):
         min_length=1,
     )
     port: int = setting(8765, "Port to listen on; 0 = a free one.", ge=0, le=65535)
-    libraries: tuple[str, ...] = words(
-        "Further libraries, `name=path`; paths are absolute or begin with ~."
-    )
-    roots: tuple[str, ...] = words(
-        "Folders whose files a client may add by path; none = uploads only."
-    )
-    origins: tuple[str, ...] = words(
-        "Further addresses of the server, such as `https://papers.example` of a proxy."
-    )
+    libraries: tuple[str, ...] = words("Further libraries, `name=path`; absolute paths, or with ~.")
+    roots: tuple[str, ...] = words("Folders whose files a client may add by path; none = uploads.")
+    origins: tuple[str, ...] = words("Further addresses of it, such as `https://papers.example`.")
     concurrency: int = setting(0, "Questions worked on at once; 0 = one per core.", ge=0)
     max_upload_mb: int = setting(200, "Most megabytes of one upload.", ge=1, le=100_000)
     metrics: bool = setting(False, "Serve /metrics for Prometheus (extra `telemetry`).")
@@ -187,21 +181,15 @@ class IngestSettings(Section):
         "Scanned pages (needs tesseract): `auto`, `off`, or languages such as `deu+eng`.",
         pattern=r"^(auto|off|[a-z]{3}(_[A-Za-z]+)*(\+[a-z]{3}(_[A-Za-z]+)*)*)$",
     )
-    max_file_mb: int = setting(
-        1024, "Larger files are skipped and reported; tables may be larger.", ge=1
-    )
+    max_file_mb: int = setting(1024, "Larger files are left out, but for tables.", ge=1)
 
 
 class SearchSettings(Section):
     k: int = setting(10, "Passages to return.", ge=1, le=1000)
-    dense: float = setting(
-        0.7, "Weight of the search by meaning; the search by words has the rest.", ge=0, le=1
-    )
+    dense: float = setting(0.7, "Weight of the search by meaning; words have the rest.", ge=0, le=1)
     rrf_k: int = setting(5, "Constant of reciprocal rank fusion.", ge=1, le=10_000)
     candidates: int = setting(20, "Passages that the reader scores quickly.", ge=1, le=1000)
-    looks: int = setting(
-        6, "Passages that the reader reads closely: the best of those.", ge=1, le=1000
-    )
+    looks: int = setting(6, "Passages that the reader reads closely.", ge=1, le=1000)
     rerank: bool = setting(True, "Rerank the candidates with the reader.")
     blend: float = setting(0.8, "Share of the reranker in the order; 0 = fusion alone.", ge=0, le=1)
 
@@ -212,7 +200,7 @@ class SearchSettings(Section):
 
 class AnswerSettings(Section):
     workflow: str = setting(
-        "auto", "Workflow that answers; `secondlook graph` lists them.", pattern=r"^[a-z_]+$"
+        "auto", "Workflow that answers (`secondlook graph`).", pattern=r"^[a-z_]+$"
     )
     k: int = setting(5, "Most passages behind an answer.", ge=1, le=100)
     evidence_tokens: int = setting(0, "Most tokens of evidence for a model; 0 = what fits.", ge=0)
@@ -223,45 +211,33 @@ class AnswerSettings(Section):
     enable_grounded_check: bool = setting(
         True, "Check the whole answer against its evidence (`corrective`, `research`)."
     )
-    enable_quarantine: bool = setting(
-        True, "Keep passages that give a model orders out of prompts."
-    )
+    enable_quarantine: bool = setting(True, "Keep passages that give orders out of prompts.")
     enable_revalidation: bool = setting(
         True,
         "Hold back sentences that repeat an order, a link or code of a document which the question "
         "did not call for.",
     )
-    enable_abstention: bool = setting(
-        True, "Withhold an answer that the evidence does not support."
-    )
+    enable_abstention: bool = setting(True, "Withhold answers that the evidence does not support.")
     enable_answer_grading: bool = setting(
         False, "Have a model judge the finished answer; on no, write it once more, strictly."
     )
 
 
 class WebSettings(Section):
-    enable_web_search: bool = setting(
-        False, "Search the web where the library has too little (`--web`)."
-    )
-    url: str | None = setting(
-        None, "SearXNG server to search with; not set = DuckDuckGo.", pattern=_URL
-    )
+    enable_web_search: bool = setting(False, "Search the web where the library has too little.")
+    url: str | None = setting(None, "SearXNG server; not set = DuckDuckGo.", pattern=_URL)
     min_quality: float = setting(
-        -1.0, "Search the web below this quality; -1 = as calibrated.", ge=-1, le=1
+        -1.0, "Search it below this quality; -1 = calibrated.", ge=-1, le=1
     )
     allow_private: bool = setting(False, "Also read pages on private addresses.")
 
 
 class ModelSettings(Section):
     default: str = setting(
-        "none", "Model for every role, `provider:model`; `none` = no model.", min_length=1
+        "none", "Model for every role, `provider:model`, or `none`.", min_length=1
     )
-    roles: tuple[str, ...] = words(
-        "Models of single roles: `role=provider:model`, `workflow.role=provider:model`."
-    )
-    options: tuple[str, ...] = words(
-        "Options of a role or of all: `answer.temperature=0.3`, `all.timeout=60`."
-    )
+    roles: tuple[str, ...] = words("Models of single roles: `[workflow.]role=provider:model`.")
+    options: tuple[str, ...] = words("Options, such as `answer.temperature=0.3`, `all.timeout=60`.")
     servers: Servers = setting(Servers(), "Which of its servers does the work of a role.")
     prices: Path | None = setting(None, "TOML file of prices that override ours.", strict=False)
 
@@ -274,12 +250,8 @@ class ModelSettings(Section):
 class BudgetSettings(Section):
     calls: int = setting(0, "Most model calls per question; 0 = no cap.", ge=0)
     tokens: int = setting(0, "Most tokens per question; 0 = no cap.", ge=0)
-    money: float = setting(
-        0.0, "Most US dollars per question; 0 = no cap.", ge=0, allow_inf_nan=False
-    )
-    seconds: float = setting(
-        0.0, "Most seconds per question; 0 = no cap.", ge=0, allow_inf_nan=False
-    )
+    money: float = setting(0.0, "Most dollars per question; 0 = no cap.", ge=0, allow_inf_nan=False)
+    seconds: float = setting(0.0, "Most seconds a question; 0 = no cap.", ge=0, allow_inf_nan=False)
 
 
 # Where runs are recorded by a server: an address that may hold a password, which nobody sees.

@@ -20,25 +20,17 @@ def words(description: str, **limits: Any) -> Any:
 
 
 class AdaptiveSettings(Section):
-    enable_adaptive_retrieval: bool = setting(
-        True, "Search again, by words, after a poor first search."
-    )
+    enable_adaptive_retrieval: bool = setting(True, "Search again, by words, after a poor search.")
     check: Literal["calibrated", "min_rerank_score"] = setting(
         "calibrated", "How the quality of a search is judged."
     )
     min_quality: float = setting(
         -1.0, "`calibrated`: search again below this probability; -1 = as calibrated.", ge=-1, le=1
     )
-    min_rerank_score: float = setting(
-        0.0, "`min_rerank_score`: lowest relevance among the best five."
-    )
-    dense: float = setting(
-        0.3, "Weight of meaning in the second search; words have the rest.", ge=0, le=1
-    )
+    min_rerank_score: float = setting(0.0, "`min_rerank_score`: lowest among the best five.")
+    dense: float = setting(0.3, "Weight of meaning in the second search.", ge=0, le=1)
     candidates: int = setting(40, "Passages of the second search.", ge=1, le=1000)
-    pooling: Literal["merge", "replace"] = setting(
-        "merge", "Pool both searches, or keep the second alone."
-    )
+    pooling: Literal["merge", "replace"] = setting("merge", "Pool both searches, or keep one.")
 
     @property
     def lexical(self) -> float:
@@ -54,9 +46,7 @@ class CorrectiveSettings(Section):
     min_relevant: int = setting(3, "Relevant passages that are enough.", ge=1, le=100)
     enable_rewriting: bool = setting(True, "Ask again in other words where too few fit.")
     max_rewrites: int = setting(3, "Most rewrites of a question.", ge=0, le=10)
-    enable_following: bool = setting(
-        True, "Look up what the best passage names, for questions in two hops."
-    )
+    enable_following: bool = setting(True, "Look up what the best passage names (two hops).")
     enable_decomposition: bool = setting(True, "Split a question that needs several facts.")
     enable_readings: bool = setting(True, "Say which meaning of an ambiguous word was taken.")
     enable_useful_check: bool = setting(True, "Check that the answer addresses the question.")
@@ -67,11 +57,9 @@ class CorrectiveSettings(Section):
 class ResearchSettings(Section):
     enable_screen: bool = setting(True, "Refuse a question, or choices, that give a model orders.")
     enable_memory: bool = setting(True, "Remember research for the same question.")
-    enable_recall: bool = setting(
-        True, "Use earlier research; off = research anew, and remember that."
-    )
+    enable_recall: bool = setting(True, "Use earlier research; off = research anew.")
     memory_similarity: float = setting(
-        0.92, "Cosine from which two questions count as the same.", ge=0, le=1
+        0.92, "Cosine from which questions are the same.", ge=0, le=1
     )
     enable_classification: bool = setting(True, "Research a simple question in one step.")
     enable_multi_query: bool = setting(True, "Search each step in three wordings, not in one.")
@@ -83,45 +71,29 @@ class ResearchSettings(Section):
         "question", "Rank passages for the step's question, or for its first query."
     )
     enable_synthesis_of_failed: bool = setting(False, "Write findings even where a step failed.")
-    enable_escalation: bool = setting(
-        True, "Go on in several steps where a simple question's step failed."
-    )
+    enable_escalation: bool = setting(True, "Go on in several steps where one step failed.")
     evaluator: Literal["calibrated", "cosine"] = setting(
         "calibrated", "Judge a step by probability, or by mean cosine of at least 0.70."
     )
     min_confidence: float = setting(
-        -1.0, "A step below it has failed; -1 = as calibrated.", ge=-1, le=1
+        -1.0, "A step below it failed; -1 = as calibrated.", ge=-1, le=1
     )
     enable_replanning: bool = setting(True, "Decide after each step what to research next.")
     max_steps: int = setting(3, "Most completed steps.", ge=1, le=10)
     max_cycles: int = setting(4, "Most steps tried.", ge=1, le=20)
     enable_stagnation: bool = setting(True, "Stop after three failures that bring nothing new.")
     enable_choosing: bool = setting(True, "Choose among the choices of a question.")
-    guess: bool = setting(
-        False, "Nothing found: let the model choose from its own knowledge, marked."
-    )
-    vocabulary: str = setting(
-        "", "What a model should know about the field's words.", max_length=2000
-    )
-    structure: tuple[str, ...] = words(
-        "Parts of a step's findings, in order, such as Rule, Exceptions."
-    )
+    guess: bool = setting(False, "Nothing found: let the model choose by its knowledge, marked.")
+    vocabulary: str = setting("", "What a model should know of the field.", max_length=2000)
+    structure: tuple[str, ...] = words("Parts of a step's findings, such as Rule, Exceptions.")
 
 
 class AnalystSettings(Section):
-    enable_understanding: bool = setting(
-        True, "Tell questions about a concept from questions about the data."
-    )
-    enable_alignment: bool = setting(
-        True, "Check that the columns exist and fit before code is written."
-    )
+    enable_understanding: bool = setting(True, "Tell questions on concepts from those on data.")
+    enable_alignment: bool = setting(True, "Check that columns exist and fit before coding.")
     max_alignments: int = setting(2, "Most such checks.", ge=1, le=5)
-    enable_code_check: bool = setting(
-        True, "Refuse code that invents data, reads files or ignores the tables."
-    )
-    max_code_attempts: int = setting(
-        2, "Times code is written before its failure is judged.", ge=1, le=5
-    )
+    enable_code_check: bool = setting(True, "Refuse code that invents data or reads files.")
+    max_code_attempts: int = setting(2, "Times code is written until it is judged.", ge=1, le=5)
     enable_arithmetic: bool = setting(
         True, "Check results by arithmetic; cut sentences with numbers not in the result."
     )
@@ -180,8 +152,6 @@ class Servers(Section):
         "checks", "Judges a computed result: checks alone, or also a model."
     )
     remedy: Literal["rules", "model"] = setting(
-        "rules", "Finds the cause of a failure: rules, or a model."
+        "rules", "Finds a failure's cause: rules or a model."
     )
-    explain: Literal["template", "model"] = setting(
-        "template", "Puts a result into words: code, or a model."
-    )
+    explain: Literal["template", "model"] = setting("template", "Words a result: code, or a model.")

@@ -10,6 +10,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.errors import RunMissing
+from secondlook.processes import Closing
 from secondlook.settings.sections import place_of
 from secondlook.store.database import (
     ALL,
@@ -84,7 +85,7 @@ class Asking:
     manner: str  # how: settings and models that shape the research
 
 
-class AnswerMemory:
+class AnswerMemory(Closing):
     """Threads may share one. It is opened when first needed, and made when something is first
     remembered. Every method may raise `RunError`."""
 
@@ -128,12 +129,6 @@ class AnswerMemory:
             database, self._database = self._database, None
         if database is not None:
             database.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     # Writing
 

@@ -11,10 +11,10 @@ import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from secondlook.errors import Damaged, ExtractionError, LimitExceeded
-from secondlook.processes import APART
+from secondlook.processes import APART, Closing
 from secondlook.retrieval.parse.source import DEFAULT_LIMITS, Parsed, ParseLimits
 from secondlook.retrieval.parse.worker import receive, send
 
@@ -129,7 +129,7 @@ def _start(limits: ParseLimits) -> subprocess.Popen[bytes]:
     return process
 
 
-class ParserPool:
+class ParserPool(Closing):
     def __init__(self, workers: int = 1, limits: ParseLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._size = max(1, workers)
@@ -137,12 +137,6 @@ class ParserPool:
         self._workers: list[_Worker] = []
         self._threads: list[threading.Thread] = []
         self._closed = threading.Event()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def parse(self, jobs: Iterable[tuple[Key, Path]]) -> Iterator[tuple[Key, list[Parsed]]]:
         """Outcomes as they complete, in no fixed order. Takes jobs only as fast as it gives."""
