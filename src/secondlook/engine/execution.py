@@ -248,9 +248,7 @@ class Watched:
 # Workflows made ready to run: each is compiled once in a process for equal settings, and lent a
 # checkpointer run by run.
 
-_SHAPES_NO_GRAPH = {"library", "runs", "budget", "serve"}
-"""Sections that say where things lie and what may be spent: no graph is built by them, so that
-engines over several libraries share one."""
+_SHAPES_NO_GRAPH = {"library", "runs", "budget", "serve"}  # no graph is built by these
 _COMPILED: dict[tuple[str, str], Any] = {}
 _LOCK = threading.Lock()
 

@@ -45,15 +45,11 @@ class EngineOptions(TypedDict, total=False):
 
 
 class QuestionOptions(TypedDict, total=False):
-    choices: Mapping[str, str] | Sequence[str] | None
-    """To choose from, by letter or in their order: the workflow `research` chooses one. They become
-    part of the question, where they may as well be typed."""
+    choices: Mapping[str, str] | Sequence[str] | None  # to choose from, by letter or in order
     workflow: str | None  # None = that of the settings; `auto` looks at the question and picks one
     filters: Mapping[str, object] | None  # search documents with such metadata alone
     documents: Collection[str] | None  # search these alone, named by id, path, file name or title
-    tables: Mapping[str, object] | None
-    """What the question is about, by name: data frames, pyarrow tables, rows as dicts, or paths of
-    files. The workflow `analyst` computes with them, and no library is needed for it."""
+    tables: Mapping[str, object] | None  # data frames, pyarrow tables, rows as dicts, paths
     earlier: Sequence[Turn]  # turns of the conversation, which make a follow-up stand-alone
     max_risk: float | None  # share of answers that may be wrong; others are withheld
     budget: Budget | None  # caps what this question may take, within what the settings allow

@@ -143,7 +143,6 @@ _KNOWN: Final = (
     "if you don't know the answer, just say",
     "don't try to make up an answer",
 )
-"""What models are commonly told, by us or by those who trained them."""
 
 
 def leaks(text: str, *, question: str, evidence: Sequence[str]) -> tuple[str, ...]:

@@ -26,7 +26,6 @@ _CODES = """
 LANGUAGES: Final[dict[str, str]] = {
     code: name for code, _, name in (pair.partition(":") for pair in _CODES.split())
 }
-"""Languages by ISO 639-1 code. Codes and names are accepted, in any case."""
 _NAMES = frozenset(LANGUAGES.values())
 _UNSTEMMED = frozenset({"none", "japanese", "korean", "thai", "vietnamese", "chinese"})
 _ELIDING = frozenset({"french", "italian", "catalan"})  # l'amour is two words

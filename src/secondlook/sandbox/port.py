@@ -69,9 +69,7 @@ class Failure:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     status: Status
-    result: Plain = None
-    """None also where `result` is a frame: then it is in `frame`. A mapping keeps its names; what
-    has no plain form is text."""
+    result: Plain = None  # None also for a frame, which is in `frame`; else plain, or text
     has_result: bool = False  # whether the code bound `result`
     frame: Frame | None = None
     figures: tuple[Figure, ...] = ()

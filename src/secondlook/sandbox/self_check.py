@@ -51,9 +51,7 @@ _EXPECTED = {"rows": 3, "value": 6.0}
 @dataclass(frozen=True, slots=True)
 class Attack:
     name: str
-    script: str
-    """Python that finds `world` (addresses and names, no secrets), `attempt(what, function)`,
-    `reached(what)` and `syscall(name, *arguments)`."""
+    script: str  # finds `world`, `attempt(what, function)`, `reached(what)`, `syscall(name, ...)`
     judges: tuple[Callable[[Evidence], str | None], ...] = ()  # each says what was achieved
     sizes: Mapping[str, float] = field(default_factory=dict)  # less in tests without a sandbox
     limits: Limits = CHECK_LIMITS

@@ -1,16 +1,7 @@
-"""Settings: what can be set, and where each effective value came from.
-
-Six places, each overriding the ones before it:
-
-    defaults                                      this file
-    <user config folder>/secondlook/config.toml   one person's habits
-    secondlook.toml                               nearest one from the working folder upward
-    SECONDLOOK_<SECTION>_<KEY>                    one shell or one job
-    a preset                                      a set of values that belong together: shipped,
-                                                  in <user config folder>/secondlook/profiles,
-                                                  or any file that is named by its path
-    flags                                         one command
-"""
+"""Settings, and where each effective value came from. Each place overrides the ones before it:
+defaults, <user config folder>/secondlook/config.toml, the nearest secondlook.toml from the working
+folder upward, SECONDLOOK_<SECTION>_<KEY>, a preset (shipped, in <user config folder>/secondlook/
+profiles, or a file named by its path), flags."""
 
 from __future__ import annotations
 

@@ -148,9 +148,7 @@ class LibrarySettings(Section):
 
 class EmbeddingSettings(Section):
     model: str = setting("embedded", "Embedder; `embedded` is the one shipped.", min_length=1)
-    base_url: str | None = setting(
-        None, "Address of an embedding service (OPENAI_API_KEY holds its key).", pattern=_URL
-    )
+    base_url: str | None = setting(None, "Embedding service (key: OPENAI_API_KEY).", pattern=_URL)
     threads: int = setting(0, "Threads of local models; 0 = all cores.", ge=0)
 
 
@@ -204,9 +202,7 @@ class AnswerSettings(Section):
     )
     k: int = setting(5, "Most passages behind an answer.", ge=1, le=100)
     evidence_tokens: int = setting(0, "Most tokens of evidence for a model; 0 = what fits.", ge=0)
-    max_risk: float | None = setting(
-        None, "Largest share of answers that may be wrong; others are withheld.", gt=0, lt=1
-    )
+    max_risk: float | None = setting(None, "Largest share of wrong answers allowed.", gt=0, lt=1)
     enable_sentence_check: bool = setting(True, "Check each sentence against what it cites.")
     enable_grounded_check: bool = setting(
         True, "Check the whole answer against its evidence (`corrective`, `research`)."

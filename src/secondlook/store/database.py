@@ -26,9 +26,7 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import RunSettings, StoreAddress
 
 Safety = Literal["FULL", "NORMAL"]
-"""A commit survives the death of the process either way; FULL = and that of the machine, at the
-price of one fsync. Replies that were paid for and answers that were shown are worth it; events,
-written many times a run, are not."""
+"""A commit survives the death of the process; FULL = and that of the machine, by an fsync."""
 
 BUSY_SECONDS = 10.0  # longer than any transaction here takes; who still waits then is told so
 ALL = 1 << 62  # as a LIMIT: SQLite says -1, PostgreSQL NULL, neither the other's word

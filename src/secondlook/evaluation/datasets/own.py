@@ -166,7 +166,6 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "id": ("id",),
     "type": ("type", "level", "difficulty", "subject"),
 }
-"""What each column may be called; upper case, blanks and hyphens make no difference."""
 _FIELDS = {name: field for field, names in COLUMNS.items() for name in names}
 HINT = (
     "the first line names the columns: question, answer, and if you like document, answerable, "
