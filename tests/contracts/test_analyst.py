@@ -14,7 +14,6 @@ from secondlook.graphs.analyst import (
     most_by_node,
     steps_of,
 )
-from secondlook.graphs.registry import WORKFLOWS
 from secondlook.roles.prompts import load, names
 from secondlook.roles.prompts.marks import evidence_marks
 from tests.support.engine import settings_of
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
     from secondlook.settings.sections import Settings
 
-FLAGS = tuple(flag.removeprefix("analyst.") for flag in WORKFLOWS["analyst"].flags)
 SHAPING = ("enable_understanding", "enable_grammar", "enable_alignment", "enable_remediation")
 """Flags that change the graph; the others change what a node does."""
 PROMPTS = [name for name in names() if name.startswith("analyst_")]
@@ -76,14 +74,6 @@ def test_every_step_can_be_there_and_not_be_there() -> None:
         assert {getattr(one, step) for one in shapes()} == {False, True}
 
 
-def test_no_other_flag_changes_the_graph() -> None:
-    assert set(SHAPING) - {"enable_grammar"} <= set(FLAGS)
-    usual = steps_of(settings_of())
-    for flag in set(FLAGS) - set(SHAPING):
-        for value in (False, True):
-            assert steps_of(with_flags({flag: value})) == usual
-
-
 def test_no_combination_of_flags_breaks_a_bound_or_a_channel() -> None:
     for settings in shapes().values():
         graph = build(settings)
@@ -93,20 +83,6 @@ def test_no_combination_of_flags_breaks_a_bound_or_a_channel() -> None:
         assert reached("__end__", backward) == nodes
         assert set(most_by_node(settings)) == set(graph.nodes)
         assert set(graph.channels) == set(get_type_hints(graph.state_schema))
-
-
-def test_only_what_stands_in_a_loop_is_visited_twice() -> None:
-    """Our own reading of a question is computed once: what it came to does not change."""
-    for settings in shapes().values():
-        forward, _ = edges(build(settings))
-        loop = {node for node in most_by_node(settings) if node in _onward(node, forward)}
-        often = {node for node, most in most_by_node(settings).items() if most > 1}
-        assert often == loop - {"compute"}
-
-
-def _onward(node: str, forward: dict[str, set[str]]) -> set[str]:
-    """All that can come after a node, itself among them where it stands in a loop."""
-    return {later for target in forward.get(node, set()) for later in reached(target, forward)}
 
 
 def filled(name: str) -> tuple[str, str]:

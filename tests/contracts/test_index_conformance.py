@@ -16,7 +16,7 @@ import pytest
 
 from secondlook.errors import UsageError
 from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter
-from tests.support.index_engines import (
+from tests.support.index_worker import (
     COUNTS_WORDLESS,
     DIMENSIONS,
     DISKS,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secondlook.retrieval.index.port import Index, Scored
-    from tests.support.index_engines import Step
+    from tests.support.index_worker import Step
 
     Vectors = NDArray[np.float32]
     Open = Callable[[], Index]
@@ -235,72 +235,6 @@ def test_what_cannot_be_stored_is_refused_before_anything_changes(opened: Open) 
     with pytest.raises(UsageError, match="unit length"):
         index.add([an_entry("1")], some_vectors(1) * np.float32("nan"))
     assert index.documents() == {}
-
-
-def library(count: int, seed: int = 3) -> tuple[list[Entry], Vectors]:
-    """Passages with words as frequent as words are, 20 to a document."""
-    chance = np.random.default_rng(seed)
-    weights = 1 / np.arange(1, 2001)
-    words = np.array([f"w{number}" for number in range(2000)])
-    entries = []
-    for number in range(count):
-        terms = chance.choice(words, chance.integers(5, 60), p=weights / weights.sum())
-        labels = ("rare=yes",) if number % 20 == 0 else ("rare=no",)
-        entries.append(
-            an_entry(f"p{number}", f"d{number // 20}", terms=tuple(terms.tolist()), labels=labels)
-        )
-    return entries, some_vectors(count, seed=seed)
-
-
-def queries(count: int) -> list[list[str]]:
-    chance = random.Random(9)
-    return [[f"w{int(2000 * chance.random() ** 2)}" for _ in range(4)] for _ in range(count)]
-
-
-def test_ranking_by_words_drifts_little_and_is_exact_after_compaction(
-    engine: str, opened: Open
-) -> None:
-    index, oracle = opened(), Oracle()
-    size = 300 if engine in SLOW else 3000 if SOAK else 1000
-    entries, vectors = library(size)
-    first, changed = size * 2 // 3, size * 3 // 5
-    index.add(entries[:first], vectors[:first])
-    oracle.add(entries[:first], vectors[:first])
-    index.compact()
-    gone = [f"d{number}" for number in range(0, first // 20, 4)]
-    for target in (index, oracle):
-        target.delete(gone)
-        target.add(entries[changed:], vectors[changed:])
-    rare = Filter(labels=frozenset({"rare=yes"}))
-    for where in (EVERYTHING, rare):
-        # The slow server counts the words of each of its segments apart.
-        assert mean_overlap(index, oracle, where) >= (0.7 if engine in SLOW else 0.9)
-    index.compact()
-    for query in [*queries(40 if SOAK else 10), [f"w{number}" for number in range(0, 2000, 10)]]:
-        for where in (EVERYTHING, rare):
-            assert_same_ranking(index.lexical(query, 10, where), oracle.lexical(query, where), 10)
-
-
-def mean_overlap(index: Index, oracle: Oracle, where: Filter) -> float:
-    shares = []
-    for query in queries(20):
-        wanted = {hit.id for hit in oracle.lexical(query, where)[:10]}
-        found = {hit.id for hit in index.lexical(query, 10, where)}
-        shares.append(len(found & wanted) / max(1, len(wanted)))
-    return float(np.mean(shares))
-
-
-def test_stats_say_when_and_why_to_compact(engine: str, opened: Open) -> None:
-    index, size = opened(), 480 if engine in SLOW else 1000
-    entries, vectors = library(size)
-    index.add(entries, vectors)
-    due = index.stats()
-    assert (due.passages, due.documents, due.compact_due) == (size, size // 20, True)
-    assert f"{size} of {size}" in due.why_compact
-    index.compact()
-    assert (index.stats().compact_due, index.stats().why_compact) == (False, "")
-    index.delete([f"d{number}" for number in range(size // 40)])
-    assert f"{size // 2} deleted" in index.stats().why_compact
 
 
 def clustered(count: int, dimensions: int) -> Vectors:

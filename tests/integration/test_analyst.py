@@ -4,12 +4,10 @@ language model whose code runs in the real sandbox."""
 from __future__ import annotations
 
 import csv
-import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
-from secondlook.cli.main import main
 from secondlook.engine.secondlook import Secondlook
 from secondlook.library.library import passing_library
 from secondlook.settings import load
@@ -39,39 +37,6 @@ def file(tmp_path: Path) -> Path:
         for at, row in enumerate(zip(*CUSTOMERS.values(), strict=True)):
             writer.writerow([*row, at, ORDER])
     return made
-
-
-def asked(
-    capsys: pytest.CaptureFixture[str], question: str, file: Path
-) -> tuple[int, dict[str, Any]]:
-    code = main(["ask", question, "--table", str(file), "--model", "none", "--json"])
-    printed = capsys.readouterr()
-    assert printed.out, printed.err
-    answer: dict[str, Any] = json.loads(printed.out)
-    return code, answer
-
-
-def test_a_file_is_asked_from_the_command_line(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, answer = asked(capsys, "What is the mean age?", file)
-    assert code == 0
-    assert list(answer["values"].values()) == [pytest.approx(42.3333, abs=1e-4)]
-    analysis = answer["analysis"]
-    assert (analysis["kind"], answer["usage"]["calls"]) == ("computed", 0)
-    assert analysis["reading"] in answer["text"] or analysis["reading"] in answer["text"].lower()
-    assert analysis["inputs"][0]["rows"] == 12
-    assert len(analysis["inputs"][0]["sha256"]) == 64
-    assert all(check["passed"] for check in analysis["checks"])
-
-
-def test_a_concept_is_looked_up_in_the_glossary(
-    file: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    code, answer = asked(capsys, "What is a p-value?", file)
-    assert code == 0
-    assert answer["analysis"]["kind"] == "concept"
-    assert answer["confidence"]["value"] is None
 
 
 def test_a_real_model_writes_code_that_a_real_sandbox_runs(file: Path, tmp_path: Path) -> None:

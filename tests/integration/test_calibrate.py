@@ -131,18 +131,3 @@ def test_a_sheet_that_the_library_holds_answers_no_question(tmp_path: Path) -> N
         answering = Answering(library, load_calibration(library.reader().name), questions)
         assert answering.where.documents is not None
         assert held not in answering.where.documents
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ([], "no questions are given"),
-        (["x.csv", "--questions", "10"], "too few"),
-        (["nowhere"], "cannot be read"),
-    ],
-)
-def test_a_call_that_makes_no_sense_is_told(
-    towns: Path, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["calibrate", *arguments, "--library", str(towns)]) == 2
-    assert message in capsys.readouterr().err

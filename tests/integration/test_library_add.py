@@ -7,12 +7,9 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from secondlook.library import ingest
 from secondlook.library.report import Text
 
 if TYPE_CHECKING:
-    import pytest
-
     from secondlook.library.library import Library
     from secondlook.library.report import AddReport, Progress
 
@@ -57,23 +54,6 @@ def test_a_changed_file_replaces_its_passages(library: Library, folder: Path) ->
     assert changes(report) == {"harbour.md": "updated", "bakery.md": "unchanged"}
     assert not any("14.2" in hit.passage.text for hit in library.search("deepest berth metres"))
     assert len(contents(library)) == 2
-
-
-def test_ctrl_c_keeps_what_is_stored(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ingest, "_EMBED_AT_ONCE", 1)
-    monkeypatch.setattr(ingest, "_COMMIT_PASSAGES", 1)
-
-    def stop(progress: Progress) -> None:
-        if progress.passages and not stopped:
-            stopped.append(True)
-            raise KeyboardInterrupt
-
-    stopped: list[bool] = []
-    texts = [Text(str(number), f"Bee number {number} hums.") for number in range(200)]
-    report = library.add_texts(texts, progress=stop)
-    assert report.interrupted
-    assert 0 < len(report.changes) == len(library.documents()) < 200
-    assert len(library.add_texts(texts).changes) == 200
 
 
 def test_a_moved_file_keeps_its_document(library: Library, folder: Path) -> None:

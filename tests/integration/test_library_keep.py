@@ -17,7 +17,6 @@ from secondlook.errors import (
     LibraryError,
     LibraryFormat,
     LibraryMissing,
-    SettingsError,
     UsageError,
 )
 from secondlook.library import stores as opening
@@ -195,25 +194,6 @@ def test_restore_never_replaces_what_is_no_library(
     assert (precious / "thesis.txt").read_text(encoding="utf-8") == "years of work"
     with pytest.raises(UsageError, match="not a folder"):
         Library.restore(archive, precious / "thesis.txt")
-
-
-@pytest.mark.parametrize(
-    "wrong", [{"library": {"language": "klingon"}}, {"chunking": {"tokens": 5000, "overlap": 2500}}]
-)
-def test_a_wrong_setting_leaves_no_broken_library(
-    tmp_path: Path, folder: Path, wrong: dict[str, dict[str, object]]
-) -> None:
-    path = tmp_path / "made"
-    try:
-        settings = Settings.model_validate(wrong)
-        with Library.open(path, settings=settings) as library:
-            assert library.add([folder]).count("added") == 2
-    except (UsageError, SettingsError, ValueError):
-        assert not (path / "library.json").exists()
-    with Library.open(path) as library:
-        library.add([folder])
-        assert len(library.documents()) == 2
-        assert library.language == "english"
 
 
 def test_searches_go_on_through_rebuilds(library: Library, folder: Path) -> None:

@@ -57,14 +57,3 @@ def test_a_library_in_milvus_is_searched_changed_rebuilt_and_brought_back(
         assert library.search("apples", rerank=False)[0].passage.title == "orchard"
     with pytest.raises(LibraryFormat, match="lie in its folder"):
         Library.open(place, settings=settings())
-
-
-def test_another_process_reads_while_one_has_written(tmp_path: Path, folder: Path) -> None:
-    place = tmp_path / "library"
-    with (
-        Library.open(place, settings=settings()) as writer,
-        Library.open(place, settings=settings()) as reader,
-    ):
-        writer.add(folder)
-        assert reader.status().passages == 2
-        assert reader.search("orchard", rerank=False)

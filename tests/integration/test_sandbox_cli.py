@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from secondlook.sandbox.port import Limits, Plain, Supplied
+    from secondlook.sandbox.port import Limits, Supplied
 
     Run = Callable[..., tuple[int, str, str]]
 
@@ -96,22 +96,6 @@ def test_what_came_out_is_shown_and_cannot_command_the_terminal(
     assert made.closed
 
 
-def test_numbers_that_json_does_not_know_are_texts(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    result: Plain = {"a": float("nan"), "b": [float("inf"), 1.5]}
-    png = Figure("png", "iVBORw0KGgo=")
-    scripted(monkeypatch, Outcome("ok", result=result, has_result=True, figures=(png,)))
-    (tmp_path / "s.py").write_text("1", "utf-8")
-    _, out, _ = run("run", "s.py", "--json", "--figures", "charts")
-    shown = json.loads(out, parse_constant=pytest.fail)
-    assert shown["result"] == {"a": "nan", "b": ["inf", 1.5]}
-    assert shown["saved"] == ["charts/figure-1.png"]
-    assert (tmp_path / "charts" / "figure-1.png").read_bytes().startswith(b"\x89PNG")
-    _, _, err = run("run", "s.py")
-    assert "--figures FOLDER saves them" in err
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -162,13 +146,9 @@ def test_backends_are_listed(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert run("list")[1] == "  --  namespaces: the kernel refuses\n"
 
 
-def doctors(run: Run, capsys: pytest.CaptureFixture[str]) -> dict[str, object]:
+def test_doctor_says_what_confines_code(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     main(["doctor", "--json"])
     findings = json.loads(capsys.readouterr().out)["findings"]
-    return next(dict(found) for found in findings if found["area"] == "sandbox")
-
-
-def test_doctor_says_what_confines_code(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
-    found = doctors(run, capsys)
+    found = next(found for found in findings if found["area"] == "sandbox")
     assert found["state"] == "ok"
     assert "seccomp" in str(found["said"])

@@ -14,17 +14,15 @@ from secondlook.errors import WebSearchError
 from secondlook.retrieval.web import service
 from secondlook.retrieval.web.fetch import Fetcher, Guard, Limits
 from secondlook.retrieval.web.pages import Cutter, document_id
-from secondlook.retrieval.web.port import WebPassage, WebResult
 from secondlook.retrieval.web.service import WebService, open_web
 from secondlook.settings.sections import WebSettings
-from tests.support.web_site import PUBLIC, Rerouted, Site, resolver
+from tests.support.web_site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from secondlook.retrieval.web.port import WebSearch
+    from secondlook.retrieval.web.port import WebPassage, WebSearch
 
-LIMITS = Limits(20.0, 1 << 20)
 QUESTION = "How high is the tallest lighthouse of the cape?"
 
 
@@ -213,30 +211,6 @@ def test_the_endpoint_may_be_on_this_machine_but_its_pages_may_not(site: Searche
     assert passage.text == "From the inside."
     assert "only 80 and 443" in str(passage.unread)
     assert site.paths == [f"/search?q={'+'.join(QUESTION[:-1].split())}%3F&format=json"]
-
-
-def test_public_pages_are_read_with_private_ones_forbidden(site: Searched) -> None:
-    class Engine:
-        async def search(self, query: str, *, results: int) -> list[WebResult]:
-            return [
-                WebResult("http://good.test/article", snippet="good"),
-                WebResult("http://good.test/redirect?to=http://127.0.0.1/article", snippet="bad"),
-            ][:results]
-
-    transports: list[Rerouted] = []
-
-    def open_fetcher(limits: Limits) -> Fetcher:
-        transports.append(Rerouted(site))
-        guard = Guard(resolve=resolver(good_test=[PUBLIC]))
-        return Fetcher(guard, limits, transport=transports[-1])
-
-    web = WebService(Engine(), open_fetcher=open_fetcher, cutter=Cutter(), limits=LIMITS)
-    passages = asyncio.run(found(web))
-    assert {passage.url for passage in passages if not passage.is_snippet} == {
-        "http://good.test/article"
-    }
-    assert [passage.text for passage in passages if passage.is_snippet] == ["bad"]
-    assert transports[0].dialled == [PUBLIC, PUBLIC]
 
 
 def test_a_run_that_is_cancelled_lets_go(site: Searched) -> None:

@@ -145,14 +145,6 @@ def generative(library: Library) -> Answer:
     return desk.answer("generative", model="gguf:small", short="7.8 metres")
 
 
-def marked(library: Library) -> Answer:
-    """An answer that says itself that one of its sentences is not supported."""
-    desk = Desk(library)
-    desk.claim(None, desk.quote("Which boat sank in the storm?", "Silver Tern"))
-    desk.claim("Her owner was paid 40,000 crowns.", 1, supported=False)
-    return desk.answer("generative", note="One sentence is not supported by the evidence.")
-
-
 def outline(library: Library, name: str) -> Answer:
     """Headings and the first sentence under each, labelled so."""
     desk = Desk(library)

@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from secondlook.nodes.desk import lay_out, look
-from secondlook.nodes.judge.result import remediate
+from secondlook.nodes.judge import result as module
+from secondlook.nodes.judge.result import confidence, remediate, shipped, signals
 from secondlook.nodes.requirements import align
 from secondlook.nodes.understand import understand
+from secondlook.reading.logistic import Logistic
 from tests.support.analyst import CUSTOMERS, Kept, Script, desk_of
 from tests.support.engine import context_of, settings_of
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from secondlook.nodes.context import Context
+    from secondlook.nodes.state import Analysed
 
 QUESTION = "What's the average customer age?"
 FEW = {"few": {"a": [1.0, 2.0], "b": ["x", "y"]}}
@@ -69,9 +76,7 @@ def needs(analysis: str, *variables: str) -> dict[str, Any]:
     [
         (QUESTION, "data"),
         ("What is a p-value?", "concept"),
-        ("What is a high income?", "data"),
         ("Explain what correlation means", "concept"),
-        ("Compare the sales of the regions", "data"),
     ],
 )
 def test_concepts_and_data_are_told_apart_by_their_words(question: str, work: str) -> None:
@@ -85,18 +90,6 @@ def test_a_model_is_asked_only_where_the_words_are_silent() -> None:
     assert script.prompts == []
     unclear = visited(understand, context(script), "Tell me more about it")
     assert (unclear["work"], len(script.prompts)) == ("concept", 1)
-
-
-def test_a_variable_without_a_column_goes_back_to_the_requirements_and_then_ends() -> None:
-    about = context(Script())
-    given: dict[str, Any] = {
-        "requirements": needs("descriptive", "turnover"),
-        "unresolved": ["turnover"],
-    }
-    first = visited(align, about, **given)
-    assert (first["route"], first["alignments"]) == ("requirements", 1)
-    assert first["gaps"][0]["said"].startswith("No column is called 'turnover'")
-    assert visited(align, about, alignments=1, **given)["route"] == "limitation"
 
 
 def test_a_type_that_does_not_fit_is_looked_at_once_and_then_left_to_the_code() -> None:
@@ -136,3 +129,52 @@ def test_rules_find_who_can_mend_a_failure(issue: str, action: str, way: str) ->
     assert (planned["remedies"][-1]["action"], planned["route"]) == (action, way)
     assert (planned["tries"], planned["alignments"], planned["query"]) == (0, 0, None)
     assert planned["remedies"][-1]["cause"] == issue
+
+
+# How sure a result over tables is: from what the run saw, and only where that was fitted.
+
+READ = {"family": "lookups", "doubt": 0.25, "answer": "value"}
+
+
+def of(query: Mapping[str, Any] | None = None, **given: Any) -> tuple[str, dict[str, float]]:
+    plain: dict[str, Any] = {"scores": [], "checks": [], "attempts": 1, "remedies": 0}
+    return signals(query=query, **{**plain, **given})
+
+
+def state(query: Mapping[str, Any] | None = None, **given: Any) -> Analysed:
+    plain: dict[str, Any] = {
+        "query": query,
+        "doubt": query["doubt"] if query else 1.0,
+        "resolved": [{"asked": "turnover", "column": "sales", "score": 0.7}],
+        "checks": [{"name": "range", "passed": True}, {"name": "type", "passed": False}],
+        "attempts": [{}],
+        "remedies": [],
+    }
+    return cast("Analysed", {**plain, **given})
+
+
+def sure(monkeypatch: pytest.MonkeyPatch, fitted: dict[str, Logistic], of: Analysed) -> Any:
+    monkeypatch.setattr(module, "shipped", lambda: fitted)
+    return confidence(of)
+
+
+def test_what_was_never_fitted_has_no_probability(monkeypatch: pytest.MonkeyPatch) -> None:
+    fitted = {"rows": Logistic(0.0, {"doubt": -4.0})}
+    assert sure(monkeypatch, fitted, state())[0] is None
+    assert sure(monkeypatch, fitted, state({**READ, "family": "statistics"}))[0] is None
+    assert sure(monkeypatch, fitted, state(READ))[0] == pytest.approx(0.2689)
+
+
+def test_what_is_shipped_can_be_read_and_is_of_signals_that_there_are() -> None:
+    known = {"rows": of(READ)[1], "statistics": of(READ)[1], "generated": of()[1]}
+    for kind, model in shipped().items():
+        assert model.weights.keys() <= known[kind].keys()
+        assert 0 <= model.probability(known[kind]) <= 1
+
+
+def test_more_doubt_is_less_sure() -> None:
+    made = json.loads(Path(module.__file__).with_name(module.FILE).read_text("utf-8"))
+    assert made["fitted"]["rows"]["answers"] >= 30
+    model = shipped()["rows"]
+    probabilities = [model.probability(of({**READ, "doubt": at / 10})[1]) for at in range(6)]
+    assert probabilities == sorted(probabilities, reverse=True)

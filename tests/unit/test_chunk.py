@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from secondlook.document import Extracted, Heading, Page
 from secondlook.library.library import samples_folder
 from secondlook.retrieval.chunk import ChunkOptions, chunk, with_context
+from secondlook.retrieval.outline import sentence_starts
 from secondlook.retrieval.parse.extract import extract_bytes
 from tests.support import files
 
@@ -169,33 +170,6 @@ def test_table_rows_stay_whole() -> None:
         assert text[span.start : span.end].endswith("|")
 
 
-def paged(kind: str, *parts: tuple[str, str]) -> Extracted:
-    """A document of pages, each with a title (or none) and text (or none)."""
-    text = ""
-    pages: list[Page] = []
-    headings: list[Heading] = []
-    for title, body in parts:
-        content = "\n\n".join(filter(None, (title, body)))
-        text += "\n\n" if text and content else ""
-        if title:
-            headings.append(Heading(1, len(text), len(text) + len(title)))
-        pages.append(Page(len(pages) + 1, len(text), len(text) + len(content)))
-        text += content
-    return Extracted(text, kind=kind, pages=tuple(pages), headings=tuple(headings))
-
-
-def test_slides_and_sheets_are_passages_of_their_own() -> None:
-    document = paged(
-        "pptx", ("Welcome", ""), ("Plan", "One word."), ("", "No title."), ("", ""), ("", "Last.")
-    )
-    spans = chunk(document, token_starts)
-    assert [document.text[span.start : span.end] for span in spans] == [
-        "Welcome", "Plan\n\nOne word.", "No title.", "Last."
-    ]  # fmt: skip
-    assert [span.page for span in spans] == [1, 2, 3, 5]
-    assert [span.heading for span in spans] == [("Welcome",), ("Plan",), (), ()]
-
-
 @pytest.mark.parametrize(
     "text",
     ["." * 400_000, " \n" * 150_000 + "end", "漢字仮名" * 50_000],
@@ -244,3 +218,38 @@ def test_sheets_of_a_workbook() -> None:
     for text, page, heading in places((samples_folder() / name).read_bytes(), name):
         assert heading == {1: ("Tides 2024",), 2: ("Berth use 2024",)}[page or 0]
         assert ("Berth" in text) == (page == 2)
+
+
+# Sentence starts, one rule at a time.
+
+
+def split(text: str) -> list[str]:
+    edges = [0, *sentence_starts(text), len(text)]
+    return [text[a:b].strip() for a, b in pairwise(edges)]
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["One ends here.", "Two begins."],
+        ["(It was late.)", "They left."],
+        ["Dr. Smith met Prof. Jones, e.g. at noon.", "Then he left."],
+        ["The U.S. Army, cf. Fig. 3 of vol. 2, grew 3.5 percent.", "It then fell."],
+        ["1. First point is made.", "Second sentence."],
+        ["これは文です。", "次の文です！", "最後？"],  # noqa: RUF001
+        ["「行こう。」", "彼は言った。"],
+        ["Wait… what is this thing?", "No idea."],
+    ],
+)
+def test_sentences_come_apart_where_a_reader_would_part_them(sentences: list[str]) -> None:
+    glue = "" if sentences[0][-1] in "。」" else " "
+    assert split(glue.join(sentences)) == sentences
+
+
+def test_lower_case_after_a_stop_does_not_begin_a_sentence_in_ordinary_text() -> None:
+    text = "It was approx. five. Then it rose by a min. of two. All was well."
+    assert split(text) == [
+        "It was approx. five.",
+        "Then it rose by a min. of two.",
+        "All was well.",
+    ]

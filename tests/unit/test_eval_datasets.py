@@ -3,18 +3,76 @@
 from __future__ import annotations
 
 import codecs
-from typing import TYPE_CHECKING
+import gzip
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.errors import UsageError
 from secondlook.evaluation.datasets import load
 from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.records import Case
-from tests.support.eval_sets import QUERIES, lines_set, own_set, told
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
+
+    from secondlook.evaluation.datasets.evalset import EvalSet
+
+CORPUS: tuple[dict[str, Any], ...] = (
+    {"id": "p1", "title": "North quay", "text": "The north quay was built in 1931."},
+    {"id": "p2", "title": "Cape Varn", "text": "The light at Cape Varn was lit in 1868."},
+    {"id": 3, "title": "", "text": "Tolham has a weir of oak."},
+)
+QUERIES: tuple[dict[str, Any], ...] = (
+    {"id": "q1", "question": "When was the north quay built?", "answers": ["1931"], "gold": ["p1"]},
+    {"id": 2, "question": "Who keeps the light?", "answerable": False, "gold": ["p2"]},
+    {"id": "q3", "question": "What is the weir of Tolham made of?", "answers": ["oak", "oak wood"],
+     "gold": [3, "p2"], "answerable": True, "type": "bridge", "level": "hard"},
+)  # fmt: skip
+
+
+def as_line(row: object) -> bytes:
+    """A row as JSON; bytes and texts stand for themselves, however broken."""
+    if isinstance(row, bytes):
+        return row
+    return (row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)).encode()
+
+
+def write_rows(path: Path, rows: Iterable[object]) -> Path:
+    data = b"".join(as_line(row) + b"\n" for row in rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def lines_set(
+    folder: Path,
+    *,
+    corpus: Sequence[object] = CORPUS,
+    queries: Sequence[object] = QUERIES,
+    end: str = "",
+) -> Path:
+    write_rows(folder / f"corpus.jsonl{end}", corpus)
+    write_rows(folder / f"queries.jsonl{end}", queries)
+    return folder
+
+
+def own_set(folder: Path, table: str | bytes) -> Path:
+    for name, text in (
+        ("harbour.md", "# Harbour\n\nThe deepest berth has 14.2 metres."),
+        ("rules/bakery.txt", "The oven is lit at four."),
+        ("rules/Täglich.txt", "Bread is sold from seven."),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text, encoding="utf-8")
+    data = table.encode() if isinstance(table, str) else table
+    (folder / "questions.csv").write_bytes(data)
+    return folder
+
+
+def told(data: EvalSet) -> list[tuple[str, int | None, str]]:
+    return [(problem.file, problem.line, problem.reason) for problem in data.problems]
 
 
 @pytest.mark.parametrize("end", ["", ".gz"])
@@ -40,12 +98,9 @@ def test_questions_and_passages_are_read(tmp_path: Path, end: str) -> None:
 BROKEN_QUERIES: list[tuple[object, str]] = [
     ("{not json", "not JSON in UTF-8"),
     (b'{"id": "\xff"}', "not JSON in UTF-8"),
-    ("[1, 2]", "not a JSON object"),
     ("[" * 100_000, "not JSON in UTF-8"),
     ({"question": "Who?"}, "id is missing"),
-    ({"id": "x", "question": "\n "}, "question is empty"),
     ({"id": "x", "question": "Who?", "answers": [1931]}, "answers.0 must be text"),
-    ({"id": "x", "question": "Who?", "answerable": "no"}, "answerable must be true or false"),
     ({"id": "q1", "question": "Who?"}, "another question has the id 'q1'"),
 ]
 
@@ -71,15 +126,6 @@ def test_a_truncated_archive_gives_what_it_holds(tmp_path: Path, name: str) -> N
     (problem,) = data.problems
     assert (problem.file, problem.line) == (file.name, kept + 1)
     assert problem.reason.startswith("the compressed file is damaged from here on")
-
-
-def test_what_is_no_set_lists_the_forms(tmp_path: Path) -> None:
-    (tmp_path / "notes.txt").write_text("x", encoding="utf-8")
-    for path in (tmp_path / "nowhere", tmp_path, tmp_path / "notes.txt"):
-        with pytest.raises(UsageError, match="there is no evaluation set at") as caught:
-            load(path)
-        for form in ("corpus.jsonl", "questions.jsonl", "questions.csv"):
-            assert form in (caught.value.hint or "")
 
 
 def test_a_sample_is_random_repeatable_and_in_order() -> None:
@@ -198,15 +244,3 @@ def test_rows_that_cannot_be_used_are_named_by_their_first_line(tmp_path: Path) 
         (10, "it is said to have no answer: the answers given are not used"),
         (11, "not a row of a table: unexpected end of data"),
     ]
-
-
-def test_results_of_an_earlier_run_are_no_documents(tmp_path: Path) -> None:
-    folder = own_set(tmp_path / "mine", TABLE)
-    before = load(folder)
-    (folder / "secondlook-eval" / "mine").mkdir(parents=True)
-    (folder / "secondlook-eval" / "mine" / "report.html").write_text("<p>All.</p>", "utf-8")
-    assert load(folder) == before
-    (folder / "results").mkdir()
-    (folder / "results" / "report.html").write_text("<p>All answers.</p>", encoding="utf-8")
-    assert load(folder).fingerprint != before.fingerprint
-    assert load(folder, leave_out=[folder / ".." / "mine" / "results"]) == before

@@ -9,19 +9,17 @@ import re
 import subprocess
 import sys
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from secondlook.evaluation import report
+from secondlook.evaluation.metrics import METRICS
 from secondlook.evaluation.records import Results
 from secondlook.evaluation.report import page, plots, tables
+from tests.support.eval_questions import of_all, question, row
 from tests.support.eval_results import make_results
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)>&amp;\x1b[31m\x00"
 DASH = "\N{EN DASH}"
@@ -198,3 +196,37 @@ def test_every_plot_says_how_many_and_has_words_on_its_axes(name: str, results: 
     titles = [axes.get_title(loc="left") for axes in figure.axes]
     assert figure.get_suptitle() or any(titles)
     assert any(axes.get_xlabel() for axes in figure.axes)
+
+
+# docs/metrics.
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "metrics.md"
+_SECTION = re.compile(r"^### ([^\n]*)\n(.*?)(?=^##|\Z)", re.MULTILINE | re.DOTALL)
+_NAME = re.compile(r"`([^`]+)`")
+_EXAMPLE = re.compile(r"`((?:question|of_all)\([^`]*)` = (-?[\d.]*\d)")
+SECTIONS = {
+    tuple(_NAME.findall(title)): text
+    for title, text in _SECTION.findall(PAGE.read_text("utf-8").replace("\r\n", "\n"))
+}
+EXAMPLES = [
+    (" ".join(expression.split()), float(value))
+    for text in SECTIONS.values()
+    for expression, value in _EXAMPLE.findall(text)
+]
+
+
+def test_every_metric_has_one_section_and_every_section_a_metric() -> None:
+    named = [name for names in SECTIONS for name in names]
+    assert sorted(named) == sorted(METRICS)
+
+
+@pytest.mark.parametrize("names", SECTIONS, ids=lambda names: names[0])
+def test_section_has_an_example_that_computes_its_metric(names: tuple[str, ...]) -> None:
+    found = [expression for expression, _ in _EXAMPLE.findall(SECTIONS[names])]
+    assert any(expression.endswith(f'["{name}"]') for expression in found for name in names)
+
+
+@pytest.mark.parametrize(("expression", "value"), EXAMPLES)
+def test_example_comes_out_as_written(expression: str, value: float) -> None:
+    names = {"question": question, "of_all": of_all, "row": row}
+    assert eval(expression, names) == pytest.approx(value, abs=0.0006)  # noqa: S307 - our own page

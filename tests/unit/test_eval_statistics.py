@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from itertools import permutations
+from typing import Any
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,6 +12,7 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from secondlook.evaluation.records import Configuration, Row, Summary
 from secondlook.evaluation.statistics import (
     Floats,
     holm,
@@ -18,6 +22,8 @@ from secondlook.evaluation.statistics import (
     permutation,
     unseen,
 )
+from secondlook.evaluation.summary import aurc, auroc, summarise
+from tests.support.eval_results import make_rows
 
 
 def scores(n: int, seed: int) -> Floats:
@@ -37,17 +43,6 @@ def test_the_interval_of_a_mean_is_scipys_bootstrap() -> None:
     assert found.n == 400
     assert found.low == pytest.approx(theirs.low, abs=error)
     assert found.high == pytest.approx(theirs.high, abs=error)
-
-
-def test_an_interval_holds_the_truth_95_times_of_100() -> None:
-    held = 0
-    for seed in range(400):
-        values = np.random.default_rng(seed).beta(0.4, 0.3, 200)
-        found = interval(list(values), seed=0)
-        assert found.low is not None
-        assert found.high is not None
-        held += found.low <= 0.4 / 0.7 <= found.high
-    assert 0.92 <= held / 400 <= 0.98
 
 
 @pytest.mark.parametrize(("yes", "n"), [(0, 20), (20, 20), (1, 3), (431, 1000)])
@@ -112,3 +107,88 @@ def test_holm_is_that_of_statsmodels(size: int) -> None:
         ps = list(np.round(generator.random(size) / scale, 2))
         assert holm(ps) == pytest.approx(list(multipletests(ps, method="holm")[1]))
     assert holm([]) == []
+
+
+# What a configuration amounts to: which questions a metric is over, and what failed ones cost.
+
+LINEAR = Configuration("linear", "linear", changes={"retrieval.top_k": 8}, about="as it comes")
+
+
+def a_row(case: str = "q1", **known: Any) -> Row:
+    """A row of which only what a test is about is said."""
+    status = known.get("status", "answered")
+    stopped = {"answered": "answered", "failed": "error"}.get(status, "low_confidence")
+    usual = {"configuration": "linear", "status": "answered", "stop_reason": stopped}
+    return Row(case=case, **(usual | known))
+
+
+def planted(n: int) -> list[Row]:
+    return [row for row in make_rows(questions=n) if row.configuration == "adaptive"]
+
+
+def summed(rows: list[Row], seed: int = 0) -> Summary:
+    return summarise(rows, configuration=LINEAR, seed=seed)
+
+
+def test_types_stand_side_by_side() -> None:
+    rows = [
+        a_row("q1", type="easy", right=True, metrics={"f1": 1.0}),
+        a_row("q2", type="hard", right=False, metrics={"f1": 0.0}),
+        a_row("q3", type="hard", status="failed"),
+        a_row("q4", type="none", answerable=False, scored=False, status="abstained"),
+        a_row("q5", metrics={"f1": 1.0}),
+    ]
+    found = summed(rows).by_type
+    assert list(found) == ["easy", "hard", "none"]
+    assert (found["easy"]["f1"].value, found["hard"]["f1"].value) == (1.0, 0.0)
+    assert (found["hard"]["f1"].n, found["hard"]["wrong_among_answered"].n) == (2, 1)
+    assert "f1" not in found["none"]
+    assert "wrong_among_answered" not in found["none"]
+    assert found["none"]["refused_unanswerable"].value == 1.0
+    assert "latency_p50" not in found["easy"]
+
+
+def test_latency_is_numpys_quantile() -> None:
+    rows = planted(301)
+    found = summed(rows)
+    seconds = [row.seconds for row in rows]
+    for name, q in (("p50", 0.5), ("p95", 0.95)):
+        metric = found.metrics[f"latency_{name}"]
+        assert metric.value == pytest.approx(np.quantile(seconds, q))
+        drawn = np.random.default_rng(0).choice(seconds, (4000, 301))
+        low, high = np.percentile(np.quantile(drawn, q, axis=1), [2.5, 97.5])
+        assert metric.low == pytest.approx(low, abs=0.15 * (high - low))
+        assert metric.high == pytest.approx(high, abs=0.15 * (high - low))
+    nodes = [row.seconds_by_node["rerank"] for row in rows if row.seconds_by_node]
+    assert found.seconds_by_node["rerank"]["p95"] == pytest.approx(np.quantile(nodes, 0.95))
+
+
+# What confidence is worth: against scipy, and every order of equal confidences.
+
+
+def some(n: int, seed: int, *, decimals: int) -> tuple[Floats, Floats]:
+    generator = np.random.default_rng(seed)
+    confidence = np.round(generator.random(n), decimals)
+    return confidence, (generator.random(n) < confidence).astype(np.float64)
+
+
+def once(n: int) -> Floats:
+    return np.ones((1, n))
+
+
+@pytest.mark.parametrize("decimals", [1, 12])
+def test_auroc_is_mann_whitneys(decimals: int) -> None:
+    confidence, right = some(400, 1, decimals=decimals)
+    found = auroc(confidence, right)(once(400))[0]
+    wins = stats.mannwhitneyu(confidence[right == 1], confidence[right == 0]).statistic
+    assert found == pytest.approx(wins / (right.sum() * (1 - right).sum()))
+
+
+def test_aurc_takes_equals_in_every_order() -> None:
+    confidence = np.asarray([0.9, 0.5, 0.5, 0.5, 0.5, 0.1])
+    right = np.asarray([1.0, 0.0, 1.0, 1.0, 0.0, 0.0])
+    areas = [
+        np.mean(np.cumsum([0.0, *middle, 1.0]) / np.arange(1, 7))
+        for middle in permutations(1 - right[1:5])
+    ]
+    assert aurc(confidence, right)(once(6))[0] == pytest.approx(np.mean(areas))

@@ -2,21 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import math
 import re
-from dataclasses import replace
-from typing import TYPE_CHECKING
+import time
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from secondlook.errors import ModelUnavailable, UsageError
+from secondlook.library.retriever import LibraryRetriever
+from secondlook.passage import Hit, Passage
 from secondlook.reading.port import Reading, glimpse
+from secondlook.retrieval.chunk import ChunkOptions
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry, Filter, Scored
+from secondlook.retrieval.parse.source import ParseLimits
 from secondlook.retrieval.search import Fused, Searcher, SearchOptions, blended, fuse, rerank
-from secondlook.retrieval.terms import terms
+from secondlook.retrieval.terms import language_name, query_terms, terms
+from secondlook.settings.sections import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -210,36 +219,12 @@ def test_scores_ranks_and_order_follow_the_formula() -> None:
     assert (c.dense_rank, c.dense_score, c.lexical_rank) == (None, None, 2)
 
 
-def test_weight_zero_switches_a_list_off_but_its_ranks_are_told() -> None:
-    fused = fuse(scored("a", "b"), scored("b", "c"), dense_weight=1.0, lexical_weight=0.0)
-    assert [(entry.id, entry.lexical_rank) for entry in fused] == [("a", None), ("b", 1)]
-    fused = fuse(scored("a", "b"), scored("b", "c"), dense_weight=0.0, lexical_weight=2.0)
-    assert [(entry.id, entry.dense_rank) for entry in fused] == [("b", 2), ("c", None)]
-
-
-@pytest.mark.parametrize(
-    ("dense", "lexical", "k"),
-    [(-1.0, 1.0, 60), (1.0, float("nan"), 60), (float("inf"), 1, 60), (0.0, 0.0, 60), (1, 1, -1)],
-)
-def test_nonsense_is_refused(dense: float, lexical: float, k: int) -> None:
-    with pytest.raises(UsageError) as caught:
-        fuse([], [], dense_weight=dense, lexical_weight=lexical, k=k)
-    assert caught.value.hint
-
-
 def fused(*scores: float) -> list[Fused]:
     return [Fused(chr(ord("a") + at), score) for at, score in enumerate(scores)]
 
 
 def order(entries: list[tuple[Fused, float]]) -> str:
     return "".join(entry.id for entry, _ in entries)
-
-
-def test_blend_zero_is_fusion_and_blend_one_is_the_reader() -> None:
-    entries = fused(1.0, 0.9, 0.8)
-    relevance = {"a": 1.0, "b": 3.0, "c": 2.0}
-    assert rerank(entries, relevance, blend=0.0) == [(entry, entry.score) for entry in entries]
-    assert order(rerank(entries, relevance, blend=1.0)) == "bca"
 
 
 def test_a_model_gone_wrong_does_not_scramble_the_order() -> None:
@@ -249,13 +234,132 @@ def test_a_model_gone_wrong_does_not_scramble_the_order() -> None:
     assert blended(0.5, -math.inf, 1.0) == 0.0
 
 
-def test_looked_at_comes_before_glanced_at_comes_before_unread() -> None:
-    entries = fused(1.0, 0.9, 0.8, 0.7, 0.6)
-    relevance = {"a": -8.0, "b": -9.0, "c": 20.0, "d": 30.0}
-    ranked = rerank(entries, relevance, blend=0.7, glanced={"c", "d"})
-    assert order(ranked) == "abdce"
-    scores = [score for _, score in ranked]
-    assert scores == sorted(scores, reverse=True)
-    assert scores[:2] == [blended(1.0, -8.0, 0.7), blended(0.9, -9.0, 0.7)]
-    # What was only glanced at scores no more than the least of what was looked at.
-    assert scores[2] == scores[3] == scores[1]
+# A library as a LangChain retriever.
+
+
+class Shelf:
+    """Answers like a library and remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+
+    def search(self, query: str, **options: Any) -> list[Hit]:
+        self.asked.append((query, options))
+        passages = [
+            Passage(
+                f"d.{n}", "d", "ab" * 32, "Title", f"Text {n} on {query}", n, n + 6, 3, ("A", "B")
+            )
+            for n in range(options.get("k", 2))
+        ]
+        return [Hit(p, 0.9 - p.start / 10, 0.8, 1, 0.7, None, None, 2.5) for p in passages]
+
+
+def test_documents_carry_text_and_place() -> None:
+    first, _ = LibraryRetriever(library=Shelf()).invoke("cats")
+    assert first.page_content == "Text 0 on cats"
+    assert first.id == "d.0"
+    place = {"document": "d", "title": "Title", "page": 3, "start": 0, "heading": ["A", "B"]}
+    assert first.metadata.items() >= (place | {"score": 0.9, "rerank_score": 2.5}).items()
+
+
+def test_options_are_kept_and_a_call_may_override_them() -> None:
+    shelf = Shelf()
+    retriever = LibraryRetriever(library=shelf, options={"k": 3, "dense": 0.9})
+    assert len(retriever.invoke("cats")) == 3
+    assert len(asyncio.run(retriever.ainvoke("cats", k=1))) == 1
+    assert shelf.asked == [("cats", {"k": 3, "dense": 0.9}), ("cats", {"k": 1, "dense": 0.9})]
+
+
+# Settings lie below the rooms they set, so their defaults are written twice; they must agree.
+
+
+def test_search_defaults_agree() -> None:
+    chosen, settings = SearchOptions(), Settings().search
+    for option in fields(SearchOptions):
+        if option.name == "pool":  # no setting
+            continue
+        assert getattr(chosen, option.name) == getattr(settings, option.name), option.name
+
+
+def test_chunking_and_ingest_defaults_agree() -> None:
+    settings = Settings()
+    chunking = ChunkOptions()
+    assert (chunking.tokens, chunking.overlap) == (
+        settings.chunking.tokens,
+        settings.chunking.overlap,
+    )
+    limits, ingest = ParseLimits(), settings.ingest
+    assert limits.ocr == ingest.ocr
+    assert limits.file_bytes == ingest.max_file_mb << 20
+
+
+# Words as terms: what finds what.
+
+
+def finds(query: str, passage: str, language: str = "english") -> bool:
+    return bool(set(query_terms(query, language)) & set(terms(passage, language)))
+
+
+ENGLISH = {
+    "run": "They were running.", "resume": "Two résumés", "NAÏVE": "naive", "email": "an e-mail!",
+    "e-mail": "by email", "information": "the infor-\nmation age", "art": "state-of-the-art",
+    "USA": "the U.S.A. and Canada", "1000000": "1,000,000 people", "3.5": "version 3.5, released",
+    "c++": "written in C++.", "army": "the army\u2019s men", "H2O": "H₂O", "file": "ﬁle",
+    "snake": "snake_case_name", "coop\u00aderate": "cooperate", "2024": "2024-05-17",
+}  # fmt: skip
+OTHERS = [
+    ("Haus", "die Häuser", "german"), ("strasse", "Straße", "de"), ("amour", "l'amour", "french"),
+    ("canción", "canciones", "es"), ("istanbul", "İSTANBUL", "tr"), ("книга", "книги", "ru"),
+    ("東京", "東京都に住む", "ja"), ("猫", "猫。", "ja"), ("한국", "한국어로", "ko"),
+    ("学习", "mixed text 机器学习 and more", "english"), ("हिन्दी", "हिन्दी भाषा", "hi"),
+    ("ภาษา", "ภาษาไทย", "th"), ("Ångström", "angstrom", "none"),
+]  # fmt: skip
+
+
+def test_a_query_finds_what_a_person_expects() -> None:
+    for query, passage in ENGLISH.items():
+        assert finds(query, passage), query
+    for query, passage, language in OTHERS:
+        assert finds(query, passage, language), query
+
+
+def test_passages_keep_stop_words_and_queries_drop_them() -> None:
+    assert terms("The cat of the house") == ("the", "cat", "of", "the", "hous")
+    assert query_terms("The cat of the house?") == ("cat", "hous")
+    assert query_terms("Who doesn't?") == ("who", "doesnt")
+
+
+def test_a_query_of_stop_words_alone_still_finds() -> None:
+    assert query_terms("To be, or not to be") == ("to", "be", "or", "not", "to", "be")
+    assert finds("to be or not to be", "Hamlet: To be, or not to be")
+
+
+def test_encoded_data_makes_no_terms() -> None:
+    assert terms("x" * 65) == terms("ab1" * 5000) == ()
+    assert terms("x" * 64) == ("x" * 64,)
+    assert terms("a.b." * 100) == ()
+
+
+def test_languages_by_code_or_name_in_any_case() -> None:
+    assert language_name("EN") == language_name(" English ") == "english"
+    with pytest.raises(UsageError, match="'klingon'") as caught:
+        terms("x", "klingon")
+    assert "english" in str(caught.value.hint)
+
+
+@given(st.text(max_size=200), st.sampled_from(["english", "french", "turkish", "ja", "hi", "none"]))
+def test_any_text_gives_clean_terms(text: str, language: str) -> None:
+    found = terms(text, language)
+    assert found == terms(text, language)
+    assert all(term and len(term) <= 70 and not any(map(str.isspace, term)) for term in found)
+    assert set(query_terms(text, language)) <= set(found)
+    assert bool(query_terms(text, language)) == bool(found)
+
+
+@pytest.mark.parametrize(
+    "text", ["a" * 200_000, "a-" * 100_000, "a'" * 100_000, "1," * 100_000, "é\u0301" * 100_000]
+)
+def test_no_text_takes_long(text: str) -> None:
+    started = time.process_time()
+    terms(text)
+    assert time.process_time() - started < 2

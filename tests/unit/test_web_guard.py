@@ -1,16 +1,23 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import socket
+import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.retrieval.web.fetch import Guard, Refused, Target, objection, parse_url
+from secondlook.errors import SettingsError, WebSearchError
+from secondlook.retrieval.web.fetch import Guard, Refused, Target, parse_url, read_body
+from secondlook.retrieval.web.pages import best_first
+from secondlook.retrieval.web.port import WebPassage, WebResult
+from secondlook.retrieval.web.service import DuckDuckGoEngine, open_web
+from secondlook.settings.sections import WebSettings
 from tests.support.web_site import PUBLIC, resolver
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncIterator, Callable
 
 NAMES = resolver(
     good_test=[PUBLIC],
@@ -49,7 +56,9 @@ INNER = """
     169.254.169.254/latest/meta-data 2852039166 10.0.0.1 192.168.0.1:80 100.64.0.1 224.0.0.1
     %31%32%37.0.0.1 １２７.0.0.1 inner.test mapped.test meta.test mixed.test mixed6.test
     user:secret@good.test user@good.test good.test\\@inner.test good.test:22 good.test:8080
-    good.test:0 good.test:99999 good.test:abc [::1 -bad-.test a..b /path
+    [fe80::1] [fc00::1] [fd00:ec2::254] [64:ff9b::7f00:1] [64:ff9b::a9fe:a9fe] [::127.0.0.1]
+    [2002:7f00:1::] [2001:db8::1] [4000::1] 172.31.255.255 100.100.100.200 168.63.129.16 192.0.2.1
+    255.255.255.255 192.0.0.8 good.test:0 good.test:99999 good.test:abc [::1 -bad-.test a..b /path
 """  # noqa: RUF001
 ODD = (
     "ftp://good.test/",
@@ -102,33 +111,111 @@ def test_names_are_resolved_by_the_system(monkeypatch: pytest.MonkeyPatch) -> No
 # 64:ff9b:: leads to an IPv4 address from a network without IPv4.
 PUBLIC_ONES = """
     8.8.8.8 172.15.255.255 172.32.0.1 192.167.1.1 100.63.255.255 100.128.0.1 169.253.1.1
-    223.255.255.255 2606:2800:220:1:248:1893:25c8:1946 64:ff9b::5db8:d822"""
-PRIVATE = {
-    "loopback": "127.0.0.1 127.255.255.254 ::1 64:ff9b::7f00:1",
-    "private": "10.0.0.1 172.16.0.1 172.31.255.255 192.168.1.1 fc00::1 fec0::1 64:ff9b::a00:1",
-    "link local": "169.254.1.1 fe80::1 fe80::1%2",
-    "shared by a carrier": "100.64.0.1 100.127.255.255",
-}
-NEVER = {
-    "a metadata service": "169.254.169.254 169.254.170.2 100.100.100.200 168.63.129.16 192.0.0.192 "
-    "fd00:ec2::254 64:ff9b::a9fe:a9fe",
-    "unspecified": "0.0.0.0 0.1.2.3 ::",
-    "multicast": "224.0.0.1 ff02::1",
-    "reserved": "240.0.0.1 255.255.255.255 192.0.0.8 2001::1",
-    "for documentation": "192.0.2.1 2001:db8::1",
-    "IPv4 within IPv6": "::ffff:127.0.0.1 ::ffff:8.8.8.8 ::127.0.0.1 2002:7f00:1:: 64:ff9b:1::1",
-    "not assigned": "4000::1",
-    "no address": "2130706433 0x7f.1 localhost",
-}
+    223.255.255.255 [2606:2800:220:1:248:1893:25c8:1946] [64:ff9b::5db8:d822]"""
 
 
-def test_which_addresses_are_read() -> None:
+def test_the_neighbours_of_private_addresses_are_read() -> None:
     for address in PUBLIC_ONES.split():
-        assert objection(address) is None, address
-    for what, addresses in PRIVATE.items():
-        for address in addresses.split():
-            assert objection(address) == what, address
-            assert objection(address, allow_private=True) is None, address
-    for what, addresses in NEVER.items():
-        for address in addresses.split():
-            assert objection(address) == objection(address, allow_private=True) == what, address
+        assert admit(f"http://{address}/").addresses == (address.strip("[]"),)
+
+
+# What comes from the web: bodies unpacked, pages as passages, and the search engine.
+
+
+def read(
+    data: bytes, encoding: str = "", *, limit: int = 1 << 20, size: int = 7
+) -> tuple[bytes, bool]:
+    async def chunks() -> AsyncIterator[bytes]:
+        for at in range(0, len(data), size):
+            yield data[at : at + size]
+
+    return asyncio.run(read_body(chunks(), encoding, limit=limit))
+
+
+def test_a_bomb_never_unfolds() -> None:
+    packed = gzip.compress(bytes(50_000_000))
+    tracemalloc.start()
+    try:
+        body, is_cut = read(packed, "gzip", limit=1000, size=len(packed))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 1_000_000
+    assert (len(body), is_cut) == (1000, True)
+
+
+URL = "https://good.test/lighthouses"
+
+
+def passage(number: int, text: str, document: str = "web-0") -> WebPassage:
+    return WebPassage(f"{document}.{number}", document, "0", URL, "", text, 0, len(text), "2026")
+
+
+def test_a_long_page_does_not_crowd_out_the_others() -> None:
+    long = [passage(n, "lighthouse lighthouse keeper") for n in range(100)]
+    short = [passage(0, f"A lighthouse and {n} words more", f"web-{n}") for n in (1, 2)]
+    kept = best_first([*long, *short], "lighthouse", language="english", keep=15)
+    assert len(kept) == 14
+    assert [one.document for one in kept[-2:]] == ["web-1", "web-2"]
+    alone = best_first(long, "lighthouse", language="english", keep=15)
+    assert len(alone) == 15
+
+
+class Client:
+    """Answers as the package's DDGS does, and notes what it was asked."""
+
+    def __init__(self, answer: Callable[[], list[Any]]) -> None:
+        self._answer = answer
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.seconds = 0.0
+
+    def __call__(self, seconds: float) -> Client:
+        self.seconds = seconds
+        return self
+
+    def text(self, query: str, **options: Any) -> list[Any]:
+        self.asked.append((query, options))
+        return self._answer()
+
+
+def search(client: Client, *, seconds: float = 5.0, results: int = 3) -> list[WebResult]:
+    engine = DuckDuckGoEngine(seconds, client)
+    return asyncio.run(engine.search("tall lighthouses", results=results))
+
+
+def test_results_are_mapped_and_limited() -> None:
+    rows: list[Any] = [
+        {"title": "A", "href": "https://a.test/", "body": "about a"},
+        {"href": "https://b.test/", "title": None},
+        {"title": "no address"},
+        "nonsense",
+        {"title": "C", "href": "https://c.test/", "body": ""},
+        {"title": "D", "href": "https://d.test/", "body": ""},
+    ]
+    client = Client(lambda: rows)
+    assert search(client) == [
+        WebResult("https://a.test/", "A", "about a"),
+        WebResult("https://b.test/"),
+        WebResult("https://c.test/", "C"),
+    ]
+    assert client.asked == [("tall lighthouses", {"max_results": 3, "backend": "duckduckgo"})]
+    assert client.seconds == 5.0
+
+
+def test_whatever_the_package_raises_is_ours_and_may_be_tried_again() -> None:
+    def fail() -> list[Any]:
+        raise KeyError("rate\n limited")
+
+    with pytest.raises(WebSearchError, match=r"rate.* limited.*\(KeyError\)$") as caught:
+        search(Client(fail))
+    assert caught.value.retryable
+    assert "SearXNG" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize(
+    "url", ["http://me:hunter2@host/", "http://me@host", "http://host/?q=1", "http://host/#x"]
+)
+def test_the_address_of_a_server_is_a_plain_one(url: str) -> None:
+    with pytest.raises(SettingsError, match="plain address") as caught:
+        open_web(WebSettings(url=url))
+    assert "hunter2" not in str(caught.value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import tempfile
 import threading
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -63,7 +62,6 @@ class Library(Closing):
         self.path, self.settings = path, settings
         self._manifest, self._stores = manifest, stores
         self.manifest_time = opening.manifest_time(path)
-        self.reader: Callable[[], Reader] = partial(opening.load_reader_for, settings)
         self._switching = threading.Lock()
         self._retired: list[Stores] = []
         self._worker: Worker | None = None
@@ -263,6 +261,9 @@ class Library(Closing):
             labels=frozenset(label(key, value) for key, value in (filters or {}).items()),
             excluded=frozenset(_listed(exclude)),
         )
+
+    def reader(self) -> Reader:
+        return opening.load_reader_for(self.settings)
 
     def embedder(self) -> Embedder:
         """The embedder that made this library's vectors; refuses any other."""
