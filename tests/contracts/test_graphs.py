@@ -8,7 +8,7 @@ import itertools
 import random
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import pytest
 
@@ -210,3 +210,11 @@ def test_an_unknown_workflow_is_named_with_those_there_are() -> None:
     with pytest.raises(UsageError, match="no workflow 'lineal'") as failure:
         workflow("lineal")
     assert "linear" in (failure.value.hint or "")
+
+
+def test_every_face_offers_every_workflow() -> None:
+    from secondlook.cli import ask
+    from secondlook.server import mcp_tools
+
+    assert set(get_args(mcp_tools.WorkflowName)) == set(WORKFLOWS)
+    assert all(name in ask._WORKFLOWS for name in WORKFLOWS)

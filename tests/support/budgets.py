@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import ModelTimeout
+from secondlook.graphs import registry
 from secondlook.models.calls import Models
 from secondlook.models.chat import ChatResult, approximate_prompt
 from secondlook.roles.follow_up import Turn
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
     Reply = Callable[[ChatRequest, random.Random], Any]
 
-WORKFLOWS = ("linear", "adaptive", "corrective", "research", "analyst", "summary", "auto")
+WORKFLOWS = tuple(registry.WORKFLOWS)
 SPEC = "openai:scripted"
 PRICES = ((0.0, 0.0, 0.0), (0.15, 0.6, 0.075), (3.0, 15.0, 0.3), (2.0, 2.0, 6.0))
 """Input, output and cached, in US dollars per million tokens; at last a cache that costs more."""

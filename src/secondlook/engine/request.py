@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 from pydantic import ValidationError
 
 from secondlook.errors import ModelError, SecondlookError, UsageError
+from secondlook.graphs.registry import WORKFLOWS
 from secondlook.models.budget import Ledger
 from secondlook.models.prices import Caps, SetAside
 from secondlook.nodes.choices import MOST_CHOICES, by_letter, in_order, parsed, rendered
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
     from secondlook.library.library import Library
     from secondlook.models.calls import Asker, Models
-    from secondlook.models.chat import Role
     from secondlook.models.specs import Part
     from secondlook.nodes.state import Scope
     from secondlook.roles.follow_up import StandAlone, Turn
@@ -155,15 +155,6 @@ Budget = Mapping[str, float] | BudgetSettings  # what is left out is not capped
 _FRAME_TOKENS: Final = 600  # what a prompt tells beside evidence and question
 _SHARE_OF_TIME: Final = 0.25  # of the time for models: what the others leave to the last call
 _LATEST: Final = 1.0  # seconds before the deadline that are left to the reader
-_LAST_CALLS: tuple[tuple[str, Role, str], ...] = (
-    ("linear", "answer", "answer"),
-    ("adaptive", "answer", "answer"),
-    ("corrective", "answer", "answer"),
-    ("research", "answer", "synthesise"),
-    ("research", "choose", "choose"),
-    ("analyst", "code", "analyst_code"),
-    ("summary", "summarise", "summarise_whole"),
-)
 
 
 def with_budget(settings: Settings, asked: Budget) -> Settings:
@@ -202,7 +193,8 @@ def last_call(
     if not (caps.tokens or caps.money):  # a call is a call, however long
         return None if caps == Caps() else SetAside(0, 0, seconds=seconds)
     sizes, priced = [], []
-    for name, role, prompt in _LAST_CALLS:
+    calls = [(one.name, *call) for one in WORKFLOWS.values() for call in one.last]
+    for name, role, prompt in calls:
         part = models.cast.part(role, name)
         chosen = role != "choose" or parsed(question).choices
         if workflow in {name, AUTO} and part.spec.named and chosen:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from langgraph.graph import StateGraph
 
+    from secondlook.models.chat import Role
     from secondlook.nodes.context import Context
     from secondlook.settings.sections import Settings
 
@@ -27,6 +28,8 @@ class Workflow:
     """Settings that switch a step of it on or off: what an ablation tries one by one."""
     visits: int | None = None
     """How many nodes a run visits at most; None where that depends on the settings."""
+    last: tuple[tuple[Role, str], ...] = (("answer", "answer"),)
+    """Role and prompt of the calls that a budget keeps room for: those that give the answer."""
 
     def build(self, settings: Settings) -> StateGraph[Any, Context]:
         # Imported when used: `secondlook graph` must not pay for what it only lists.
@@ -116,22 +119,25 @@ WORKFLOWS = {
             "research",
             "plan, search in steps, write with citations, plan on; multiple choice; remembers",
             (*_ANSWERING, *_RESEARCHING),
+            last=(("answer", "synthesise"), ("choose", "choose")),
         ),
         Workflow(
             "analyst",
             "questions over tables: computed, or by code that runs in a sandbox and is checked",
             _ANALYSING,
+            last=(("code", "analyst_code"),),
         ),
         Workflow(
             "summary",
             "sum up documents: part by part, or by headings and lead sentences",
             ("answer.enable_sentence_check",),
             visits=4,
+            last=(("summarise", "summarise_whole"),),
         ),
         Workflow(
             "auto",
             "looks at the question and at what there is, and picks one of the others, saying why",
-            (),
+            last=(),
         ),
     )
 }
