@@ -16,7 +16,7 @@ from secondlook.graphs.analyst import (
 )
 from secondlook.roles.prompts import load, names
 from secondlook.roles.prompts.marks import evidence_marks
-from tests.support.engine import settings_of
+from tests.support.engine import reached, settings_of
 
 if TYPE_CHECKING:
     from langgraph.graph import StateGraph
@@ -57,15 +57,6 @@ def edges(graph: StateGraph[Any, Any]) -> tuple[dict[str, set[str]], dict[str, s
         for target in targets:
             backward.setdefault(target, set()).add(source)
     return forward, backward
-
-
-def reached(start: str, ways: dict[str, set[str]]) -> set[str]:
-    seen, todo = {start}, [start]
-    while todo:
-        for node in ways.get(todo.pop(), set()) - seen:
-            seen.add(node)
-            todo.append(node)
-    return seen
 
 
 def test_every_step_can_be_there_and_not_be_there() -> None:

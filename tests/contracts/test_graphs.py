@@ -16,7 +16,7 @@ from secondlook.errors import UsageError
 from secondlook.graphs import corrective, research
 from secondlook.graphs.registry import WORKFLOWS, workflow
 from secondlook.nodes.state import Choices
-from tests.support.engine import settings_of
+from tests.support.engine import reached, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -78,15 +78,6 @@ def shapes_of_research() -> dict[tuple[bool, ...], Settings]:
         for settings in combinations(SHAPING, research={"max_cycles": cycles}):
             found.setdefault(tuple(research.switched(settings).values()), settings)
     return found
-
-
-def reached(start: str, ways: dict[str, set[str]]) -> set[str]:
-    seen, todo = {start}, [start]
-    while todo:
-        for node in ways.get(todo.pop(), set()) - seen:
-            seen.add(node)
-            todo.append(node)
-    return seen
 
 
 def ways_of(graph: StateGraph[Any, Any]) -> dict[str, set[str]]:

@@ -252,3 +252,13 @@ def state_of(question: str = QUESTION, **more: Any) -> dict[str, Any]:
         "warnings": [],
         **more,
     }
+
+
+def reached(start: str, ways: dict[str, set[str]]) -> set[str]:
+    """The nodes that a way leads to, the first one among them."""
+    seen, todo = {start}, [start]
+    while todo:
+        for node in ways.get(todo.pop(), set()) - seen:
+            seen.add(node)
+            todo.append(node)
+    return seen
