@@ -1,6 +1,7 @@
 """Every run ends with an answer and a stop reason, whatever model and retrieval do.
 
-`make test` runs a few dozen of each workflow with fixed seeds, `make soak` ten thousand.
+`make test` runs a few dozen of each workflow with fixed seeds, `make soak` ten thousand; two thousand
+of those workflows that have a suite of hostile runs of their own.
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
     from secondlook.retrieval.index.port import Filter
     from secondlook.settings.sections import Settings
 
-RUNS = 10_000 if os.environ.get("SECONDLOOK_SOAK") else 40
+SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
+WITH_A_SUITE = frozenset({"corrective", "research", "auto"})
 QUESTIONS = (
     "how deep is the deepest berth 4",
     "which composer wrote the opera",
@@ -175,9 +177,10 @@ OF_THEIR_OWN = frozenset({"summary", "analyst"})
 def test_every_run_ends_with_an_answer(workflow: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL")
     ends: Counter[str] = Counter()
+    runs = 40 if not SOAK else 2_000 if workflow in WITH_A_SUITE else 10_000
 
     async def go() -> None:
-        for seed in range(RUNS):
+        for seed in range(runs):
             case, answer = await asyncio.wait_for(_one(workflow, seed), timeout=60)
             assert not _problems(answer), f"{_problems(answer)}: {case}, seed {seed}: {answer!r}"
             ends[f"{answer.status} {answer.stop_reason} {answer.method}"] += 1
@@ -185,4 +188,4 @@ def test_every_run_ends_with_an_answer(workflow: str, caplog: pytest.LogCaptureF
     asyncio.run(go())
     print(workflow, dict(ends.most_common()))  # noqa: T201  # shown by make soak
     assert len(ends) >= 5, "hostility should end in many ways"
-    assert ends.total() == RUNS
+    assert ends.total() == runs
