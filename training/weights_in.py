@@ -55,13 +55,16 @@ def floats(tensors: Tensors) -> Arrays:
     return {name: np.ascontiguousarray(array, np.float32) for name, array in arrays.items()}
 
 
-def read_fused_onnx(file: Path) -> Tensors:
-    """From a graph written by `training.export`."""
+def read_fused_onnx(*files: Path) -> Tensors:
+    """From a graph written by `training.export`, or from the two that it is cut into."""
     import onnx
     from onnx import numpy_helper
 
-    graph = onnx.load(str(file)).graph
-    stored = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
+    stored = {
+        tensor.name: numpy_helper.to_array(tensor)
+        for file in files
+        for tensor in onnx.load(str(file)).graph.initializer
+    }
     tensors = Tensors(tables=_fused_tables(stored))
     for name, array in stored.items():
         module, _, end = name.rpartition(".")
@@ -100,8 +103,11 @@ def _split_attention(tensors: Tensors, stored: Mapping[str, Any], module: str) -
 
 
 def read_onnx(file: Path) -> Tensors:
-    """Either kind of file: ours, or one that onnxruntime quantised."""
+    """Either kind of file: ours, or one that onnxruntime quantised. A folder: a reader of ours."""
     import onnx
+
+    if file.is_dir():
+        return read_fused_onnx(file / "glance.onnx", file / "look.onnx")
 
     made_by = onnx.load(str(file)).producer_name
     return read_fused_onnx(file) if made_by == "secondlook" else read_int8_onnx(file)
@@ -231,7 +237,9 @@ def load_checkpoint(folder: Path) -> Arrays:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--weights", type=Path, required=True, help="int8 ONNX")
+    parser.add_argument(
+        "--weights", type=Path, required=True, help="int8 ONNX, or a reader's folder"
+    )
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     save_base(read_onnx(given.weights), given.out)

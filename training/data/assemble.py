@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from training.data import claims, hotpot, reviews, rows, squad, support
+from training.data import claims, files, hotpot, reviews, rows, squad, support
 from training.data.chance import chance, is_dev
 from training.data.leakage import gold_titles, guard_of
 from training.data.rows import Passage, read_lines
@@ -24,6 +24,8 @@ DEV_SHARE = 0.02
 TWO_HOP_DEV_SHARE = 0.03
 MOST_REVIEWS = 6000
 MOST_OF_A_SOURCE = 30_000
+TIMES_FILLED_IN = 24
+FILES_DEV_SHARE = 0.06
 
 T = TypeVar("T")
 
@@ -124,6 +126,12 @@ class Assembly:
             dev_share=DEV_SHARE,
         )
 
+        yield from self._files().rows(files.own_templates()[: self.limit])
+
+    def _files(self) -> files.Maker:
+        times = TIMES_FILLED_IN if self.limit is None else 1
+        return files.Maker(self.keep, self.seed, times, FILES_DEV_SHARE, self.dropped)
+
     def _squad_questions(self) -> Iterator[tuple[Part, Question]]:
         mine = squad.mine_of(self.pool, self.miner)
         closed = frozenset(filter(self.held_out, self.pool.views))
@@ -150,6 +158,7 @@ class Assembly:
             seed=self.seed,
             dev_share=DEV_SHARE,
         )
+        yield from self._files().claims(files.own_templates()[: self.limit])
         yield from self._own_claims()
 
     def _own_claims(self) -> Iterator[tuple[Part, Claim]]:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from training.data.rows import Claim
+from training.data.rows import TOGETHER, Claim
 from training.data.statements import statement
 from training.data.swaps import changed_number, exchanged_names, shuffled, swapped_name
 from training.data.texts import names, normalised, numbers, word_count
@@ -32,6 +32,7 @@ FEWEST_WORDS, MOST_WORDS = 7, 45
 WHOLE_PASSAGE = 0.6
 """How often the premise is the whole passage; else the sentence with its neighbours."""
 REWORDED = 0.6
+BESIDE, NO_SUCH_QUESTION = 0.5, 0.1
 REMOVED, SIBLING = 0.4, 0.4
 """How often a passage gives a claim that it does not make at all."""
 
@@ -81,6 +82,7 @@ def passage_claims(scene: Scene, questions: Sequence[Source], *, draw: Random) -
         yield from _sentence_pair(scene, span, draw)
     for source in questions:
         yield from _answer_pair(scene, source, draw)
+        yield from _asked_and_answered(scene, source, questions, draw)
     if chosen and draw.random() < REMOVED:
         yield from _removed(scene, chosen[0])
     if draw.random() < SIBLING:
@@ -210,6 +212,30 @@ def _answer_pair(scene: Scene, source: Source, draw: Random) -> Iterator[Claim]:
     yield premise.claim(said, 1, "question and answer")
     if changed is not None:
         yield premise.claim(changed[1], 0, f"answer, {changed[0]}")
+
+
+def _asked_and_answered(
+    scene: Scene, source: Source, questions: Sequence[Source], draw: Random
+) -> Iterator[Claim]:
+    """A question and its answer side by side; then with the answer to another question of the
+    passage, or with something changed in either."""
+    premise, answer = Premise(scene.view.number), source.answers[0]
+    said = f"{source.question} {answer}"
+    yield premise.claim(said, 1, f"{TOGETHER}right")
+    if draw.random() < NO_SUCH_QUESTION:
+        wrong = f"{source.question} {draw.choice(('yes', 'no'))}"
+        yield premise.claim(wrong, 0, f"{TOGETHER}no such question")
+    alike = [
+        other.answers[0]
+        for other in questions
+        if normalised(other.answers[0]) not in normalised(answer)
+        and normalised(answer) not in normalised(other.answers[0])
+        and bool(numbers(other.answers[0])) == bool(numbers(answer))
+    ]
+    if alike and draw.random() < BESIDE:
+        yield premise.claim(f"{source.question} {draw.choice(alike)}", 0, f"{TOGETHER}beside")
+    elif (changed := altered(said, scene, draw)) and changed[0] != "negated":
+        yield premise.claim(changed[1], 0, f"{TOGETHER}{changed[0]}")
 
 
 def _removed(scene: Scene, span: Span) -> Iterator[Claim]:

@@ -24,6 +24,8 @@ PASSAGES_FILE = "passages.jsonl.gz"
 QUESTION_FILES: dict[Part, str] = {"train": "qa.jsonl.gz", "dev": "dev_qa.jsonl.gz"}
 CLAIM_FILES: dict[Part, str] = {"train": "support.jsonl.gz", "dev": "dev_support.jsonl.gz"}
 COMPRESSION = 9
+FILES, TOGETHER = "files", "asked and answered, "
+"""What the sources of claims begin with that put a question and an answer side by side."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,11 @@ class Claim:
     """The part of the passage's text that is the premise; None: all of it."""
     cut: Span | None = None
     """What to take out of the passage's text."""
+
+    @property
+    def is_together(self) -> bool:
+        """Whether it is a question with an answer rather than a sentence."""
+        return self.source.startswith((FILES, f"own: {TOGETHER}"))
 
     def premise_text(self, passages: Sequence[Passage]) -> str:
         if self.premise is not None:

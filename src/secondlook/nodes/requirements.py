@@ -162,12 +162,6 @@ _BETWEEN = re.compile(
     r"(?:the\s+)?(.{2,60}?)\s+and\s+(?:the\s+)?(.{2,60}?)(?=[\s,.;?!]*$|[,.;?!\n]|\s+(?:in|for|of|with)\b)",
     re.IGNORECASE,
 )
-_MEASURED = re.compile(
-    r"\b(?:average|mean|median|total|sum|maximum|minimum)\s+(?:value\s+)?(?:of\s+)?(?:the\s+)?"
-    r"(?!of\b|and\b|number\b|value\b)([^\W\d][\w ]{2,30}?)"
-    r"(?=\s+(?:by|for|per|in|of|from|over|where|between|with|and)\b|\s*[?.!,;:\n]|\s*$)",
-    re.IGNORECASE,
-)
 _COLUMN = re.compile(r"\s+columns?$", re.IGNORECASE)
 _QUOTES = "\"'`\u201c\u201d\u2018\u2019"
 
@@ -287,7 +281,7 @@ _SUGGESTED = 3
 async def limit(state: Analysed, runtime: Runtime[Context]) -> Explained:
     context, gaps = runtime.context, [gap["said"] for gap in state["gaps"]]
     tables = await asked_tables(context, state["question"])
-    missing = " ".join(gaps) or await asyncio.to_thread(_unread, context, state["question"], tables)
+    missing = " ".join(gaps) or await asyncio.to_thread(_unread, state["question"], tables)
     note = " ".join(part for part in (missing, _instead(tables)) if part)
     told = step("limitation", "The tables cannot answer this.", gaps=len(gaps))
     return {
@@ -299,11 +293,10 @@ async def limit(state: Analysed, runtime: Runtime[Context]) -> Explained:
     }
 
 
-def _unread(context: Context, question: str, tables: Sequence[AskedTable]) -> str:
-    measured = dict.fromkeys(match[1].strip() for match in _MEASURED.finditer(question))
-    _, unresolved = _matched(resolver(context, tables), measured, _LIKELY) if tables else ([], [])
-    if unresolved:
-        return f"No column is called {', '.join(map(repr, unresolved))}, or anything like it."
+def _unread(question: str, tables: Sequence[AskedTable]) -> str:
+    found = read_question(question, tables) if tables else None
+    if found is not None and found.unplaced:
+        return found.why
     return (
         "I can't calculate this without a language model. Name one that can write code, such as "
         "--model gguf:FILE."

@@ -137,7 +137,9 @@ def _grouped(
         return None
     if not others and statistic not in {None, "count"}:
         return None
-    chosen: Statistic = statistic or ("mean" if others else "count")
+    if others and statistic is None:  # the total or the mean? Nobody knows
+        return None
+    chosen: Statistic = statistic or "count"
     of = Term(column=others[0].name) if others and chosen != "count" else None
     name = f"{chosen} of {of.column}" if of else "count"
     by = f"{key.part} of {key.column}" if key.part else key.column

@@ -56,6 +56,8 @@ class Understanding:
     """By their doubt."""
     why: str
     """How the question was read, or why it was not."""
+    unplaced: tuple[str, ...] = ()
+    """Words of the question that no column, value or function accounts for."""
 
 
 def understand(
@@ -79,7 +81,23 @@ def understand(
         plain = best and best.family in MOST_DOUBT and best.doubt <= SURE
         if best and plain and not _asks_for_rows(best):
             break  # a statistic that accounts for nearly every word: no need to look further
+    merged = next((one for one in readings[:1] if _merges_years(one, tables)), None)
+    if merged is not None:
+        why = f"{merged.said} would merge the months of several years; name one year."
+        return Understanding(None, tuple(readings), why)
     return _chosen(readings if wanted.names else _facts_first(readings))
+
+
+def _merges_years(reading: Reading, tables: Sequence[AskedTable]) -> bool:
+    """`per month` of a table of two years, none of which is chosen."""
+    profile = next((t.profile for t in tables if t.table.id == reading.query.table), None)
+    chosen = {one.column for one in reading.query.where if isinstance(one, Filter) and one.part}
+    keys = (one for one in reading.query.group_by if one.part in {"month", "quarter"})
+    for key in keys:
+        column = profile.column(key.column) if profile and key.column not in chosen else None
+        if column is not None and str(column.minimum)[:4] != str(column.maximum)[:4]:
+            return True
+    return False
 
 
 def _guarded(
@@ -152,7 +170,12 @@ def _drops_a_group(reading: Reading, question: str, resolver: Resolver) -> bool:
 def _chosen(readings: list[Reading]) -> Understanding:
     if not readings:
         return Understanding(None, (), "No way was found to read the question over these tables.")
-    best, *others = readings
+    whole = [one for one in readings if not one.unplaced]
+    if not whole:
+        left = tuple(dict.fromkeys(readings[0].unplaced))
+        why = f"I could not place {', '.join(map(repr, left))} in these tables."
+        return Understanding(None, tuple(readings), why, left)
+    best, *others = whole
     if best.doubt > MOST_DOUBT.get(best.family, MOST_OF_ROWS):
         share = f"{best.doubt:.0%}"
         return Understanding(None, tuple(readings), f"Too unsure ({share}): {best.said}.")

@@ -400,8 +400,8 @@ STEMMED_FILLER = frozenset(stem(one) for one in FILLER)
 
 def doubt_of(
     asked: Asked, resolved: Iterable[Resolved], also: Iterable[tuple[int, int]] = ()
-) -> float:
-    """Share of the question's content words that nothing accounts for, and the columns' own."""
+) -> tuple[float, tuple[str, ...]]:
+    """How doubtful a reading is, and the content words of the question that nothing accounts for."""
     words, question = content_words(asked), asked.text[: asked.question]
     spans = spans_of(asked.mentions, asked.said, asked.clauses, asked.groups)
     spans += [*asked.options.understood, *(asked.derived.spans if asked.derived else ()), *also]
@@ -411,7 +411,7 @@ def doubt_of(
 
     # The one month that is a common word too.
     if not words or any(not known(match.start(1)) for match in MAY.finditer(question)):
-        return 1.0
+        return 1.0, ()
     resolved = list(resolved)
     columns = {one.column for one in resolved}
     names = _names(asked, columns)
@@ -442,7 +442,7 @@ def doubt_of(
     if columns and columns <= there:
         share *= RESTATED
     least = min((one.score for one in resolved), default=1.0)
-    return round(min(1.0, share + UNSURE_COLUMN * (1 - least)), 3)
+    return round(min(1.0, share + UNSURE_COLUMN * (1 - least)), 3), tuple(open_words)
 
 
 def _group_unknown(asked: Asked) -> bool:

@@ -92,7 +92,7 @@ class Reading:
     said: str
     """`mean of Fare over all rows`."""
     doubt: float
-    """Share 0..1 of the question's content words that the reading does not account for."""
+    """0..1: how likely it is wrong."""
     resolved: tuple[Resolved, ...]
     family: str
     answer: AnswerForm
@@ -104,6 +104,8 @@ class Reading:
     """Over the single values of `query` and `more`, in that order."""
     rows: int = 0
     """Of the table."""
+    unplaced: tuple[str, ...] = ()
+    """Content words of the question that it does not account for."""
 
 
 Family: TypeAlias = "Callable[[str, Sequence[AskedTable], Resolver, Wanted], list[Reading]]"

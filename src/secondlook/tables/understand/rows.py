@@ -222,6 +222,9 @@ def _reading(one: Ranked, doubt: float) -> Reading:
         query=draft.query,
         said=draft.said,
         doubt=min(1.0, max(0.0, doubt)),
+        unplaced=tuple(
+            words[place].text for place in sorted(one.parsed.asked.content - draft.used)
+        ),
         resolved=tuple(found.values()),
         family=draft.family,
         answer="value" if single and draft.answer == "list" else draft.answer,

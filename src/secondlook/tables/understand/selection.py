@@ -219,8 +219,12 @@ def is_a_name(question: str, table: AskedTable, one: ValueMention) -> bool:
     written = question[one.start : one.end]
     if written == one.value and is_in_capitals(question, written):
         return True
-    if len(one.value) > LONGEST or written.casefold() in STOP_WORDS | FILLER:
+    if len(one.value) > LONGEST or written.casefold() in STOP_WORDS:
         return False
+    profile = table.profile.column(one.column)
+    is_one_of_few = profile is not None and 0 < profile.distinct <= FEW
+    if written.casefold() in FILLER:  # "Engineering", where that is a department
+        return is_one_of_few
     before, after = question[max(0, one.start - 1) : one.start], question[one.end : one.end + 1]
     if before in OPENING and after in CLOSING:
         return True
@@ -230,8 +234,7 @@ def is_a_name(question: str, table: AskedTable, one: ValueMention) -> bool:
         written == one.value and not written.islower() and one.start > 0
     ):
         return True
-    profile = table.profile.column(one.column)
-    return profile is not None and 0 < profile.distinct <= FEW
+    return is_one_of_few
 
 
 # Groups of rows that a question speaks of: each class, by month, age groups with their bounds.

@@ -88,10 +88,12 @@ def _measured(asked: Asked) -> Reading | None:
         outputs += [Output(one.name, one.name) for one in sheet.measures]
     elif not names:
         outputs = []
+    doubt, unplaced = doubt_of(asked, resolved)
     return Reading(
         query=query,
         said=said_of(query, [one.said for one in asked.clauses if one.condition in query.where]),
-        doubt=doubt_of(asked, resolved),
+        doubt=doubt,
+        unplaced=unplaced,
         resolved=resolved,
         family="statistics",
         rows=asked.table.table.rows,
@@ -165,6 +167,7 @@ def _leading(asked: Asked) -> Reading | None:
         # `top 3 rows by price`: the rows themselves.
         column, count = by[0].resolved.column, _count(match)
         descending = match["way"].lower() == "top"
+        doubt, unplaced = doubt_of(asked, (by[0].resolved,), [match.span()])
         return Reading(
             query=Query(
                 table=asked.table.table.id,
@@ -173,7 +176,8 @@ def _leading(asked: Asked) -> Reading | None:
                 limit=count,
             ),
             said=f"the {count} rows with the {'highest' if descending else 'lowest'} {column}",
-            doubt=doubt_of(asked, (by[0].resolved,), [match.span()]),
+            doubt=doubt,
+            unplaced=unplaced,
             resolved=(by[0].resolved,),
             family="leading",
             rows=asked.table.table.rows,
@@ -195,6 +199,7 @@ def _leading(asked: Asked) -> Reading | None:
     groups = f"{count} {entity.column}" if count > 1 else entity.column
     resolved = (entity, *(one for target in plan.targets for one in target.resolved))
     cues = [match.span() for one in (TOP, MOST, LEAST) for match in one.finditer(asked.text)]
+    doubt, unplaced = doubt_of(asked, resolved, cues)
     return Reading(
         query=Query(
             table=asked.table.table.id,
@@ -205,7 +210,8 @@ def _leading(asked: Asked) -> Reading | None:
             limit=count,
         ),
         said=f"the {groups} with the {which} {measure}",
-        doubt=doubt_of(asked, resolved, cues),
+        doubt=doubt,
+        unplaced=unplaced,
         resolved=resolved,
         family="leading",
         rows=asked.table.table.rows,
