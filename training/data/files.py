@@ -324,7 +324,8 @@ class Maker:
             for cut, number, place in document.placed(wanted):
                 positives.append(Positive(number, place))
                 nothing += _without_its_line(cut, number, place)
-                nothing += _of_another(made, wording, number, draw)
+                if other := _other_question(made, wording, cut, draw):
+                    nothing.append(Unanswerable("files: other thing", number, question=other))
             if not positives:
                 self.dropped["files: an answer over two passages"] += 1
                 return None
@@ -350,14 +351,9 @@ def _without_its_line(cut: Cut, number: int, place: Span) -> Iterator[Unanswerab
         yield Unanswerable("near: line taken out", number, cut=(start, end))
 
 
-def _of_another(made: Document, wording: str, number: int, draw: Random) -> Iterator[Unanswerable]:
-    """The same question about another invoice, person or town."""
-    if other := _other_question(made, wording, draw):
-        yield Unanswerable("files: other thing", number, question=other)
-
-
-def _other_question(made: Document, wording: str, draw: Random) -> str:
-    names = _SLOT.findall(wording)
+def _other_question(made: Document, wording: str, cut: Cut, draw: Random) -> str:
+    """The same question about another invoice, person or town than the passage names."""
+    names = [name for name in _SLOT.findall(wording) if made.drawn[name][1] in cut.passage.text]
     if not names:
         return ""
     other = said(wording, made, other=draw.choice(names), draw=draw)
@@ -401,25 +397,26 @@ def _claims(document: Filled, asked: Asked, draw: Random) -> Iterator[Claim]:
     question = as_typed(said(wording, made), draw)
     if asked.how == "none" and made.drawn:
         _, answer = draw.choice(list(made.drawn.values()))
-        yield _claim(question, answer, draw.choice(document.cuts), 0, "not said")
+        yield _claim(question, answer, draw.choice(document.numbers), 0, "not said")
     if asked.how in {"none", "list"}:
         return
     key = asked.keys[0]
-    cut = next((cut for cut, _, _ in document.placed(made.spans[key])), None)
-    if cut is None:
+    place = next(document.placed(made.spans[key]), None)
+    if place is None:
         return
+    cut, number, _ = place
     if asked.how:
-        yield _claim(question, asked.how, cut, 1, "yes or no")
-        yield _claim(question, "no" if asked.how == "yes" else "yes", cut, 0, "yes or no")
+        yield _claim(question, asked.how, number, 1, "yes or no")
+        yield _claim(question, "no" if asked.how == "yes" else "yes", number, 0, "yes or no")
         return
     answer = made.text[slice(*made.spans[key])]
-    yield _claim(question, answer, cut, 1, "answer")
+    yield _claim(question, answer, number, 1, "answer")
     if draw.random() < NO_SUCH_QUESTION:
-        yield _claim(question, draw.choice(("yes", "no")), cut, 0, "no such question")
+        yield _claim(question, draw.choice(("yes", "no")), number, 0, "no such question")
     if wrong := _beside(made, key, answer, draw):
-        yield _claim(question, wrong, cut, 0, "beside")
-    if (other := _other_question(made, wording, draw)) and draw.random() < OTHER_THING:
-        yield _claim(other, answer, cut, 0, "other thing")
+        yield _claim(question, wrong, number, 0, "beside")
+    if (other := _other_question(made, wording, cut, draw)) and draw.random() < OTHER_THING:
+        yield _claim(other, answer, number, 0, "other thing")
 
 
 def _beside(made: Document, key: str, answer: str, draw: Random) -> str:
@@ -437,9 +434,8 @@ def _beside(made: Document, key: str, answer: str, draw: Random) -> str:
     return "" if made_up == answer else made_up
 
 
-def _claim(question: str, answer: str, cut: Cut, label: Literal[0, 1], how: str) -> Claim:
-    said_together = f"{question} {answer}"
-    return Claim(said_together, label, f"{FILES}: {how}", premise=cut.passage.text)
+def _claim(question: str, answer: str, number: int, label: Literal[0, 1], how: str) -> Claim:
+    return Claim(f"{question} {answer}", label, f"{FILES}: {how}", passage=number)
 
 
 def _title(template: Template, made: Document, draw: Random) -> str:
