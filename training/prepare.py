@@ -43,6 +43,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=known, required=known is None)
     parser.add_argument("--out", type=Path, default=Path(".cache/training/in"))
     parser.add_argument("--limit", type=int, help="rows of each source; all if left out")
+    parser.add_argument("--fill", type=int, default=0, help="how often each template of a document is used")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--mine",
@@ -64,11 +65,12 @@ def _prepare(options: argparse.Namespace) -> None:
         )
     started = time.process_time()
     miner = _index_miner(options) if options.mine == "index" else None
-    assembly = Assembly(data, options.seed, options.limit, miner=miner)
+    assembly = Assembly(data, options.seed, options.limit, options.fill, miner=miner)
     write(assembly, out)
     found = {
         "seed": options.seed,
         "limit": options.limit,
+        "fill": options.fill,
         "mine": options.mine,
         **report(out, assembly.guard),
         "left_out": dict(sorted(assembly.dropped.items())),

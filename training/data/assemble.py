@@ -24,7 +24,6 @@ DEV_SHARE = 0.02
 TWO_HOP_DEV_SHARE = 0.03
 MOST_REVIEWS = 6000
 MOST_OF_A_SOURCE = 30_000
-TIMES_FILLED_IN = 16
 FILES_DEV_SHARE = 0.1
 
 T = TypeVar("T")
@@ -38,6 +37,8 @@ class Assembly:
     seed: int
     limit: int | None = None
     """Rows taken of each source; None: all."""
+    fill: int = 0
+    """How often each template of a document is filled in."""
     miner: Miner | None = None
     """Who finds hard negatives; None: the index of words."""
     passages: dict[Passage, int] = field(default_factory=dict)
@@ -129,8 +130,7 @@ class Assembly:
         yield from self._files().rows(files.own_templates()[: self.limit])
 
     def _files(self) -> files.Maker:
-        times = TIMES_FILLED_IN if self.limit is None else 1
-        return files.Maker(self.keep, self.seed, times, FILES_DEV_SHARE, self.dropped)
+        return files.Maker(self.keep, self.seed, self.fill, FILES_DEV_SHARE, self.dropped)
 
     def _squad_questions(self) -> Iterator[tuple[Part, Question]]:
         mine = squad.mine_of(self.pool, self.miner)
