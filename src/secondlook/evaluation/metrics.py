@@ -97,7 +97,6 @@ _METRICS = [
     _of_all("false_acceptance", "graders", "graded", "not gold, yet accepted", "lower"),
     _of_all("grading_precision", "graders", "graded", "gold, of the accepted", "higher"),
     _of_all("grading_recall", "graders", "graded", "accepted, of the gold", "higher"),
-    _of_all("seconds_per_10_graded", "graders", "graded", "time per 10 passages", "lower"),
     Metric("success", "behaviour", "all", "right, or rightly withheld", yes_no=True),
     Metric("retry_rate", "behaviour", "all", "asked again at least once", "neither", yes_no=True),
     Metric("mean_retries", "behaviour", "all", "retries", "lower"),

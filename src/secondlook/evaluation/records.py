@@ -34,7 +34,6 @@ class Case:
     gold: Mapping[str, int] = field(default_factory=dict)  # documents with the answer, and grades
     answerable: bool = True
     type: str | None = None  # kind, level or subject of the question, where the set has one
-    subject: str | None = None
     choices: Mapping[str, str] | None = None  # of multiple choice: letter to text
     choice: str | None = None  # the right letter
     table: str | None = None  # of a question over a table: its name in the set
@@ -83,7 +82,6 @@ class Analysed(Record):
     attempts: int = 0  # times that a model wrote code
     failed_attempts: int = 0
     remedies: int = 0
-    checks: dict[str, bool] = {}
 
 
 class Row(Record):
@@ -93,7 +91,6 @@ class Row(Record):
     expected: tuple[str, ...] = ()
     repeat: int = 0
     type: str | None = None
-    subject: str | None = None
     answerable: bool = True
     scored: bool = True
     status: Status
@@ -175,12 +172,9 @@ class Summary(Record):
     about: str = ""
     metrics: dict[str, Estimate] = {}
     by_type: dict[str, dict[str, Estimate]] = {}
-    by_subject: dict[str, dict[str, Estimate]] = {}  # where a set tells subjects apart from types
     calls_by_node: dict[str, float] = {}
     stop_reasons: dict[str, int] = {}
     seconds_by_node: dict[str, dict[str, float]] = {}  # p50 and p95 of each node
-    reliability: tuple[Point, ...] = ()  # x: mean confidence of a bin; y: share right in it
-    success_by_retry: tuple[Point, ...] = ()  # x: number of retries; y: share that succeeded
     rerank_scores: dict[str, Spread] = {}  # lowest among the best five
     failed: tuple[str, ...] = ()
 
@@ -204,22 +198,11 @@ class Difference(Record):
     degraded: int
 
 
-class Split(Record):
-    part: Literal["all", "fallback", "no_fallback"]
-    n: int
-    improved: int
-    same: int
-    degraded: int
-    f1: float | None = None
-    faithfulness: float | None = None
-
-
 class Comparison(Record):
     base: str
     other: str
     metric: str  # the one that decides; it is among `differences`
     differences: tuple[Difference, ...]
-    splits: tuple[Split, ...] = ()
     cost_difference: float | None = None
     calls_difference: float = 0.0
     tokens_difference: float = 0.0
@@ -229,8 +212,6 @@ class Comparison(Record):
     seconds_per_point: float | None = None
     right_withheld: int = 0  # right in base, withheld in other
     wrong_withheld: int = 0
-    right_in_base: int = 0
-    asked_again: int = 0  # of those right in base, the ones that other asked again in other words
 
     @property
     def deciding(self) -> Difference:

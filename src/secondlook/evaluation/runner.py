@@ -439,7 +439,6 @@ class RowMaker:
             "question": case.question,
             "expected": case.answers,
             "type": case.type,
-            "subject": case.subject,
             "answerable": case.answerable,
             "scored": case.scored,
         }
@@ -507,7 +506,6 @@ def _analysed(case: Case, answer: Answer) -> Analysed:
         attempts=len(written),
         failed_attempts=sum(one.status != "ok" for one in written),
         remedies=len(analysis.remedies),
-        checks={one.name: one.passed for one in analysis.checks},
     )
 
 

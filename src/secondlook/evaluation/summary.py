@@ -14,10 +14,9 @@ from secondlook.evaluation.questions import (
     lowest_of_best,
     question_values,
     rightness,
-    succeeded,
 )
-from secondlook.evaluation.records import Estimate, Point, Spread, Summary
-from secondlook.evaluation.statistics import Pool, divided, interval, pooled, quantile, ratio, share
+from secondlook.evaluation.records import Estimate, Spread, Summary
+from secondlook.evaluation.statistics import Pool, divided, interval, pooled, quantile, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,22 +46,18 @@ def summarise(rows: Sequence[Row], *, configuration: Configuration, seed: int = 
         calls.update(row.calls_by_node)
         for node, seconds in row.seconds_by_node.items():
             taken.setdefault(node, []).append(seconds)
-    subjects = any(row.subject != row.type for row in rows)
     return Summary(
         workflow=configuration.workflow,
         changes=dict(configuration.changes),
         about=configuration.about,
         metrics={name: found[name] for name in METRICS if name in found},
-        by_type=_broken_down(rows, "type", values, seed=seed),
-        by_subject=_broken_down(rows, "subject", values, seed=seed) if subjects else {},
+        by_type=_broken_down(rows, values, seed=seed),
         calls_by_node={node: many / len(rows) for node, many in calls.most_common() if many},
         stop_reasons=dict(sorted(stops.items(), key=lambda item: (-item[1], item[0]))),
         seconds_by_node={
             node: {name: float(np.quantile(taken[node], q)) for name, q in _QUANTILES.items()}
             for node in sorted(taken)
         },
-        reliability=reliability(rows),
-        success_by_retry=success_by_retry(rows),
         rerank_scores=_rerank_scores(rows),
         failed=tuple(sorted({row.case for row in rows if is_failed(row)})),
     )
@@ -73,12 +68,12 @@ def _mean(metric: str, values: Iterable[float], seed: int) -> Estimate:
 
 
 def _broken_down(
-    rows: Sequence[Row], by: str, values: Mapping[str, Mapping[str, float]], *, seed: int
+    rows: Sequence[Row], values: Mapping[str, Mapping[str, float]], *, seed: int
 ) -> dict[str, dict[str, Estimate]]:
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        if (name := getattr(row, by)) is not None:
-            groups.setdefault(name, []).append(row)
+        if row.type is not None:
+            groups.setdefault(row.type, []).append(row)
     broken = {}
     for name in sorted(groups):
         cases = sorted({row.case for row in groups[name]})
@@ -90,17 +85,6 @@ def _broken_down(
             found["wrong_among_answered"] = wrong
         broken[name] = {metric: found[metric] for metric in METRICS if metric in found}
     return broken
-
-
-def success_by_retry(rows: Sequence[Row]) -> tuple[Point, ...]:
-    outcomes: dict[int, list[bool]] = {}
-    for row in rows:
-        if (outcome := succeeded(row)) is not None:
-            outcomes.setdefault(row.retries, []).append(outcome)
-    return tuple(
-        Point(x=retries, y=sum(found) / len(found), n=len(found))
-        for retries, found in sorted(outcomes.items())
-    )
 
 
 def _latency_metrics(rows: Sequence[Row], *, seed: int) -> dict[str, Estimate]:
@@ -228,21 +212,6 @@ def ece(confidence: Floats, right: Floats) -> Statistic:
     return statistic
 
 
-def reliability(rows: Sequence[Row]) -> tuple[Point, ...]:
-    _, confidence, right = _sureness(rows)
-    bins = _bins(confidence)
-    held = [np.flatnonzero(bins == number) for number in range(BINS)]
-    return tuple(
-        Point(
-            x=float(np.sort(confidence[inside]).mean()),
-            y=float(right[inside].mean()),
-            n=int(inside.size),
-        )
-        for inside in held
-        if inside.size
-    )
-
-
 class _Ties:
     """Sums over rows of the same key, in ascending order of the keys."""
 
@@ -314,20 +283,7 @@ def grader_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate]
         "grading_precision": [(a, a + c) for a, _, c, _ in counts],
         "grading_recall": [(a, a + b) for a, b, _, _ in counts],
     }
-    figures = _shares([case for case, _ in judged], shares, seed=seed)
-    timed_as = "grade" if by_grader else "rerank"
-    if by_grader and not any("grade" in row.seconds_by_node for row in rows):
-        timed_as = "rerank"
-    timed = [
-        (row.case, row.seconds_by_node[timed_as], len(pairs) / 10)
-        for row, pairs in found
-        if timed_as in row.seconds_by_node and pairs
-    ]
-    if timed:
-        per_ten = ratio(*(np.asarray([one[at] for one in timed]) for at in (1, 2)))
-        pool = Pool.of([one[0] for one in timed])
-        figures["seconds_per_10_graded"] = pooled(per_ten, pool, seed=seed)
-    return figures
+    return _shares([case for case, _ in judged], shares, seed=seed)
 
 
 def _analysis_metrics(rows: Sequence[Row], *, seed: int) -> dict[str, Estimate]:

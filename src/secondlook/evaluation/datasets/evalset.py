@@ -63,9 +63,7 @@ class EvalSet:
 
 
 def describe(data: EvalSet) -> dict[str, Any]:
-    cases, asked = data.cases, hashlib.sha256()
-    for case in cases:
-        asked.update(json.dumps(asdict(case), sort_keys=True).encode() + b"\n")
+    cases = data.cases
     return {
         "name": data.name,
         "form": data.form,
@@ -80,7 +78,6 @@ def describe(data: EvalSet) -> dict[str, Any]:
         "problem_count": len(data.problems),
         "notes": list(data.notes),
         "fingerprint": data.fingerprint,
-        "questions_fingerprint": asked.hexdigest(),
     }
 
 
@@ -292,21 +289,7 @@ _NOTHING_TO_SEARCH = (
 )
 
 
-class _Labels(RowForm):
-    """The first that is filled is what results are broken down by."""
-
-    type: Label = None
-    level: Label = None
-    difficulty: Label = None
-    subject: Label = None
-
-    @property
-    def first(self) -> str | None:
-        labels = (self.type, self.level, self.difficulty, self.subject)
-        return next(filter(None, labels), None)
-
-
-class _Query(_Labels):
+class _Query(RowForm):
     id: Id
     question: Filled
     answers: Answers = []
@@ -314,6 +297,11 @@ class _Query(_Labels):
     answerable: bool = True
     choices: dict[str, str] | None = None
     choice: str | None = None
+    # The first that is filled is what results are broken down by.
+    type: Label = None
+    level: Label = None
+    difficulty: Label = None
+    subject: Label = None
 
 
 def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
@@ -331,8 +319,7 @@ def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
             question=one.question,
             answers=tuple(one.answers),
             answerable=one.answerable,
-            type=one.first,
-            subject=one.subject or None,
+            type=one.type or one.level or one.difficulty or one.subject or None,
             choices=one.choices,
             choice=one.choice or None,
             gold=gathering.findable(one.gold, known, line=line) if corpus else {},

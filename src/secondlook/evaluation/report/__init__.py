@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from secondlook.evaluation.records import Results, Row
 
 _FIELDS = (
-    *("configuration", "case", "repeat", "type", "subject", "answerable", "scored", "status"),
+    *("configuration", "case", "repeat", "type", "answerable", "scored", "status"),
     *("stop_reason", "method", "question", "expected", "short", "chosen", "ungrounded", "text"),
     *("confidence", "right", "needs_review", "grounded", "useful", "fallback", "web", "retries"),
     *("regenerations", "queries", "trigger", "trigger_below", "shown", "llm_calls", "tokens_in"),

@@ -10,7 +10,6 @@ from textwrap import shorten, wrap
 from typing import TYPE_CHECKING, Any
 
 from secondlook.evaluation.metrics import METRICS
-from secondlook.evaluation.questions import question_values
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from secondlook.answer import Scalar
-    from secondlook.evaluation.records import Comparison, Difference, Estimate, Results, Row
+    from secondlook.evaluation.records import Comparison, Difference, Estimate, Results
 
 _MOST_SENTENCES = 3
 _CLEAR = 0.05
@@ -27,7 +26,7 @@ _DIFFERENCE = ("change", "95 % interval", "p", "p (Holm)")
 
 
 DASH = "\N{EN DASH}"
-_SECONDS = frozenset({"latency_p50", "latency_p95", "seconds_per_10_graded"})
+_SECONDS = frozenset({"latency_p50", "latency_p95"})
 
 
 def number(value: float | None, *, signed: bool = False) -> str:
@@ -212,20 +211,15 @@ def summary(results: Results) -> Table:
     return Table("Summary", head, rows, texts=2, note=note)
 
 
-def by_type(results: Results) -> list[Table]:
+def by_type(results: Results) -> Table:
     metric = deciding(results)
-    found = []
-    for by in ("type", "subject"):
-        groups = {name: getattr(item, f"by_{by}") for name, item in results.summaries.items()}
-        rows = []
-        for kind in sorted({kind for of in groups.values() for kind in of}):
-            items = [of.get(kind, {}).get(metric) for of in groups.values()]
-            if any(items):
-                most = max(item.n for item in items if item)
-                cells = (estimate(item, metric) for item in items)
-                rows.append((kind, count(most), *cells))
-        found.append(Table(f"{metric} by {by}", (by, "n", *groups), tuple(rows)))
-    return [table for table in found if table.rows]
+    rows = []
+    for kind in sorted({kind for item in results.summaries.values() for kind in item.by_type}):
+        items = [one.by_type.get(kind, {}).get(metric) for one in results.summaries.values()]
+        if any(items):
+            most = max(item.n for item in items if item)
+            rows.append((kind, count(most), *(estimate(item, metric) for item in items)))
+    return Table(f"{metric} by type", ("type", "n", *results.summaries), tuple(rows))
 
 
 # What was run: data, settings, time, and what failed.
@@ -461,21 +455,6 @@ def criteria(results: Results) -> Table:
     )
 
 
-def changes(
-    rows: Mapping[str, list[Row]], base: str, other: str, metric: str
-) -> list[tuple[Row, Row, float]]:
-    """Every question that both have the figure for, the largest change first."""
-    if not METRICS[metric].per_question or base not in rows or other not in rows:
-        return []
-    before, after = question_values(rows[base], metric), question_values(rows[other], metric)
-    firsts = {row.case: row for row in reversed(rows[base])}
-    lasts = {row.case: row for row in reversed(rows[other])}
-    pairs = [
-        (firsts[case], lasts[case], after[case] - before[case]) for case in before if case in after
-    ]
-    return sorted(pairs, key=lambda item: (-abs(item[2]), item[0].case))
-
-
 # What the terminal shows: tables that fit 80 columns and need no colours.
 
 _SIDE_BY_SIDE = 3  # configurations, or pairs, that fit beside each other in full
@@ -494,7 +473,7 @@ def render(results: Results) -> list[RenderableType]:
     more = len(lost.rows) - _FAILED
     parts = [
         _narrow_summary(results),
-        *(by_type(results) if len(results.summaries) <= _SIDE_BY_SIDE else []),
+        *([by_type(results)] if len(results.summaries) <= _SIDE_BY_SIDE else []),
         *([] if results.ablation else compared(results.comparisons)),
         sweep(results),
         hypotheses(results),
