@@ -211,11 +211,11 @@ def calibrate(
 
 def _cases(path: Path, *, most: int, seed: int) -> tuple[Sequence[Case], list[str]]:
     problems: list[Problem] = []
-    sheet = read_sheet(path, problems)
+    rows, notes = read_sheet(path, problems)
     # A document is only what questions are dealt into folds by: any name will do.
     cases = questions_of(
         path.name,
-        sheet.rows,
+        rows,
         problems,
         gold=lambda row, _: {row.cells["gold"]: 1} if row.cells.get("gold") else {},
     )
@@ -226,7 +226,6 @@ def _cases(path: Path, *, most: int, seed: int) -> tuple[Sequence[Case], list[st
             f"{path.name}: {len(drawn)} questions can be used, and {FEWEST} are needed",
             hint="fill the column `answer`; where there is none, write no in `answerable`",
         )
-    notes = list(sheet.notes)
     if problems:
         line = f", line {problems[0].line}" if problems[0].line else ""
         more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
@@ -421,17 +420,6 @@ def judge(
 # A library's own calibration on disk: stored, shown, taken away.
 
 
-@dataclass(frozen=True, slots=True)
-class InUse:
-    source: Literal["shipped", "library", "none"]
-    reader: str
-    file: str | None  # the library's own, whether or not it is used
-    made: str | None
-    data: dict[str, Any]  # what the library's own was made from
-    warning: str | None  # why the library's own is not used
-    thresholds: Thresholds
-
-
 def _store(library: Path, fitted: Fitted, data: dict[str, Any]) -> Path:
     refuse_change(library)
     file = library / CALIBRATION_FILE
@@ -470,7 +458,8 @@ def _not_writable(file: Path, error: OSError) -> LibraryError:
     )
 
 
-def in_use(library: Library) -> InUse:
+def in_use(library: Library) -> dict[str, Any]:
+    """Whose it is, what the library's own was made from, and why that is not used if it is not."""
     file = library.path / CALIBRATION_FILE
     reader = library.reader().name
     used = load_calibration(reader, file)
@@ -479,12 +468,12 @@ def in_use(library: Library) -> InUse:
     except (OSError, ValueError):
         held = {}
     held = held if isinstance(held, dict) else {}
-    return InUse(
-        source=used.source if used.label == "calibrated" else "none",
-        reader=reader,
-        file=str(file) if file.exists() else None,
-        made=held.get("made"),
-        data=held.get("data") or {},
-        warning=used.warning,
-        thresholds={risk: used.risk_threshold(risk) for risk in RISKS},
-    )
+    return {
+        "source": used.source if used.label == "calibrated" else "none",
+        "reader": reader,
+        "file": str(file) if file.exists() else None,
+        "made": held.get("made"),
+        "data": held.get("data") or {},
+        "warning": used.warning,
+        "thresholds": {f"{risk:.2f}": used.risk_threshold(risk) for risk in RISKS},
+    }

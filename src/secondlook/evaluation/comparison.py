@@ -25,7 +25,7 @@ _MOST = 0.5  # what happens to a question in a larger share of its repeats happe
 _SAME = 1e-9  # figures closer than that differ by rounding alone
 _COMPARED = (
     *("accuracy", "values_accuracy", "values_proportional", "f1", "f1_overall", "em", "contains"),
-    *("f1_length_aware", "rouge_l", "faithfulness", "support", "recall@5", "ndcg@10"),
+    *("rouge_l", "faithfulness", "support", "recall@5", "ndcg@10"),
     *("citation_precision", "citation_recall", "answered", "success", "refused_unanswerable"),
 )
 
@@ -34,6 +34,8 @@ def primary_metric(asked: Sequence[Case] | Sequence[Row]) -> str:
     def of_choices(one: Case | Row) -> bool:
         return one.choice is not None if isinstance(one, Case) else "accuracy" in one.metrics
 
+    if any((one.need if isinstance(one, Case) else one.outcome) is not None for one in asked):
+        return "judged_right"
     if 2 * sum(map(of_choices, asked)) > len(asked):
         return "accuracy"
     if any((one.table if isinstance(one, Case) else one.analysed) is not None for one in asked):

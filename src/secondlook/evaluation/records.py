@@ -21,9 +21,9 @@ from secondlook.answer import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from secondlook.evaluation.cache import Memory
-
 Checked = Literal["yes", "no", "not checked"]
+Outcome = Literal["right", "wrong", "withheld", "uncommitted"]
+"""Of a question of an exam; see `judging`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +38,8 @@ class Case:
     choice: str | None = None  # the right letter
     table: str | None = None  # of a question over a table: its name in the set
     values: tuple[tuple[str, str], ...] = ()  # the right values of such a question by name
+    thread: str = ""  # questions of one thread are one conversation, in this order
+    need: Literal["any", "all"] | None = None  # of an exam: how many of `answers` it takes
 
     @property
     def scored(self) -> bool:
@@ -102,6 +104,8 @@ class Row(Record):
     text: str = ""
     confidence: float | None = None
     right: bool | None = None  # None where nothing was answered or none is known
+    outcome: Outcome | None = None
+    tier: str | None = None  # how sure the answer says it is: `sure`, `likely`
     metrics: dict[str, float] = {}  # figures of this question alone, by name of the metric
     read: tuple[tuple[int, float], ...] = ()  # of each passage, best first: grade and score
     judged: tuple[tuple[int, bool], ...] = ()  # grade, and if about the question
@@ -151,19 +155,16 @@ class Estimate(Record):
     n: int = 0
 
 
-class Spread(Record):
-    n: int
-    mean: float | None = None
-    median: float | None = None
-    std: float | None = None
-    min: float | None = None
-    max: float | None = None
-
-
 class Point(Record):
     x: float
     y: float
     n: int = 0
+
+
+class Tally(Record):
+    n: int
+    counts: dict[str, int] = {}
+    shares: dict[str, Estimate] = {}
 
 
 class Summary(Record):
@@ -172,10 +173,11 @@ class Summary(Record):
     about: str = ""
     metrics: dict[str, Estimate] = {}
     by_type: dict[str, dict[str, Estimate]] = {}
+    judged: dict[str, Tally] = {}  # of an exam: by kind, of kinds together, by tier
     calls_by_node: dict[str, float] = {}
     stop_reasons: dict[str, int] = {}
     seconds_by_node: dict[str, dict[str, float]] = {}  # p50 and p95 of each node
-    rerank_scores: dict[str, Spread] = {}  # lowest among the best five
+    rerank_scores: dict[str, dict[str, float]] = {}  # lowest among the best five
     failed: tuple[str, ...] = ()
 
 
@@ -272,38 +274,6 @@ class Criterion(Record):
     why: str
 
 
-class Passes(Record):
-    indexing_seconds: float = 0.0
-    reader_seconds: float = 0.0
-    reader_pairs: int = 0
-    reader_remembered: int = 0
-    embedder_seconds: float = 0.0
-    embedder_texts: int = 0
-    embedder_remembered: int = 0
-    model_calls: int = 0
-    model_remembered: int = 0
-    total_seconds: float = 0.0
-    ratio: float | None = None  # total to the sum of reader and embedder passes
-
-    @classmethod
-    def of(cls, memory: Memory, indexing: float, total: float) -> Passes:
-        reader, embedder, models = memory.reader, memory.embedder, memory.models
-        small = reader.seconds + embedder.seconds
-        return cls(
-            ratio=round(total / small, 3) if small else None,
-            indexing_seconds=round(indexing, 3),
-            reader_seconds=round(reader.seconds, 3),
-            reader_pairs=reader.made,
-            reader_remembered=reader.remembered,
-            embedder_seconds=round(embedder.seconds, 3),
-            embedder_texts=embedder.made,
-            embedder_remembered=embedder.remembered,
-            model_calls=models.made,
-            model_remembered=models.remembered,
-            total_seconds=round(total, 3),
-        )
-
-
 class Results(Record):
     form: int = 2
     command: str = ""
@@ -316,5 +286,5 @@ class Results(Record):
     sweep: Sweep | None = None
     hypotheses: tuple[Hypothesis, ...] = ()
     criteria: tuple[Criterion, ...] = ()
-    passes: Passes = Passes()
+    passes: dict[str, float | None] = {}
     rows: tuple[Row, ...] = ()

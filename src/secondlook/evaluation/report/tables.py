@@ -7,9 +7,11 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from textwrap import shorten, wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from secondlook.evaluation.judging import PLAIN, SEALED, TOGETHER
 from secondlook.evaluation.metrics import METRICS
+from secondlook.evaluation.records import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -151,7 +153,7 @@ def differences(item: Difference | None) -> tuple[str, str, str, str]:
 def deciding(results: Results) -> str:
     studies = (results.ablation, results.sweep, *results.comparisons)
     found = next((item.metric for item in studies if item is not None), None)
-    usual = ("accuracy", "values_accuracy", "f1_overall", "f1", "ndcg@10")
+    usual = ("judged_right", "accuracy", "values_accuracy", "f1_overall", "f1", "ndcg@10")
     there = metric_names(results)
     return found or next((name for name in usual if name in there), "f1")
 
@@ -220,6 +222,30 @@ def by_type(results: Results) -> Table:
             most = max(item.n for item in items if item)
             rows.append((kind, count(most), *(estimate(item, metric) for item in items)))
     return Table(f"{metric} by type", ("type", "n", *results.summaries), tuple(rows))
+
+
+def judged(results: Results) -> list[Table]:
+    """Of an exam: how many of each kind, then shares of kinds together."""
+    found = []
+    head = [told.replace("_", " ") for told in (*get_args(Outcome), SEALED)]
+    note = f"{TOGETHER[0]}: {', '.join(sorted(PLAIN))}."
+    for name, item in results.summaries.items():
+        lines = item.judged.items()
+        counts = [(line, count(one.n), *map(count, one.counts.values())) for line, one in lines]
+        shares = [
+            (line, *map(_percent, one.shares.values())) for line, one in lines if line in TOGETHER
+        ]
+        title = f"{name}: percent, with 95 % interval"
+        found.append(
+            Table(f"{name}: answers by kind", ("kind", "n", *head), tuple(counts), note=note)
+        )
+        found.append(Table(title, ("", *head), tuple(shares)))
+    return [table for table in found if table.rows]
+
+
+def _percent(item: Estimate) -> str:
+    value, low, high = (100 * (one or 0.0) for one in (item.value, item.low, item.high))
+    return f"{value:.0f} ({low:.0f}{DASH}{high:.0f})"
 
 
 # What was run: data, settings, time, and what failed.
@@ -473,7 +499,7 @@ def render(results: Results) -> list[RenderableType]:
     more = len(lost.rows) - _FAILED
     parts = [
         _narrow_summary(results),
-        *([by_type(results)] if len(results.summaries) <= _SIDE_BY_SIDE else []),
+        *(judged(results) or [by_type(results)] if len(results.summaries) <= _SIDE_BY_SIDE else []),
         *([] if results.ablation else compared(results.comparisons)),
         sweep(results),
         hypotheses(results),
