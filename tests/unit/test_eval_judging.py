@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.evaluation.judging import contains, outcome, tallies, words
+from secondlook.evaluation.judging import outcome, tallies, words
 from secondlook.evaluation.records import Row
 from secondlook.evaluation.statistics import wilson
 from tests.support.eval_questions import answer, case
@@ -77,7 +77,6 @@ def test_words_and_numbers_are_normalised() -> None:
     assert words("The 1,234,567 boxes, 12,5 kg, \N{MINUS SIGN}3 and LL-20583.") == [
         *("the", "1234567", "boxes", "12.5", "kg", "-3", "and", "ll", "20583"),
     ]
-    assert not contains(["a"], [])
 
 
 def test_the_table_has_kinds_then_kinds_together_then_tiers() -> None:

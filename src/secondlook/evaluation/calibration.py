@@ -21,7 +21,6 @@ from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.datasets.own import QUESTIONS, questions_of, read_sheet
 from secondlook.evaluation.library import EvaluatedLibrary, cache_folder
 from secondlook.evaluation.metrics import RIGHT_F1, f1
-from secondlook.evaluation.records import Point
 from secondlook.evaluation.runner import Progress
 from secondlook.evaluation.study import MEMORY_FILE
 from secondlook.library.library import Library, search_options
@@ -89,7 +88,8 @@ class Judgement:
     brier: float
     auroc: float
     promises: tuple[Promise, ...]
-    reliability: tuple[Point, ...]  # of each bin: mean probability, share right, how many
+    reliability: tuple[tuple[float, float, int], ...]
+    """Of each bin: mean probability, share right, how many."""
 
     def as_data(self) -> dict[str, Any]:
         def rounded(value: Any) -> Any:
@@ -101,7 +101,7 @@ class Judgement:
                 {name: rounded(value) for name, value in asdict(one).items()}
                 for one in self.promises
             ],
-            "reliability": [[rounded(one.x), rounded(one.y), one.n] for one in self.reliability],
+            "reliability": [[*map(rounded, one)] for one in self.reliability],
         }
 
 
@@ -129,17 +129,13 @@ class CalibrationReport:
 
     def as_data(self) -> dict[str, Any]:
         fitted = self.fitted
-        return {
-            "library": self.library,
-            "reader": self.reader,
-            "source": self.source,
+        same = ("library", "reader", "source", "answered", "stored")
+        return {name: getattr(self, name) for name in same} | {
             "asked": dict(self.asked),
-            "answered": self.answered,
             "method": fitted.method,
             "before": fitted.before.as_data() if fitted.before else None,
             "after": fitted.after.as_data(),
             "better": fitted.better,
-            "stored": self.stored,
             "notes": list(self.notes),
             "answer": {
                 "bias": fitted.calibration.answer.bias,
@@ -396,7 +392,7 @@ def judge(
     # Bins of equally many questions, from the least probable to the most.
     order = np.argsort(said, kind="stable")
     bins = tuple(
-        Point(x=float(said[part].mean()), y=float(true[part].mean()), n=int(part.size))
+        (float(said[part].mean()), float(true[part].mean()), int(part.size))
         for part in np.array_split(order, BINS)
         if part.size
     )
@@ -409,7 +405,7 @@ def judge(
     return Judgement(
         questions=len(said),
         right=float(true.mean()),
-        ece=sum(abs(point.x - point.y) * point.n for point in bins) / len(said),
+        ece=sum(abs(x - y) * n for x, y, n in bins) / len(said),
         brier=float(((said - true) ** 2).mean()),
         auroc=float(summary.auroc(said, true)(np.ones((1, len(said))))[0]),
         promises=tuple(promises),

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, get_args
 
-from secondlook.evaluation.metrics import CITATION_MARK, is_answered
+from secondlook.evaluation.metrics import CITATION_MARK, MOST_WORDS, is_answered
 from secondlook.evaluation.records import Outcome, Tally
 from secondlook.evaluation.statistics import share
 
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from secondlook.answer import Answer
     from secondlook.evaluation.records import Case, Row
 
-MOST_WORDS = 60  # of the text: what comes later was not told at once
-NEAR = 0.005
+NEAR = 0.005  # how far a number may be off, as a share of the right one
 _COMMITS = frozenset({"yes", "no", "ja", "nein", "oui", "non"})
 _NONE = re.compile(r"(?:no|none|nothing|zero)\b|.*\bthere (?:is|are|was|were) (?:no|none)\b")
 
@@ -36,9 +35,9 @@ def outcome(case: Case, answer: Answer | None) -> Outcome | None:
         # Of values that a table does not have, "none" says just that.
         over_table = bool(case.answers) or (case.type or "").startswith("table")
         return "right" if over_table and any(map(says_none, given)) else "wrong"
-    forms = [words(form) for form in case.answers]
+    forms = [form for one in case.answers if (form := words(one))]
     # "no" stands in many a sentence: where it is the answer, the reply must begin with it.
-    if case.type == "yes_no" or all(form[0] in _COMMITS for form in forms if form):
+    if case.type == "yes_no" or any(len(form) == 1 and form[0] in _COMMITS for form in forms):
         if any(held[: len(form)] == form for held in given for form in forms):
             return "right"
         return "wrong" if any(held[0] in _COMMITS for held in given if held) else "uncommitted"
@@ -56,7 +55,7 @@ def words(text: str) -> list[str]:
 
 
 def contains(reply: Sequence[str], form: Sequence[str]) -> bool:
-    starts = range(len(reply) - len(form) + 1) if form else ()
+    starts = range(len(reply) - len(form) + 1)
     return any(all(map(_same, form, reply[at:])) for at in starts)
 
 

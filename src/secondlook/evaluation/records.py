@@ -26,6 +26,10 @@ Outcome = Literal["right", "wrong", "withheld", "uncommitted"]
 """Of a question of an exam; see `judging`."""
 
 
+class Kept(Record, extra="ignore"):
+    """Results of an earlier version may be compared with: what it told besides is left out."""
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     id: str
@@ -65,7 +69,7 @@ class Configuration:
 # What came of one question under one configuration.
 
 
-class Researched(Record):
+class Researched(Kept):
     query_type: QueryType = "multi_hop"
     escalated: bool = False
     cycles: int = 0
@@ -78,7 +82,7 @@ class Researched(Record):
     recalled: bool = False
 
 
-class Analysed(Record):
+class Analysed(Kept):
     kind: AnalysisKind | None = None
     parts: dict[str, bool] = {}  # of each value that was wanted, whether it is right
     attempts: int = 0  # times that a model wrote code
@@ -86,7 +90,7 @@ class Analysed(Record):
     remedies: int = 0
 
 
-class Row(Record):
+class Row(Kept):
     configuration: str
     case: str
     question: str = ""
@@ -148,26 +152,20 @@ class Row(Record):
 # What one configuration amounts to.
 
 
-class Estimate(Record):
+class Estimate(Kept):
     value: float | None
     low: float | None = None
     high: float | None = None
     n: int = 0
 
 
-class Point(Record):
-    x: float
-    y: float
-    n: int = 0
-
-
-class Tally(Record):
+class Tally(Kept):
     n: int
     counts: dict[str, int] = {}
     shares: dict[str, Estimate] = {}
 
 
-class Summary(Record):
+class Summary(Kept):
     workflow: str
     changes: dict[str, Scalar] = {}
     about: str = ""
@@ -184,7 +182,7 @@ class Summary(Record):
 # What follows from comparing.
 
 
-class Difference(Record):
+class Difference(Kept):
     metric: str
     base: float
     other: float
@@ -200,7 +198,7 @@ class Difference(Record):
     degraded: int
 
 
-class Comparison(Record):
+class Comparison(Kept):
     base: str
     other: str
     metric: str  # the one that decides; it is among `differences`
@@ -220,7 +218,7 @@ class Comparison(Record):
         return next(item for item in self.differences if item.metric == self.metric)
 
 
-class Verdict(Record):
+class Verdict(Kept):
     configuration: str
     verdict: Literal["non-inferior", "worse", "undecided", "reference"]
     price: tuple[float | None, float, float]  # dollars, model calls, seconds per question
@@ -228,7 +226,7 @@ class Verdict(Record):
     why: str
 
 
-class Ablation(Record):
+class Ablation(Kept):
     reference: str
     metric: str
     margin: float
@@ -238,7 +236,7 @@ class Ablation(Record):
     left_out: dict[str, str] = {}  # flags that could not be tried, and why
 
 
-class SweepPoint(Record):
+class SweepPoint(Kept):
     value: Scalar
     configuration: str
     fallback_rate: float | None = None
@@ -247,14 +245,14 @@ class SweepPoint(Record):
     on_fallback: Difference | None = None  # over the questions where the fallback fired
 
 
-class Sweep(Record):
+class Sweep(Kept):
     param: str
     reference: str
     metric: str
     points: tuple[SweepPoint, ...]
 
 
-class Hypothesis(Record):
+class Hypothesis(Kept):
     name: str
     claim: str
     verdict: Literal["supported", "not supported", "undecided", "not tested"]
@@ -263,7 +261,7 @@ class Hypothesis(Record):
     numbers: dict[str, Scalar] = {}
 
 
-class Criterion(Record):
+class Criterion(Kept):
     name: str
     bar: str
     value: float | None = None
@@ -274,7 +272,7 @@ class Criterion(Record):
     why: str
 
 
-class Results(Record):
+class Results(Kept):
     form: int = 2
     command: str = ""
     data: dict[str, Any] = {}

@@ -294,10 +294,6 @@ def read_passages(
             problems.append(Problem(path.name, line, reason))
 
 
-def as_texts(passages: Iterable[Passage]) -> Iterator[Text]:
-    return (found for passage in passages if (found := passage.as_text()))
-
-
 # Our own form, to which public sets are converted: `corpus.jsonl` and `queries.jsonl`.
 
 _NOTHING_TO_SEARCH = (
@@ -324,8 +320,7 @@ class _Query(RowForm):
 def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
     """Without a corpus: questions of multiple choice alone."""
     problems: list[Problem] = []
-    passages = read_passages(corpus, problems) if corpus else iter(())
-    known = Corpus.survey(passages)
+    known = Corpus.survey(read_passages(corpus, problems) if corpus else ())
 
     def case_of(row: dict[str, Any], gathering: Gathering, line: int) -> Case:
         one = read_row(_Query, row)
@@ -352,7 +347,9 @@ def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
         passages=len(known.ids),
         has_corpus=corpus is not None,
         notes=known.notes if corpus else (_NOTHING_TO_SEARCH,),
-        texts=lambda: as_texts(read_passages(corpus, []) if corpus else ()),
+        texts=lambda: filter(
+            None, map(Passage.as_text, read_passages(corpus, []) if corpus else ())
+        ),
     )
 
 

@@ -103,7 +103,9 @@ def draw(results: Results) -> tuple[Plot, ...]:
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
             svg = buffer.getvalue().replace(b"\r\n", b"\n")
             figure.set_layout_engine("none")  # it is laid out: not a second time for the PNG
-            drawn.append(Plot(name, title, caption, svg=svg, png=as_png(figure)))
+            png = io.BytesIO()
+            figure.savefig(png, format="png", dpi=160, metadata={"Software": None})
+            drawn.append(Plot(name, title, caption, svg=svg, png=png.getvalue()))
     return tuple(drawn)
 
 
@@ -118,12 +120,6 @@ def plain_style() -> Iterator[None]:
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)  # type: ignore[arg-type]
         yield
-
-
-def as_png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=160, metadata={"Software": None})
-    return buffer.getvalue()
 
 
 # What all plots share.

@@ -180,10 +180,6 @@ def findings(results: Results) -> list[str]:
     said += [f"{item.name} {item.bar}: {_MET[item.met]}." for item in results.criteria]
     if reviewed := sum(row.needs_review for row in results.rows):
         said.append(f"{counted(reviewed, 'answer')} should be reviewed (results.csv marks them).")
-    if many := len(failed(results).rows):
-        said.append(f"{counted(many, 'answer')} failed and counted as wrong.")
-    if problems_ := results.data.get("problem_count"):
-        said.append(f"{counted(problems_, 'row')} of the data could not be used.")
     return said
 
 
