@@ -47,7 +47,7 @@ COMPARED = ("f1", "f1_overall", "faithfulness")
 SHOWN = (
     "recall@5", "em", "f1", "f1_overall", "contains", "text_f1", "faithfulness", "support",
     "citation_precision", "citation_recall", "prompt_leak", "answered", "answered_answerable",
-    "wrong_among_answered", "refused_unanswerable", "auroc", "aurc", "ece", "success",
+    "wrong_among_answered", "refused_unanswerable", "auroc", "ece", "success",
     "fallback_rate", "web_rate", "failed", "llm_calls", "latency_p50", "latency_p95",
 )  # fmt: skip
 

@@ -40,7 +40,7 @@ from benchmarks.readings import (
     read_all,
 )
 from secondlook.evaluation.statistics import bootstrap, divided, interval, paired
-from secondlook.evaluation.summary import aurc, auroc
+from secondlook.evaluation.summary import Ties, auroc
 from secondlook.reading.calibration import (
     RISK_CONFIDENCE,
     Calibration,
@@ -286,6 +286,26 @@ def report(read: Read, file: Path = RESULTS / "reader_quality.json") -> dict[str
         )
     file.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     return found
+
+
+def aurc(confidence: Floats, right: Floats) -> Statistic:
+    """The share of wrong ones among the k surest answers, averaged over every k (Geifman, Uziel
+    and El-Yaniv, ICLR 2019). Equally sure answers are taken in every order, on average."""
+    sums = Ties(-confidence)
+
+    def statistic(weights: Floats) -> Floats:
+        many, wrong = sums.of(weights), sums.of(weights * (1 - right))
+        reached = np.cumsum(many, axis=1)
+        before, wrong_before = reached - many, np.cumsum(wrong, axis=1) - wrong
+        rate = np.nan_to_num(divided(wrong, many))
+        # The sum over j = 1..many of (wrong_before + j rate) / (before + j).
+        top = int(reached[:, -1].max(initial=0))
+        harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, top + 1))])
+        steps = harmonic[reached.astype(np.int64)] - harmonic[before.astype(np.int64)]
+        risks = many * rate + (wrong_before - rate * before) * steps
+        return divided(risks.sum(axis=1), reached[:, -1])
+
+    return statistic
 
 
 def answers(by_label: ByLabel) -> dict[str, Any]:

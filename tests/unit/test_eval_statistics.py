@@ -12,6 +12,7 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
+from benchmarks.reader_quality import aurc
 from secondlook.evaluation.records import Configuration, Row, Summary
 from secondlook.evaluation.statistics import (
     Floats,
@@ -22,7 +23,7 @@ from secondlook.evaluation.statistics import (
     permutation,
     unseen,
 )
-from secondlook.evaluation.summary import aurc, auroc, summarise
+from secondlook.evaluation.summary import auroc, summarise
 from tests.support.eval_results import make_rows
 
 

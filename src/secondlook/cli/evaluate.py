@@ -46,6 +46,7 @@ _OPTIONS: dict[str, tuple[Any, object]] = {
     "set_": (list[str] | None, option(None, "A setting; repeatable.", "KEY=VALUE", "--set")),
     "preset": (PresetOption, None),
     "max_risk": (RiskOption, None),
+    "threads": (str | None, option(None, "Of an exam, threads with such numbers.", "odd|even")),
     "limit": (int | None, option(None, "So many questions, drawn by the seed.", "N", min=1)),
     "seed": (int, option(0, "Of the draw and of the statistics.", "S")),
     "repeat": (int, option(1, "Ask each question so many times.", "R", min=1)),
@@ -349,21 +350,18 @@ def _in_use(call: Call, *, remove: bool) -> int:
             return 0
         found = calibration.in_use(library)
     if call.as_json:
-        names = ("source", "reader", "file", "made", "data", "warning")
-        told = {name: getattr(found, name) for name in names}
-        thresholds = {f"{risk:.2f}": at for risk, at in found.thresholds.items()}
-        print_json({**told, "thresholds": thresholds})
+        print_json(found)
         return 0
     whose = {"shipped": "the shipped one", "library": "the library's own", "none": "none"}
-    facts = {"calibration": whose[found.source], "reader": found.reader}
-    if found.file:
-        asked = str(found.data.get("questions", "?"))
-        facts |= {"file": found.file, "made": found.made or "?", "questions": asked}
-    if found.warning:
-        facts["warning"] = found.warning
-    for risk, at in found.thresholds.items():
+    facts = {"calibration": whose[found["source"]], "reader": found["reader"]}
+    if found["file"]:
+        asked = str(found["data"].get("questions", "?"))
+        facts |= {"file": found["file"], "made": found["made"] or "?", "questions": asked}
+    if found["warning"]:
+        facts["warning"] = found["warning"]
+    for risk, at in found["thresholds"].items():
         from_ = "nothing can be promised" if at is None else f"from {at:.3f} on"
-        facts[f"--max-risk {risk:.2f}"] = from_
+        facts[f"--max-risk {risk}"] = from_
     for name, value in facts.items():
         sys.stdout.write(f"{name:<16}{value}\n")
     return 0

@@ -22,8 +22,8 @@ def evaluate(
 ) -> Results:
     """Answer the questions of a set under each workflow, and say how good the answers are.
     `settings` are dotted keys with values, such as `{"models.default": "none"}`. Further options:
-    `limit`, `seed`, `repeat`, `jobs`, `metric`, `preset`, `fresh`, and `progress`, a function that
-    hears how far it is; with `ablate` also `margin`."""
+    `threads`, `limit`, `seed`, `repeat`, `jobs`, `metric`, `preset`, `fresh`, and `progress`, a
+    function that hears how far it is; with `ablate` also `margin`."""
     from secondlook.evaluation.study import Request, evaluate, evaluate_ablation
 
     listen = {name: options.pop(name) for name in ("progress", "margin") if name in options}

@@ -121,6 +121,17 @@ class Memory:
             counted.made += many
         return made, seconds
 
+    def told(self, indexing: float, total: float) -> dict[str, float | None]:
+        """Seconds and passes of models, and how the whole compares with those of small ones."""
+        told = {"indexing_seconds": round(indexing, 3), "total_seconds": round(total, 3)}
+        units = {"reader_pairs": self.reader, "embedder_texts": self.embedder}
+        for unit, one in {**units, "model_calls": self.models}.items():
+            name = unit.partition("_")[0]
+            told |= {f"{name}_seconds": round(one.seconds, 3), unit: one.made}
+            told[f"{name}_remembered"] = one.remembered
+        small = self.reader.seconds + self.embedder.seconds
+        return {**told, "ratio": round(total / small, 3) if small else None}
+
     def close(self) -> None:
         with self._lock:
             self._database.close()

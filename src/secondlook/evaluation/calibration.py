@@ -21,7 +21,6 @@ from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.datasets.own import QUESTIONS, questions_of, read_sheet
 from secondlook.evaluation.library import EvaluatedLibrary, cache_folder
 from secondlook.evaluation.metrics import RIGHT_F1, f1
-from secondlook.evaluation.records import Point
 from secondlook.evaluation.runner import Progress
 from secondlook.evaluation.study import MEMORY_FILE
 from secondlook.library.library import Library, search_options
@@ -89,7 +88,8 @@ class Judgement:
     brier: float
     auroc: float
     promises: tuple[Promise, ...]
-    reliability: tuple[Point, ...]  # of each bin: mean probability, share right, how many
+    reliability: tuple[tuple[float, float, int], ...]
+    """Of each bin: mean probability, share right, how many."""
 
     def as_data(self) -> dict[str, Any]:
         def rounded(value: Any) -> Any:
@@ -101,7 +101,7 @@ class Judgement:
                 {name: rounded(value) for name, value in asdict(one).items()}
                 for one in self.promises
             ],
-            "reliability": [[rounded(one.x), rounded(one.y), one.n] for one in self.reliability],
+            "reliability": [[*map(rounded, one)] for one in self.reliability],
         }
 
 
@@ -129,17 +129,13 @@ class CalibrationReport:
 
     def as_data(self) -> dict[str, Any]:
         fitted = self.fitted
-        return {
-            "library": self.library,
-            "reader": self.reader,
-            "source": self.source,
+        same = ("library", "reader", "source", "answered", "stored")
+        return {name: getattr(self, name) for name in same} | {
             "asked": dict(self.asked),
-            "answered": self.answered,
             "method": fitted.method,
             "before": fitted.before.as_data() if fitted.before else None,
             "after": fitted.after.as_data(),
             "better": fitted.better,
-            "stored": self.stored,
             "notes": list(self.notes),
             "answer": {
                 "bias": fitted.calibration.answer.bias,
@@ -211,11 +207,11 @@ def calibrate(
 
 def _cases(path: Path, *, most: int, seed: int) -> tuple[Sequence[Case], list[str]]:
     problems: list[Problem] = []
-    sheet = read_sheet(path, problems)
+    rows, notes = read_sheet(path, problems)
     # A document is only what questions are dealt into folds by: any name will do.
     cases = questions_of(
         path.name,
-        sheet.rows,
+        rows,
         problems,
         gold=lambda row, _: {row.cells["gold"]: 1} if row.cells.get("gold") else {},
     )
@@ -226,7 +222,6 @@ def _cases(path: Path, *, most: int, seed: int) -> tuple[Sequence[Case], list[st
             f"{path.name}: {len(drawn)} questions can be used, and {FEWEST} are needed",
             hint="fill the column `answer`; where there is none, write no in `answerable`",
         )
-    notes = list(sheet.notes)
     if problems:
         line = f", line {problems[0].line}" if problems[0].line else ""
         more = f", and {len(problems) - 1:,} more" if len(problems) > 1 else ""
@@ -397,7 +392,7 @@ def judge(
     # Bins of equally many questions, from the least probable to the most.
     order = np.argsort(said, kind="stable")
     bins = tuple(
-        Point(x=float(said[part].mean()), y=float(true[part].mean()), n=int(part.size))
+        (float(said[part].mean()), float(true[part].mean()), int(part.size))
         for part in np.array_split(order, BINS)
         if part.size
     )
@@ -410,7 +405,7 @@ def judge(
     return Judgement(
         questions=len(said),
         right=float(true.mean()),
-        ece=sum(abs(point.x - point.y) * point.n for point in bins) / len(said),
+        ece=sum(abs(x - y) * n for x, y, n in bins) / len(said),
         brier=float(((said - true) ** 2).mean()),
         auroc=float(summary.auroc(said, true)(np.ones((1, len(said))))[0]),
         promises=tuple(promises),
@@ -419,17 +414,6 @@ def judge(
 
 
 # A library's own calibration on disk: stored, shown, taken away.
-
-
-@dataclass(frozen=True, slots=True)
-class InUse:
-    source: Literal["shipped", "library", "none"]
-    reader: str
-    file: str | None  # the library's own, whether or not it is used
-    made: str | None
-    data: dict[str, Any]  # what the library's own was made from
-    warning: str | None  # why the library's own is not used
-    thresholds: Thresholds
 
 
 def _store(library: Path, fitted: Fitted, data: dict[str, Any]) -> Path:
@@ -470,7 +454,8 @@ def _not_writable(file: Path, error: OSError) -> LibraryError:
     )
 
 
-def in_use(library: Library) -> InUse:
+def in_use(library: Library) -> dict[str, Any]:
+    """Whose it is, what the library's own was made from, and why that is not used if it is not."""
     file = library.path / CALIBRATION_FILE
     reader = library.reader().name
     used = load_calibration(reader, file)
@@ -479,12 +464,12 @@ def in_use(library: Library) -> InUse:
     except (OSError, ValueError):
         held = {}
     held = held if isinstance(held, dict) else {}
-    return InUse(
-        source=used.source if used.label == "calibrated" else "none",
-        reader=reader,
-        file=str(file) if file.exists() else None,
-        made=held.get("made"),
-        data=held.get("data") or {},
-        warning=used.warning,
-        thresholds={risk: used.risk_threshold(risk) for risk in RISKS},
-    )
+    return {
+        "source": used.source if used.label == "calibrated" else "none",
+        "reader": reader,
+        "file": str(file) if file.exists() else None,
+        "made": held.get("made"),
+        "data": held.get("data") or {},
+        "warning": used.warning,
+        "thresholds": {f"{risk:.2f}": used.risk_threshold(risk) for risk in RISKS},
+    }

@@ -6,16 +6,16 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from itertools import combinations
 from statistics import fmean
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import UsageError
 from secondlook.evaluation.metrics import METRICS
-from secondlook.evaluation.questions import Figures, by_configuration, fell_back
-from secondlook.evaluation.records import Case, Comparison, Difference, Split
+from secondlook.evaluation.questions import Figures, by_configuration
+from secondlook.evaluation.records import Case, Comparison, Difference
 from secondlook.evaluation.statistics import holm, paired
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from secondlook.evaluation.records import Results, Row
 
@@ -25,17 +25,17 @@ _MOST = 0.5  # what happens to a question in a larger share of its repeats happe
 _SAME = 1e-9  # figures closer than that differ by rounding alone
 _COMPARED = (
     *("accuracy", "values_accuracy", "values_proportional", "f1", "f1_overall", "em", "contains"),
-    *("f1_length_aware", "rouge_l", "faithfulness", "support", "recall@5", "ndcg@10"),
+    *("rouge_l", "faithfulness", "support", "recall@5", "ndcg@10"),
     *("citation_precision", "citation_recall", "answered", "success", "refused_unanswerable"),
 )
-
-Part = Literal["all", "fallback", "no_fallback"]
 
 
 def primary_metric(asked: Sequence[Case] | Sequence[Row]) -> str:
     def of_choices(one: Case | Row) -> bool:
         return one.choice is not None if isinstance(one, Case) else "accuracy" in one.metrics
 
+    if any((one.need if isinstance(one, Case) else one.outcome) is not None for one in asked):
+        return "judged_right"
     if 2 * sum(map(of_choices, asked)) > len(asked):
         return "accuracy"
     if any((one.table if isinstance(one, Case) else one.analysed) is not None for one in asked):
@@ -96,16 +96,12 @@ def compare(
         """What costs no more than before has its points for nothing."""
         return None if spent is None or points <= 0 else max(0.0, spent) / points
 
-    right, again = base.each("right"), other.each("again")
-    right_in_base = [case for case in shared if right[case] > _MOST]
-    withheld = other.each("withheld")
-    wrong = base.each("wrong")
+    right, wrong, withheld = base.each("right"), base.each("wrong"), other.each("withheld")
     return Comparison(
         base=first,
         other=second,
         metric=chosen,
         differences=(deciding, *(one for one in further if one is not None)),
-        splits=_splits(base, other, chosen),
         cost_difference=cost,
         calls_difference=other.mean("calls", shared) - base.mean("calls", shared),
         tokens_difference=other.mean("tokens", shared) - base.mean("tokens", shared),
@@ -113,10 +109,8 @@ def compare(
         latency_difference=after - before,
         cost_per_point=per_point(cost),
         seconds_per_point=per_point(after - before),
-        right_withheld=sum(withheld[case] > _MOST for case in right_in_base),
+        right_withheld=sum(right[one] > _MOST and withheld[one] > _MOST for one in shared),
         wrong_withheld=sum(wrong[one] > _MOST and withheld[one] > _MOST for one in shared),
-        right_in_base=len(right_in_base),
-        asked_again=sum(again[case] > _MOST for case in right_in_base),
     )
 
 
@@ -124,33 +118,6 @@ def changes(base: Figures, other: Figures, metric: str) -> dict[str, float]:
     before, after = base.metric(metric), other.metric(metric)
     sign = -1.0 if METRICS[metric].better == "lower" else 1.0
     return {case: sign * (after[case] - before[case]) for case in before if case in after}
-
-
-def _splits(base: Figures, other: Figures, deciding: str) -> tuple[Split, ...]:
-    """By F1; by the metric that decides where the set has no answers to share words with."""
-    f1, faithful = changes(base, other, "f1"), changes(base, other, "faithfulness")
-    counted = f1 or changes(base, other, deciding)
-    fired = fell_back(base.rows) | fell_back(other.rows)
-    every = base.cases | other.cases
-
-    def split(part: Part, cases: Collection[str]) -> Split:
-        def inside(of: Mapping[str, float]) -> list[float]:
-            return [value for case, value in of.items() if case in cases]
-
-        moved = inside(counted)
-        improved = sum(one > _SAME for one in moved)
-        degraded = sum(one < -_SAME for one in moved)
-        return Split(
-            part=part,
-            n=len(moved),
-            improved=improved,
-            same=len(moved) - improved - degraded,
-            degraded=degraded,
-            f1=fmean(found) if (found := inside(f1)) else None,
-            faithfulness=fmean(found) if (found := inside(faithful)) else None,
-        )
-
-    return split("all", every), split("fallback", fired), split("no_fallback", every - fired)
 
 
 def compare_all(

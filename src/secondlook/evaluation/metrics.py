@@ -66,13 +66,13 @@ _METRICS = [
     Metric("em", "answers", "scored", "exact match", yes_no=True),
     Metric("f1", "answers", "scored", "words shared"),
     Metric("f1_overall", "answers", "all", "F1; withheld is right where there is no answer"),
-    Metric("f1_length_aware", "answers", "scored", "F1 of the text that forgives a sentence"),
     Metric("rouge_l", "answers", "scored", "longest common run of words"),
     Metric("contains", "answers", "scored", "holds a right answer", yes_no=True),
     Metric("text_em", "answers", "scored", "exact match of the text", yes_no=True),
     Metric("text_f1", "answers", "scored", "words shared with the text"),
     Metric("text_rouge_l", "answers", "scored", "longest common run, of the text"),
     Metric("text_contains", "answers", "scored", "the text holds a right answer", yes_no=True),
+    Metric("judged_right", "answers", "all", "right by the rules of the exam", yes_no=True),
     Metric("accuracy", "answers", "choices", "right letter", yes_no=True),
     Metric("ungrounded", "answers", "choices", "letters without a source", "lower", yes_no=True),
     # Of `Answer.values`, held against the values that are right.
@@ -90,14 +90,11 @@ _METRICS = [
     _of_all("wrong_among_answered", "knowing", "answered", "wrong, of the answered", "lower"),
     Metric("refused_unanswerable", "knowing", "unanswerable", "withheld rightly", yes_no=True),
     _of_all("auroc", "knowing", "answered", "confidence tells right from wrong", "higher"),
-    _of_all("aurc", "knowing", "answered", "area under risk and coverage", "lower"),
     _of_all("ece", "knowing", "answered", "calibration error of confidence", "lower"),
     _of_all("false_rejection_gold", "graders", "graded", "gold rejected", "lower"),
-    _of_all("false_rejection_gold@1", "graders", "graded", "gold at rank 1 rejected", "lower"),
     _of_all("false_acceptance", "graders", "graded", "not gold, yet accepted", "lower"),
     _of_all("grading_precision", "graders", "graded", "gold, of the accepted", "higher"),
     _of_all("grading_recall", "graders", "graded", "accepted, of the gold", "higher"),
-    _of_all("seconds_per_10_graded", "graders", "graded", "time per 10 passages", "lower"),
     Metric("success", "behaviour", "all", "right, or rightly withheld", yes_no=True),
     Metric("retry_rate", "behaviour", "all", "asked again at least once", "neither", yes_no=True),
     Metric("mean_retries", "behaviour", "all", "retries", "lower"),
@@ -151,7 +148,7 @@ _WITHOUT_SPACES = re.compile(
     "\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff])"
 )
 _THEIR_PUNCTUATION = re.compile("[\u3000-\u303f\u30fb\uff01-\uff0f\uff1a-\uff20\uff3b-\uff65]")
-_CITATION_MARK = re.compile(r"\s*\[\d{1,6}(?:\s?[,;]\s?\d{1,6})*\]")
+CITATION_MARK = re.compile(r"\s*\[\d{1,6}(?:\s?[,;]\s?\d{1,6})*\]")
 
 
 def tokens(text: str) -> list[str]:
@@ -201,7 +198,7 @@ def said(answer: Answer) -> str:
     """What an answer itself says: its claims, else its text, without citation marks."""
     if answer.claims:
         return " ".join(claim.text for claim in answer.claims).strip()
-    return _CITATION_MARK.sub("", answer.text).strip()
+    return CITATION_MARK.sub("", answer.text).strip()
 
 
 def is_answered(answer: Answer) -> bool:
@@ -216,11 +213,9 @@ def is_guess(answer: Answer) -> bool:
 
 # How near an answer comes to a right one: figures of one question. docs/metrics.md defines each.
 
-LENIENT_WORDS: Final = 30  # a correct sentence has so many words; beyond, length costs
 RIGHT_F1: Final = 0.5  # a short answer that shares this much is right, as in the calibration
 RIGHT_WINDOW: Final = 0.7  # nearly all of it: half may be shared by chance (docs/metrics.md)
 MOST_WORDS: Final = 60  # and it must not be a pasted page
-_LOOKED_AT: Final = 1000  # words of a text that are looked at; past them its length decides
 
 
 def answer_metrics(case: Case, answer: Answer) -> dict[str, float]:
@@ -231,10 +226,6 @@ def answer_metrics(case: Case, answer: Answer) -> dict[str, float]:
         short, text = _given(case, answer)
         figures |= _compared(short, case.answers)
         figures |= {f"text_{name}": value for name, value in _compared(text, case.answers).items()}
-        # F1 of the part of the text that is most like a right answer, less for a long text.
-        words = pieces(text)
-        length = min(1.0, LENIENT_WORDS / len(words)) if words else 0.0
-        figures["f1_length_aware"] = length * _best_part(words, case.answers)
         figures["f1_overall"] = figures["f1"]
     elif not case.answerable:
         figures["f1_overall"] = float(answer.status in {"abstained", "refused"})
@@ -259,8 +250,8 @@ def is_right(case: Case, answer: Answer) -> bool | None:
     # The sentence around an extracted span is evidence; the span alone is the answer.
     spoken = answer.method != "extractive" or answer.short is None
     words = pieces(text)
-    whole = 0 < len(words) <= MOST_WORDS and _best_part(words, case.answers) >= RIGHT_WINDOW
-    return near or (spoken and whole)
+    whole = max((best_window(words, pieces(answer)) for answer in case.answers), default=0.0)
+    return near or (spoken and 0 < len(words) <= MOST_WORDS and whole >= RIGHT_WINDOW)
 
 
 def _given(case: Case, answer: Answer) -> tuple[str, str]:
@@ -322,11 +313,6 @@ def rouge_l(found: str, answers: Iterable[str]) -> float:
         common = len(right) - open_.bit_count()
         best = max(best, 2 * common / (len(words) + len(right)))
     return best
-
-
-def _best_part(words: Sequence[str], answers: Iterable[str]) -> float:
-    looked_at = words[:_LOOKED_AT]
-    return max((best_window(looked_at, pieces(answer)) for answer in answers), default=0.0)
 
 
 def best_window(words: Sequence[str], right: Sequence[str]) -> float:

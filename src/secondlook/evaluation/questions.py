@@ -80,7 +80,7 @@ def can_be_judged(row: Row) -> bool:
 def rightness(row: Row) -> bool | None:
     if not row.answered:
         return None
-    return row.right if row.answerable else False
+    return row.right if row.answerable or row.outcome else False
 
 
 def succeeded(row: Row) -> bool | None:
@@ -125,6 +125,7 @@ _OF_ROW: dict[str, Figure] = {
     "refused_unanswerable": lambda row: (
         None if row.answerable else float(not row.answered and not is_failed(row))
     ),
+    "judged_right": lambda row: None if row.outcome is None else float(row.outcome == "right"),
     "success": lambda row: None if (won := succeeded(row)) is None else float(won),
     "retry_rate": lambda row: float(row.retries > 0),
     "mean_retries": _number("retries"),

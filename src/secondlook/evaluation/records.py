@@ -21,9 +21,13 @@ from secondlook.answer import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from secondlook.evaluation.cache import Memory
-
 Checked = Literal["yes", "no", "not checked"]
+Outcome = Literal["right", "wrong", "withheld", "uncommitted"]
+"""Of a question of an exam; see `judging`."""
+
+
+class Kept(Record, extra="ignore"):
+    """Results of an earlier version may be compared with: what it told besides is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +38,12 @@ class Case:
     gold: Mapping[str, int] = field(default_factory=dict)  # documents with the answer, and grades
     answerable: bool = True
     type: str | None = None  # kind, level or subject of the question, where the set has one
-    subject: str | None = None
     choices: Mapping[str, str] | None = None  # of multiple choice: letter to text
     choice: str | None = None  # the right letter
     table: str | None = None  # of a question over a table: its name in the set
     values: tuple[tuple[str, str], ...] = ()  # the right values of such a question by name
+    thread: str = ""  # questions of one thread are one conversation, in this order
+    need: Literal["any", "all"] | None = None  # of an exam: how many of `answers` it takes
 
     @property
     def scored(self) -> bool:
@@ -64,7 +69,7 @@ class Configuration:
 # What came of one question under one configuration.
 
 
-class Researched(Record):
+class Researched(Kept):
     query_type: QueryType = "multi_hop"
     escalated: bool = False
     cycles: int = 0
@@ -77,23 +82,21 @@ class Researched(Record):
     recalled: bool = False
 
 
-class Analysed(Record):
+class Analysed(Kept):
     kind: AnalysisKind | None = None
     parts: dict[str, bool] = {}  # of each value that was wanted, whether it is right
     attempts: int = 0  # times that a model wrote code
     failed_attempts: int = 0
     remedies: int = 0
-    checks: dict[str, bool] = {}
 
 
-class Row(Record):
+class Row(Kept):
     configuration: str
     case: str
     question: str = ""
     expected: tuple[str, ...] = ()
     repeat: int = 0
     type: str | None = None
-    subject: str | None = None
     answerable: bool = True
     scored: bool = True
     status: Status
@@ -105,6 +108,8 @@ class Row(Record):
     text: str = ""
     confidence: float | None = None
     right: bool | None = None  # None where nothing was answered or none is known
+    outcome: Outcome | None = None
+    tier: str | None = None  # how sure the answer says it is: `sure`, `likely`
     metrics: dict[str, float] = {}  # figures of this question alone, by name of the metric
     read: tuple[tuple[int, float], ...] = ()  # of each passage, best first: grade and score
     judged: tuple[tuple[int, bool], ...] = ()  # grade, and if about the question
@@ -147,48 +152,37 @@ class Row(Record):
 # What one configuration amounts to.
 
 
-class Estimate(Record):
+class Estimate(Kept):
     value: float | None
     low: float | None = None
     high: float | None = None
     n: int = 0
 
 
-class Spread(Record):
+class Tally(Kept):
     n: int
-    mean: float | None = None
-    median: float | None = None
-    std: float | None = None
-    min: float | None = None
-    max: float | None = None
+    counts: dict[str, int] = {}
+    shares: dict[str, Estimate] = {}
 
 
-class Point(Record):
-    x: float
-    y: float
-    n: int = 0
-
-
-class Summary(Record):
+class Summary(Kept):
     workflow: str
     changes: dict[str, Scalar] = {}
     about: str = ""
     metrics: dict[str, Estimate] = {}
     by_type: dict[str, dict[str, Estimate]] = {}
-    by_subject: dict[str, dict[str, Estimate]] = {}  # where a set tells subjects apart from types
+    judged: dict[str, Tally] = {}  # of an exam: by kind, of kinds together, by tier
     calls_by_node: dict[str, float] = {}
     stop_reasons: dict[str, int] = {}
     seconds_by_node: dict[str, dict[str, float]] = {}  # p50 and p95 of each node
-    reliability: tuple[Point, ...] = ()  # x: mean confidence of a bin; y: share right in it
-    success_by_retry: tuple[Point, ...] = ()  # x: number of retries; y: share that succeeded
-    rerank_scores: dict[str, Spread] = {}  # lowest among the best five
+    rerank_scores: dict[str, dict[str, float]] = {}  # lowest among the best five
     failed: tuple[str, ...] = ()
 
 
 # What follows from comparing.
 
 
-class Difference(Record):
+class Difference(Kept):
     metric: str
     base: float
     other: float
@@ -204,22 +198,11 @@ class Difference(Record):
     degraded: int
 
 
-class Split(Record):
-    part: Literal["all", "fallback", "no_fallback"]
-    n: int
-    improved: int
-    same: int
-    degraded: int
-    f1: float | None = None
-    faithfulness: float | None = None
-
-
-class Comparison(Record):
+class Comparison(Kept):
     base: str
     other: str
     metric: str  # the one that decides; it is among `differences`
     differences: tuple[Difference, ...]
-    splits: tuple[Split, ...] = ()
     cost_difference: float | None = None
     calls_difference: float = 0.0
     tokens_difference: float = 0.0
@@ -229,15 +212,13 @@ class Comparison(Record):
     seconds_per_point: float | None = None
     right_withheld: int = 0  # right in base, withheld in other
     wrong_withheld: int = 0
-    right_in_base: int = 0
-    asked_again: int = 0  # of those right in base, the ones that other asked again in other words
 
     @property
     def deciding(self) -> Difference:
         return next(item for item in self.differences if item.metric == self.metric)
 
 
-class Verdict(Record):
+class Verdict(Kept):
     configuration: str
     verdict: Literal["non-inferior", "worse", "undecided", "reference"]
     price: tuple[float | None, float, float]  # dollars, model calls, seconds per question
@@ -245,7 +226,7 @@ class Verdict(Record):
     why: str
 
 
-class Ablation(Record):
+class Ablation(Kept):
     reference: str
     metric: str
     margin: float
@@ -255,7 +236,7 @@ class Ablation(Record):
     left_out: dict[str, str] = {}  # flags that could not be tried, and why
 
 
-class SweepPoint(Record):
+class SweepPoint(Kept):
     value: Scalar
     configuration: str
     fallback_rate: float | None = None
@@ -264,14 +245,14 @@ class SweepPoint(Record):
     on_fallback: Difference | None = None  # over the questions where the fallback fired
 
 
-class Sweep(Record):
+class Sweep(Kept):
     param: str
     reference: str
     metric: str
     points: tuple[SweepPoint, ...]
 
 
-class Hypothesis(Record):
+class Hypothesis(Kept):
     name: str
     claim: str
     verdict: Literal["supported", "not supported", "undecided", "not tested"]
@@ -280,7 +261,7 @@ class Hypothesis(Record):
     numbers: dict[str, Scalar] = {}
 
 
-class Criterion(Record):
+class Criterion(Kept):
     name: str
     bar: str
     value: float | None = None
@@ -291,39 +272,7 @@ class Criterion(Record):
     why: str
 
 
-class Passes(Record):
-    indexing_seconds: float = 0.0
-    reader_seconds: float = 0.0
-    reader_pairs: int = 0
-    reader_remembered: int = 0
-    embedder_seconds: float = 0.0
-    embedder_texts: int = 0
-    embedder_remembered: int = 0
-    model_calls: int = 0
-    model_remembered: int = 0
-    total_seconds: float = 0.0
-    ratio: float | None = None  # total to the sum of reader and embedder passes
-
-    @classmethod
-    def of(cls, memory: Memory, indexing: float, total: float) -> Passes:
-        reader, embedder, models = memory.reader, memory.embedder, memory.models
-        small = reader.seconds + embedder.seconds
-        return cls(
-            ratio=round(total / small, 3) if small else None,
-            indexing_seconds=round(indexing, 3),
-            reader_seconds=round(reader.seconds, 3),
-            reader_pairs=reader.made,
-            reader_remembered=reader.remembered,
-            embedder_seconds=round(embedder.seconds, 3),
-            embedder_texts=embedder.made,
-            embedder_remembered=embedder.remembered,
-            model_calls=models.made,
-            model_remembered=models.remembered,
-            total_seconds=round(total, 3),
-        )
-
-
-class Results(Record):
+class Results(Kept):
     form: int = 2
     command: str = ""
     data: dict[str, Any] = {}
@@ -335,5 +284,5 @@ class Results(Record):
     sweep: Sweep | None = None
     hypotheses: tuple[Hypothesis, ...] = ()
     criteria: tuple[Criterion, ...] = ()
-    passes: Passes = Passes()
+    passes: dict[str, float | None] = {}
     rows: tuple[Row, ...] = ()

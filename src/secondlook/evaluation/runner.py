@@ -16,10 +16,11 @@ from filelock import FileLock, Timeout
 from pydantic import ValidationError
 
 from secondlook import __version__
-from secondlook.engine.secondlook import Secondlook
+from secondlook.engine.secondlook import Conversation, Secondlook
 from secondlook.errors import SecondlookError, SettingsError, UsageError
 from secondlook.evaluation.cache import SAVED, RememberingEmbedder, RememberingModels, Saved
 from secondlook.evaluation.faithfulness import Truth
+from secondlook.evaluation.judging import outcome
 from secondlook.evaluation.library import (
     GivenTables,
     cache_folder,
@@ -30,6 +31,7 @@ from secondlook.evaluation.library import (
 )
 from secondlook.evaluation.metrics import (
     answer_metrics,
+    is_answered,
     is_guess,
     is_right,
     letter_of,
@@ -132,6 +134,10 @@ class _Work:
         self.parts: list[tuple[Planned, int, dict[str, str]]] = []
         """Each configuration and repeat, with the name of the row of each question."""
         self._libraries: dict[str, EvaluatedLibrary] = {}
+        threads: dict[str, list[Case]] = {}
+        for case in plan.cases:
+            threads.setdefault(case.thread or case.id, []).append(case)
+        self.threads = [*threads.values()]
         for planned in plan.configurations:
             settings = planned.settings.model_dump(
                 mode="json", exclude={"library", "runs", "ingest"}
@@ -139,7 +145,11 @@ class _Work:
             one, key = planned.configuration, library_key(plan.data, planned.settings)
             name = _digest([one.name, __version__, _FORM, key, one.workflow, settings])
             for repeat in range(plan.repeat):
-                keys = {case.id: _digest([name, asdict(case), repeat]) for case in plan.cases}
+                keys = {
+                    case.id: _digest([name, *map(asdict, thread[: at + 1]), repeat])
+                    for thread in self.threads
+                    for at, case in enumerate(thread)
+                }
                 self.parts.append((planned, repeat, keys))
         self._now = Progress(total=len(self.parts) * len(plan.cases))
         path = plan.out / ROWS_FILE
@@ -169,9 +179,15 @@ class _Work:
 
     async def _all(self) -> None:
         for planned, repeat, keys in self.parts:
-            held = [self.rows[key] for key in keys.values() if key in self.rows]
+            # What a conversation came to is not kept: one that was interrupted begins again.
+            missing = [
+                thread
+                for thread in self.threads
+                if any(keys[case.id] not in self.rows for case in thread)
+            ]
+            again = {case.id for thread in missing for case in thread}
+            held = [self.rows[key] for case, key in keys.items() if case not in again]
             self._advance(held, reused=len(held), configuration=planned.configuration.name)
-            missing = [case for case in self.plan.cases if keys[case.id] not in self.rows]
             if missing:
                 from secondlook.library.stores import load_embedder_for
 
@@ -199,22 +215,26 @@ class _Work:
                 finally:
                     await engine.adetach()
 
-    async def _answer(self, desk: _Desk, cases: Sequence[Case], keys: dict[str, str]) -> None:
-        waiting = iter(cases)
+    async def _answer(
+        self, desk: _Desk, threads: Sequence[Sequence[Case]], keys: dict[str, str]
+    ) -> None:
+        waiting = iter(threads)
 
         async def work() -> None:
-            for case in waiting:
-                row = await desk.row(case)
-                key = keys[case.id]
-                self.rows[key] = row
-                line = json.dumps({"key": key, "row": row.model_dump(mode="json")})
-                self._file.write(f"{line}\n")
-                self._file.flush()
-                self._advance([row])
+            for thread in waiting:
+                talk = Conversation(desk.engine, workflow=desk.planned.configuration.workflow)
+                for case in thread:
+                    row = await desk.row(case, talk)
+                    key = keys[case.id]
+                    self.rows[key] = row
+                    line = json.dumps({"key": key, "row": row.model_dump(mode="json")})
+                    self._file.write(f"{line}\n")
+                    self._file.flush()
+                    self._advance([row])
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(self.plan.jobs, len(cases))):
+                for _ in range(min(self.plan.jobs, len(threads))):
                     group.create_task(work())
         except* SecondlookError as errors:  # of several alike one is enough to tell
             raise first_of(errors) from None
@@ -255,7 +275,7 @@ class _Desk:
     repeat: int
     tables: GivenTables | None = None
 
-    async def row(self, case: Case) -> Row:
+    async def row(self, case: Case, talk: Conversation) -> Row:
         """Never fails but for a call that could not work for any question."""
         saved, seen = Saved(), Seen()
         token = SAVED.set(saved)
@@ -267,11 +287,8 @@ class _Desk:
             began = time.perf_counter()  # reading a table is paid once, by no configuration
             with given(desk):
                 workflow = self.planned.configuration.workflow
-                async with aclosing(
-                    self.engine.astream(
-                        asked(case, workflow), workflow=workflow, run=run_name(case, self.repeat)
-                    )
-                ) as events:
+                name = run_name(case, self.repeat)
+                async with aclosing(talk.astream(asked(case, workflow), run=name)) as events:
                     async for event in events:
                         seen.take(event)
         except (UsageError, SettingsError):
@@ -304,7 +321,7 @@ def planned_of(
 
 # How a question of a set is put to the engine, and by what its row is known again.
 
-_FORM = 4  # counted up when rows tell more than before: those of an earlier form are made again
+_FORM = 5  # counted up when rows tell more than before: those of an earlier form are made again
 CHOOSING = frozenset({"research", "auto"})  # workflows that know choices for what they are
 
 
@@ -342,6 +359,11 @@ class Seen:
             self.answer = event.answer
 
 
+_OF_ANSWER = {"status", "stop_reason", "method", "short", "text", "needs_review", "queries"}
+_OF_USAGE = {"tokens_in", "tokens_out", "tokens_cached", "characters_in", "characters_out", "cost"}
+"""What a row has under the same name."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowMaker:
     configuration: str
@@ -364,17 +386,19 @@ class RowMaker:
             calls[call.node] += call.calls
         said = [one.message for one in answer.warnings]
         why = "; ".join(said) or answer.text or "it failed"
+        right, judged = is_right(case, answer), outcome(case, answer)
+        if judged is not None and is_answered(answer):
+            right = {"right": True, "wrong": False}.get(judged)
         return Row(
             **self._known(case, repeat),
-            status=answer.status,
-            stop_reason=answer.stop_reason,
-            method=answer.method,
-            short=answer.short,
+            **answer.model_dump(include=_OF_ANSWER),
+            **usage.model_dump(include=_OF_USAGE),
             chosen=letter_of(case, answer),
             ungrounded=is_guess(answer),
-            text=answer.text,
             confidence=answer.confidence.value,
-            right=is_right(case, answer),
+            right=right,
+            outcome=judged,
+            tier=getattr(answer, "tier", None),
             metrics=self._metrics(case, seen.first, answer),
             read=tuple((self._grade(case, one), round(score, 4)) for one, score in read),
             # A glance is a first guess and no judgement.
@@ -386,8 +410,6 @@ class RowMaker:
             graded_by=tuple(one.graded_by for one in graded),
             grounded=answer.grounded.value,
             useful=answer.useful.value,
-            needs_review=answer.needs_review,
-            queries=answer.queries,
             fallback="fall_back" in nodes,
             web="search_web" in nodes,
             retries=max(0, answer.attempts - 1),
@@ -399,13 +421,7 @@ class RowMaker:
             analysed=_analysed(case, answer) if case.table else None,
             llm_calls=usage.calls,
             calls_by_node=dict(calls),
-            tokens_in=usage.tokens_in,
-            tokens_out=usage.tokens_out,
-            tokens_cached=usage.tokens_cached,
-            characters_in=usage.characters_in,
-            characters_out=usage.characters_out,
             parse_failures=sum(call.parse_failures for call in usage.by_node),
-            cost=usage.cost,
             seconds=round(seconds + saved.seconds, 4),
             seconds_by_node=_by_node(answer.steps, saved),
             warnings=tuple(f"{one.node}: {one.message}" for one in answer.warnings),
@@ -428,6 +444,7 @@ class RowMaker:
             stop_reason="error",
             metrics=metrics | (value_metrics(parts) if case.table else {}),
             analysed=Analysed(parts=parts) if case.table else None,
+            outcome=outcome(case, None),
             error=error,
         )
 
@@ -439,7 +456,6 @@ class RowMaker:
             "question": case.question,
             "expected": case.answers,
             "type": case.type,
-            "subject": case.subject,
             "answerable": case.answerable,
             "scored": case.scored,
         }
@@ -507,7 +523,6 @@ def _analysed(case: Case, answer: Answer) -> Analysed:
         attempts=len(written),
         failed_attempts=sum(one.status != "ok" for one in written),
         remedies=len(analysis.remedies),
-        checks={one.name: one.passed for one in analysis.checks},
     )
 
 

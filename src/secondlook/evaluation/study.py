@@ -28,12 +28,12 @@ from secondlook.evaluation.ablation import (
 )
 from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.comparison import check_metric, compare_all, primary_metric
-from secondlook.evaluation.datasets.evalset import describe, sample
+from secondlook.evaluation.datasets.evalset import describe, of_threads, sample
 from secondlook.evaluation.datasets.own import RESULTS_FOLDER
 from secondlook.evaluation.hypotheses import criteria, hypothesis_plan, judge
 from secondlook.evaluation.library import cache_folder, not_indexed
 from secondlook.evaluation.questions import by_configuration
-from secondlook.evaluation.records import Configuration, Passes, Results, Row
+from secondlook.evaluation.records import Configuration, Results, Row
 from secondlook.evaluation.report import plots
 from secondlook.evaluation.runner import Plan, planned_of, run
 from secondlook.evaluation.summary import summarise
@@ -61,6 +61,7 @@ class Request:
     flags: Mapping[str, object] = field(default_factory=dict)  # shared by all configurations
     texts: Mapping[str, str] = field(default_factory=dict)  # likewise, as they were typed
     preset: str | None = None
+    threads: str | None = None
     limit: int | None = None
     seed: int = 0
     repeat: int = 1
@@ -88,12 +89,10 @@ class Evaluated:
     configurations: tuple[Configuration, ...]
     rows: Mapping[str, Sequence[Row]]
     metric: str
-    passes: Passes
-    settings: Settings
-    versions: Mapping[str, str]
+    passes: dict[str, float | None]
 
     def written(self, **found: Any) -> Results:
-        request = self.request
+        request, settings = self.request, self.request.load().settings
         named = {item.name: item for item in self.configurations}
         no_plots = [] if plots.can_draw() else [f"plots are left out: {plots.INSTALL} brings them"]
         results = Results(
@@ -101,14 +100,15 @@ class Evaluated:
             data={
                 **describe(self.data),
                 "notes": [*self.data.notes, *no_plots],
-                "not_indexed": not_indexed(self.data, self.settings),
+                "not_indexed": not_indexed(self.data, settings),
                 "asked": len(self.cases),
+                "threads": request.threads,
                 "limit": request.limit,
                 "seed": request.seed,
                 "repeat": request.repeat,
             },
-            settings=self.settings.model_dump(mode="json", exclude=_NOT_TOLD),
-            versions=dict(self.versions),
+            settings=settings.model_dump(mode="json", exclude=_NOT_TOLD),
+            versions=_versions(settings),
             summaries={
                 name: summarise(rows, configuration=named[name], seed=request.seed)
                 for name, rows in self.rows.items()
@@ -122,13 +122,23 @@ class Evaluated:
         return results
 
 
+def _versions(settings: Settings) -> dict[str, str]:
+    from secondlook.library.stores import load_embedder_for, load_reader_for
+
+    return {
+        "secondlook": __version__,
+        "python": platform.python_version(),
+        "reader": load_reader_for(settings).name,
+        "embedder": load_embedder_for(settings, settings.embedding.model).name,
+        "model": settings.models.default,
+        **{package: version(package) for package in _ENGINES if find_spec(package)},
+    }
+
+
 def answer_all(
     request: Request, configurations: Sequence[Configuration], *, progress: Listener = None
 ) -> Evaluated:
-    from secondlook.library.stores import load_embedder_for, load_reader_for
-
     began = time.perf_counter()
-    settings = request.load().settings
     planned = planned_of(configurations, lambda changes: request.load(changes).settings)
     data = datasets.load(request.path, leave_out=[request.folder])
     others = {item.workflow for item in configurations} - {ANALYST, AUTO}
@@ -136,7 +146,8 @@ def answer_all(
         raise UsageError(
             f"{min(others)!r} does not compute with tables", hint=f"use --workflow {ANALYST}"
         )
-    cases = sample(data.cases, limit=request.limit, seed=request.seed)
+    chosen = of_threads(data.cases, request.threads)
+    cases = sample(chosen, limit=request.limit, seed=request.seed)
     metric = check_metric(request.metric or primary_metric(cases))
     plan = Plan(
         data,
@@ -152,14 +163,6 @@ def answer_all(
         rows, indexing = run(plan, memory, progress=progress)
     finally:
         memory.close()
-    versions = {
-        "secondlook": __version__,
-        "python": platform.python_version(),
-        "reader": load_reader_for(settings).name,
-        "embedder": load_embedder_for(settings, settings.embedding.model).name,
-        "model": settings.models.default,
-        **{package: version(package) for package in _ENGINES if find_spec(package)},
-    }
     return Evaluated(
         request=request,
         data=data,
@@ -167,9 +170,7 @@ def answer_all(
         configurations=tuple(configurations),
         rows=by_configuration(rows),
         metric=metric,
-        passes=Passes.of(memory, indexing, time.perf_counter() - began),
-        settings=settings,
-        versions=versions,
+        passes=memory.told(indexing, time.perf_counter() - began),
     )
 
 
@@ -239,7 +240,7 @@ def evaluate_hypotheses(request: Request, *, progress: Listener = None) -> Resul
 
 
 def _usual(request: Request, otherwise: str) -> str:
-    return ANALYST if datasets.has_tables(request.path.expanduser()) else otherwise
+    return datasets.usual_workflow(request.path.expanduser()) or otherwise
 
 
 # `results.json`, written whole and read again.

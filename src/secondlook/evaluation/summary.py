@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secondlook.evaluation.judging import tallies
 from secondlook.evaluation.metrics import METRICS
 from secondlook.evaluation.questions import (
     is_failed,
     lowest_of_best,
     question_values,
     rightness,
-    succeeded,
 )
-from secondlook.evaluation.records import Estimate, Point, Spread, Summary
-from secondlook.evaluation.statistics import Pool, divided, interval, pooled, quantile, ratio, share
+from secondlook.evaluation.records import Estimate, Summary
+from secondlook.evaluation.statistics import Pool, divided, interval, pooled, quantile, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -47,22 +48,19 @@ def summarise(rows: Sequence[Row], *, configuration: Configuration, seed: int = 
         calls.update(row.calls_by_node)
         for node, seconds in row.seconds_by_node.items():
             taken.setdefault(node, []).append(seconds)
-    subjects = any(row.subject != row.type for row in rows)
     return Summary(
         workflow=configuration.workflow,
         changes=dict(configuration.changes),
         about=configuration.about,
         metrics={name: found[name] for name in METRICS if name in found},
-        by_type=_broken_down(rows, "type", values, seed=seed),
-        by_subject=_broken_down(rows, "subject", values, seed=seed) if subjects else {},
+        by_type=_broken_down(rows, values, seed=seed),
+        judged=tallies(rows, seed=seed),
         calls_by_node={node: many / len(rows) for node, many in calls.most_common() if many},
         stop_reasons=dict(sorted(stops.items(), key=lambda item: (-item[1], item[0]))),
         seconds_by_node={
             node: {name: float(np.quantile(taken[node], q)) for name, q in _QUANTILES.items()}
             for node in sorted(taken)
         },
-        reliability=reliability(rows),
-        success_by_retry=success_by_retry(rows),
         rerank_scores=_rerank_scores(rows),
         failed=tuple(sorted({row.case for row in rows if is_failed(row)})),
     )
@@ -73,12 +71,12 @@ def _mean(metric: str, values: Iterable[float], seed: int) -> Estimate:
 
 
 def _broken_down(
-    rows: Sequence[Row], by: str, values: Mapping[str, Mapping[str, float]], *, seed: int
+    rows: Sequence[Row], values: Mapping[str, Mapping[str, float]], *, seed: int
 ) -> dict[str, dict[str, Estimate]]:
     groups: dict[str, list[Row]] = {}
     for row in rows:
-        if (name := getattr(row, by)) is not None:
-            groups.setdefault(name, []).append(row)
+        if row.type is not None:
+            groups.setdefault(row.type, []).append(row)
     broken = {}
     for name in sorted(groups):
         cases = sorted({row.case for row in groups[name]})
@@ -90,17 +88,6 @@ def _broken_down(
             found["wrong_among_answered"] = wrong
         broken[name] = {metric: found[metric] for metric in METRICS if metric in found}
     return broken
-
-
-def success_by_retry(rows: Sequence[Row]) -> tuple[Point, ...]:
-    outcomes: dict[int, list[bool]] = {}
-    for row in rows:
-        if (outcome := succeeded(row)) is not None:
-            outcomes.setdefault(row.retries, []).append(outcome)
-    return tuple(
-        Point(x=retries, y=sum(found) / len(found), n=len(found))
-        for retries, found in sorted(outcomes.items())
-    )
 
 
 def _latency_metrics(rows: Sequence[Row], *, seed: int) -> dict[str, Estimate]:
@@ -118,7 +105,7 @@ def _latency_metrics(rows: Sequence[Row], *, seed: int) -> dict[str, Estimate]:
     }
 
 
-def _rerank_scores(rows: Sequence[Row]) -> dict[str, Spread]:
+def _rerank_scores(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     lowest = [(row.fallback, found) for row in rows if (found := lowest_of_best(row)) is not None]
     groups = {
         "all": [score for _, score in lowest],
@@ -126,14 +113,14 @@ def _rerank_scores(rows: Sequence[Row]) -> dict[str, Spread]:
         "no_fallback": [score for fallback, score in lowest if not fallback],
     }
     return {
-        name: Spread(
-            n=len(scores),
-            mean=math.fsum(scores) / len(scores),
-            median=float(np.median(scores)),
-            std=float(np.std(scores, ddof=1)) if len(scores) > 1 else 0.0,
-            min=min(scores),
-            max=max(scores),
-        )
+        name: {
+            "n": len(scores),
+            "mean": fmean(scores),
+            "median": median(scores),
+            "std": stdev(scores) if len(scores) > 1 else 0.0,
+            "min": min(scores),
+            "max": max(scores),
+        }
         for name, scores in groups.items()
         if scores
     }
@@ -155,7 +142,6 @@ def knowing_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate
     pool = Pool.of(cases)
     return found | {
         "auroc": pooled(auroc(confidence, right), pool, seed=seed),
-        "aurc": pooled(aurc(confidence, right), pool, seed=seed),
         "ece": pooled(ece(confidence, right), pool, seed=seed, recentred=True),
     }
 
@@ -185,33 +171,13 @@ def _wrong_among_answered(rows: Sequence[Row], *, seed: int) -> Estimate | None:
 
 def auroc(confidence: Floats, right: Floats) -> Statistic:
     """How often a right answer is given with more confidence than a wrong one; ties count half."""
-    sums = _Ties(confidence)
+    sums = Ties(confidence)
 
     def statistic(weights: Floats) -> Floats:
         rights, wrongs = sums.of(weights * right), sums.of(weights * (1 - right))
         surer = np.cumsum(wrongs, axis=1) - wrongs / 2
         pairs = rights.sum(axis=1) * wrongs.sum(axis=1)
         return divided((rights * surer).sum(axis=1), pairs)
-
-    return statistic
-
-
-def aurc(confidence: Floats, right: Floats) -> Statistic:
-    """The share of wrong ones among the k surest answers, averaged over every k (Geifman, Uziel
-    and El-Yaniv, ICLR 2019). Equally sure answers are taken in every order, on average."""
-    sums = _Ties(-confidence)
-
-    def statistic(weights: Floats) -> Floats:
-        many, wrong = sums.of(weights), sums.of(weights * (1 - right))
-        reached = np.cumsum(many, axis=1)
-        before, wrong_before = reached - many, np.cumsum(wrong, axis=1) - wrong
-        rate = np.nan_to_num(divided(wrong, many))
-        # The sum over j = 1..many of (wrong_before + j rate) / (before + j).
-        top = int(reached[:, -1].max(initial=0))
-        harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, top + 1))])
-        steps = harmonic[reached.astype(np.int64)] - harmonic[before.astype(np.int64)]
-        risks = many * rate + (wrong_before - rate * before) * steps
-        return divided(risks.sum(axis=1), reached[:, -1])
 
     return statistic
 
@@ -228,22 +194,7 @@ def ece(confidence: Floats, right: Floats) -> Statistic:
     return statistic
 
 
-def reliability(rows: Sequence[Row]) -> tuple[Point, ...]:
-    _, confidence, right = _sureness(rows)
-    bins = _bins(confidence)
-    held = [np.flatnonzero(bins == number) for number in range(BINS)]
-    return tuple(
-        Point(
-            x=float(np.sort(confidence[inside]).mean()),
-            y=float(right[inside].mean()),
-            n=int(inside.size),
-        )
-        for inside in held
-        if inside.size
-    )
-
-
-class _Ties:
+class Ties:
     """Sums over rows of the same key, in ascending order of the keys."""
 
     def __init__(self, keys: Floats) -> None:
@@ -306,28 +257,11 @@ def grader_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate]
     ]
     shares = {
         "false_rejection_gold": [(b, a + b) for a, b, _, _ in counts],
-        "false_rejection_gold@1": [
-            (float(pairs[:1] == [missed]), float(pairs[:1] in ([taken], [missed])))
-            for _, pairs in judged
-        ],
         "false_acceptance": [(c, c + d) for _, _, c, d in counts],
         "grading_precision": [(a, a + c) for a, _, c, _ in counts],
         "grading_recall": [(a, a + b) for a, b, _, _ in counts],
     }
-    figures = _shares([case for case, _ in judged], shares, seed=seed)
-    timed_as = "grade" if by_grader else "rerank"
-    if by_grader and not any("grade" in row.seconds_by_node for row in rows):
-        timed_as = "rerank"
-    timed = [
-        (row.case, row.seconds_by_node[timed_as], len(pairs) / 10)
-        for row, pairs in found
-        if timed_as in row.seconds_by_node and pairs
-    ]
-    if timed:
-        per_ten = ratio(*(np.asarray([one[at] for one in timed]) for at in (1, 2)))
-        pool = Pool.of([one[0] for one in timed])
-        figures["seconds_per_10_graded"] = pooled(per_ten, pool, seed=seed)
-    return figures
+    return _shares([case for case, _ in judged], shares, seed=seed)
 
 
 def _analysis_metrics(rows: Sequence[Row], *, seed: int) -> dict[str, Estimate]:

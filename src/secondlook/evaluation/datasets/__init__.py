@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from secondlook.engine.request import ANALYST, AUTO
 from secondlook.errors import UsageError
 from secondlook.evaluation.datasets.evalset import (
     EvalSet,
@@ -25,7 +26,8 @@ FORMS = """an evaluation set is one of these (docs/data.md says more):
 - your own documents in a folder, and in it questions.csv with the columns question and answer
 - a folder with corpus.jsonl (id, title, text) and queries.jsonl (id, question, answers, gold)
 - the same without corpus.jsonl, where every question has choices
-- questions over tables: questions.jsonl, and beside it a folder `tables`"""
+- questions over tables: questions.jsonl, and beside it a folder `tables`
+- an exam: documents in folders, and beside these questions.jsonl (id, question, kind, answers)"""
 _FIRST_PROBLEMS = 3
 
 
@@ -66,12 +68,15 @@ def _read(place: Path, leave_out: Sequence[Path]) -> EvalSet:
         return read_lines(place, corpus=None, queries=queries)
     if questions and tables is not None and tables.is_dir():
         return read_dabench(place, questions=questions, tables=tables)
+    if questions:
+        return read_own(place, questions=questions, leave_out=leave_out)
     raise UsageError(f"there is no evaluation set at {str(place)!r}", hint=FORMS)
 
 
-def has_tables(path: Path) -> bool:
-    """Whether the questions there are over tables, told by the names of files alone."""
-    if not path.is_dir():
-        return False
-    names = {entry.name.casefold().removesuffix(".gz") for entry in path.iterdir()}
-    return names >= {"questions.jsonl", "tables"}
+def usual_workflow(path: Path) -> str | None:
+    """The one that a set is made for, told by the names of files alone."""
+    entries = path.iterdir() if path.is_dir() else ()
+    names = {entry.name.casefold().removesuffix(".gz") for entry in entries}
+    if "questions.jsonl" not in names:
+        return None
+    return ANALYST if "tables" in names else AUTO

@@ -6,6 +6,7 @@ import errno
 import gzip
 import hashlib
 import json
+import re
 import zlib
 from dataclasses import asdict, dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
@@ -63,9 +64,7 @@ class EvalSet:
 
 
 def describe(data: EvalSet) -> dict[str, Any]:
-    cases, asked = data.cases, hashlib.sha256()
-    for case in cases:
-        asked.update(json.dumps(asdict(case), sort_keys=True).encode() + b"\n")
+    cases = data.cases
     return {
         "name": data.name,
         "form": data.form,
@@ -80,7 +79,6 @@ def describe(data: EvalSet) -> dict[str, Any]:
         "problem_count": len(data.problems),
         "notes": list(data.notes),
         "fingerprint": data.fingerprint,
-        "questions_fingerprint": asked.hexdigest(),
     }
 
 
@@ -93,9 +91,25 @@ def sample(cases: Sequence[Case], *, limit: int | None, seed: int) -> tuple[Case
         raise UsageError(f"a limit of {limit!r} leaves no question", hint="give 1 or more")
 
     def lot(at: int) -> bytes:
-        return hashlib.sha256(f"{seed}:{cases[at].id}".encode()).digest()
+        lot_of = cases[at].thread or cases[at].id  # what leans on earlier questions comes with them
+        return hashlib.sha256(f"{seed}:{lot_of}".encode()).digest()
 
     return tuple(cases[at] for at in sorted(sorted(range(len(cases)), key=lot)[:limit]))
+
+
+def of_threads(cases: Sequence[Case], which: str | None) -> Sequence[Case]:
+    """Those in threads with odd or even numbers: one half to work on, the other to check with."""
+    if which is None:
+        return cases
+    last = [(re.findall(r"\d", case.thread) or [""])[-1] for case in cases]
+    if which not in {"odd", "even"} or not all(last):
+        raise UsageError(
+            f"threads cannot be chosen by {which!r} here",
+            hint="give odd or even, and a set whose threads have numbers (docs/data.md)",
+        )
+    return [
+        case for case, digit in zip(cases, last, strict=True) if int(digit) % 2 == (which == "odd")
+    ]
 
 
 # Files with one JSON object per line, compressed or not.
@@ -193,7 +207,7 @@ class Gathering:
     def take(self, case: Case, *, line: int) -> None:
         if case.id in self.cases:
             raise Malformed(f"another question has the id {case.id!r}")
-        if case.answers and not case.answerable:
+        if case.answers and not case.answerable and case.need is None:
             self.tell(line, "it is said to have no answer: the answers given are not used")
             case = replace(case, answers=())
         self.cases[case.id] = case
@@ -280,10 +294,6 @@ def read_passages(
             problems.append(Problem(path.name, line, reason))
 
 
-def as_texts(passages: Iterable[Passage]) -> Iterator[Text]:
-    return (found for passage in passages if (found := passage.as_text()))
-
-
 # Our own form, to which public sets are converted: `corpus.jsonl` and `queries.jsonl`.
 
 _NOTHING_TO_SEARCH = (
@@ -292,21 +302,7 @@ _NOTHING_TO_SEARCH = (
 )
 
 
-class _Labels(RowForm):
-    """The first that is filled is what results are broken down by."""
-
-    type: Label = None
-    level: Label = None
-    difficulty: Label = None
-    subject: Label = None
-
-    @property
-    def first(self) -> str | None:
-        labels = (self.type, self.level, self.difficulty, self.subject)
-        return next(filter(None, labels), None)
-
-
-class _Query(_Labels):
+class _Query(RowForm):
     id: Id
     question: Filled
     answers: Answers = []
@@ -314,13 +310,17 @@ class _Query(_Labels):
     answerable: bool = True
     choices: dict[str, str] | None = None
     choice: str | None = None
+    # The first that is filled is what results are broken down by.
+    type: Label = None
+    level: Label = None
+    difficulty: Label = None
+    subject: Label = None
 
 
 def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
     """Without a corpus: questions of multiple choice alone."""
     problems: list[Problem] = []
-    passages = read_passages(corpus, problems) if corpus else iter(())
-    known = Corpus.survey(passages)
+    known = Corpus.survey(read_passages(corpus, problems) if corpus else ())
 
     def case_of(row: dict[str, Any], gathering: Gathering, line: int) -> Case:
         one = read_row(_Query, row)
@@ -331,8 +331,7 @@ def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
             question=one.question,
             answers=tuple(one.answers),
             answerable=one.answerable,
-            type=one.first,
-            subject=one.subject or None,
+            type=one.type or one.level or one.difficulty or one.subject or None,
             choices=one.choices,
             choice=one.choice or None,
             gold=gathering.findable(one.gold, known, line=line) if corpus else {},
@@ -348,8 +347,52 @@ def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
         passages=len(known.ids),
         has_corpus=corpus is not None,
         notes=known.notes if corpus else (_NOTHING_TO_SEARCH,),
-        texts=lambda: as_texts(read_passages(corpus, []) if corpus else ()),
+        texts=lambda: filter(
+            None, map(Passage.as_text, read_passages(corpus, []) if corpus else ())
+        ),
     )
+
+
+# An exam: conversations about documents, judged by what is said.
+
+
+class _Asked(RowForm):
+    id: Id
+    thread: Label = None
+    turn: int = 1
+    question: Filled
+    kind: Filled
+    answers: Answers = []
+    files: list[Filled] = []
+    answerable: bool = True
+    need: Literal["any", "all"] = "any"
+
+
+def read_exam(
+    path: Path,
+    problems: list[Problem],
+    gold: Callable[[list[str], Gathering, int], dict[str, int]],
+) -> tuple[Case, ...]:
+    """`gold` says which documents the names of files mean."""
+    turns: dict[str, int] = {}
+
+    def case_of(row: dict[str, Any], gathering: Gathering, line: int) -> Case:
+        one = read_row(_Asked, row)
+        turns[one.id] = one.turn
+        # What is computed from a table rests on no passage that could be found.
+        files = [] if one.kind.startswith("table") else one.files
+        return Case(
+            id=one.id,
+            question=one.question,
+            answers=tuple(one.answers),
+            answerable=one.answerable,
+            type=one.kind,
+            gold=gold(files, gathering, line),
+            thread=one.thread or one.id,
+            need=one.need,
+        )
+
+    return tuple(sorted(read_cases(path, problems, case_of), key=lambda case: turns[case.id]))
 
 
 # Questions over tables: a table each, and nothing to search.

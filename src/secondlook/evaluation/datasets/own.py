@@ -1,4 +1,4 @@
-"""A person's own documents, and beside them `questions.csv`."""
+"""A person's own documents, and beside them `questions.csv`, or `questions.jsonl` as an exam."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from secondlook.evaluation.datasets.evalset import (
     Gathering,
     Malformed,
     fingerprint,
+    read_exam,
     unreadable,
 )
 from secondlook.evaluation.records import Case, Problem
@@ -34,19 +35,25 @@ _NO = frozenset({"no", "n", "false", "0"})
 
 def read_own(folder: Path, *, questions: Path, leave_out: Sequence[Path] = ()) -> EvalSet:
     problems: list[Problem] = []
-    sheet = read_sheet(questions, problems)
+    is_exam = questions.name.casefold() != QUESTIONS
     shelf = _Shelf(folder)
-    shelf.fill([questions, *leave_out], problems)
+    # Beside the questions of an exam lies what is about it, such as its README.
+    beside = [one for one in folder.iterdir() if one.is_file()] if is_exam else [questions]
+    shelf.fill([*beside, *leave_out], problems)
     if not shelf.files:
         raise UsageError(
             f"{str(folder)!r} holds {questions.name}, but no document to ask about",
             hint="put the documents into the same folder, or into folders below it",
         )
-    cases = questions_of(questions.name, sheet.rows, problems, gold=shelf.gold)
-    notes = list(sheet.notes)
+    notes: list[str] = []
+    if is_exam:
+        cases = read_exam(questions, problems, shelf.gold)
+    else:
+        rows, notes = read_sheet(questions, problems)
+        cases = questions_of(questions.name, rows, problems, gold=shelf.gold_of)
     # An empty answer is easily taken for "there is none", which it does not say.
     unjudged = sum(case.answerable and not case.answers for case in cases)
-    if 0 < unjudged < len(cases):
+    if 0 < unjudged < len(cases) and not is_exam:
         those = "1 question has" if unjudged == 1 else f"{unjudged:,} questions have"
         notes.append(
             f"{those} no answer to compare with, and what is answered there counts neither as "
@@ -87,16 +94,19 @@ class _Shelf:
             for written in {_folded(name), _folded(found.path.name)}:
                 self.by_name[written].append(name)
 
-    def gold(self, row: SheetRow, gathering: Gathering) -> dict[str, int]:
+    def gold_of(self, row: SheetRow, gathering: Gathering) -> dict[str, int]:
+        return self.gold(_parts(row.cells.get("gold", "")), gathering, row.line)
+
+    def gold(self, names: Iterable[str], gathering: Gathering, line: int) -> dict[str, int]:
         gold = {}
-        for written in _parts(row.cells.get("gold", "")):
+        for written in names:
             wanted = written.replace("\\", "/").removeprefix("./")
             meant = [wanted] if wanted in self.files else self.by_name.get(_folded(wanted), [])
             if len(meant) == 1:
                 gold[meant[0]] = 1
             else:
                 which = f"may be any of {', '.join(sorted(meant))}" if meant else "is not indexed"
-                gathering.tell(row.line, f"document {written!r} {which}")
+                gathering.tell(line, f"document {written!r} {which}")
         return gold
 
     def fingerprint(self) -> str:
@@ -179,13 +189,8 @@ class SheetRow:
     cells: Mapping[str, str]  # by the names that `COLUMNS` has; a missing cell is empty
 
 
-@dataclass(frozen=True, slots=True)
-class Sheet:
-    rows: list[SheetRow]
-    notes: tuple[str, ...]
-
-
-def read_sheet(path: Path, problems: list[Problem]) -> Sheet:
+def read_sheet(path: Path, problems: list[Problem]) -> tuple[list[SheetRow], list[str]]:
+    """Its rows, and notes on what is left out."""
     from secondlook.retrieval.parse.source import decode
 
     try:
@@ -227,7 +232,7 @@ def read_sheet(path: Path, problems: list[Problem]) -> Sheet:
             held = {one: cell.strip() for one, cell in named if one}
             rows.append(SheetRow(number + skipped, held))
     unread = [name for name, field in columns if field is None and name]
-    return Sheet(rows, tuple(f"the column {name!r} is not read" for name in unread))
+    return rows, [f"the column {name!r} is not read" for name in unread]
 
 
 def _records(

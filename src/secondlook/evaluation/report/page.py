@@ -82,8 +82,9 @@ def _sections(results: Results, plots: Sequence[Plot]) -> dict[str, list[str]]:
         "Figures by configuration": [
             *shown(tables.summary(results)),
             plot("metrics"),
-            *shown(*tables.by_type(results)),
+            *shown(tables.by_type(results)),
         ],
+        "Judgements": shown(*tables.judged(results)),
         "Comparisons": shown(*tables.comparisons(results.comparisons), tables.prices(results)),
         "The second search": [plot("f1_changes"), plot("fallback_impact"), plot("rerank_scores")],
         "Ablation": shown(tables.verdicts(results), tables.left_out(results)),

@@ -14,7 +14,9 @@ from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from secondlook.evaluation import statistics
+from secondlook.evaluation.comparison import changes
 from secondlook.evaluation.questions import (
+    Figures,
     by_configuration,
     fell_back,
     lowest_of_best,
@@ -101,7 +103,9 @@ def draw(results: Results) -> tuple[Plot, ...]:
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
             svg = buffer.getvalue().replace(b"\r\n", b"\n")
             figure.set_layout_engine("none")  # it is laid out: not a second time for the PNG
-            drawn.append(Plot(name, title, caption, svg=svg, png=as_png(figure)))
+            png = io.BytesIO()
+            figure.savefig(png, format="png", dpi=160, metadata={"Software": None})
+            drawn.append(Plot(name, title, caption, svg=svg, png=png.getvalue()))
     return tuple(drawn)
 
 
@@ -116,12 +120,6 @@ def plain_style() -> Iterator[None]:
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)  # type: ignore[arg-type]
         yield
-
-
-def as_png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=160, metadata={"Software": None})
-    return buffer.getvalue()
 
 
 # What all plots share.
@@ -327,17 +325,17 @@ def f1_changes_plot(results: Results) -> tuple[Figure, str]:
     if not rest:
         raise NothingToDraw("there is only one configuration, so nothing to compare with")
     base = min(rest, key=lambda name: (bool(fell_back(rows[name])), name != _BASELINE))
-    found = tables.changes(rows, base, other, "f1")
-    if not any(abs(change) > _SAME for *_, change in found):
+    found = changes(Figures(rows[base]), Figures(rows[other]), "f1")
+    if not any(abs(change) > _SAME for change in found.values()):
         raise NothingToDraw(f"F1 is the same in {base} and {other} for every question")
     fired = fell_back(rows[other])
     figure, axes = _panels(3.6, columns=2, sharey=True)
     for panel, (wanted, said, *_) in zip(axes, _GROUPS, strict=True):
-        _waterfall(panel, sorted(one for row, _, one in found if (row.case in fired) is wanted))
+        _waterfall(panel, sorted(one for case, one in found.items() if (case in fired) is wanted))
         panel.set_title(f"{said} {panel.get_title(loc='left')}", fontsize=9.5)
     names = [_label(name, 20) for name in (other, base)]
     axes[0].set_ylabel(f"F1 of {names[0]} minus {names[1]}", fontsize=9)
-    height = 1.25 * max(0.1, *(abs(change) for *_, change in found))
+    height = 1.25 * max(0.1, *map(abs, found.values()))
     axes[0].set_ylim(-height, height)
     figure.suptitle("Change in F1 of each question", **_SUPER)
     _legend(figure, axes[0])

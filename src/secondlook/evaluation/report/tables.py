@@ -7,10 +7,11 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from textwrap import shorten, wrap
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
+from secondlook.evaluation.judging import PLAIN, SEALED, TOGETHER
 from secondlook.evaluation.metrics import METRICS
-from secondlook.evaluation.questions import question_values
+from secondlook.evaluation.records import Outcome
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from secondlook.answer import Scalar
-    from secondlook.evaluation.records import Comparison, Difference, Estimate, Results, Row
+    from secondlook.evaluation.records import Comparison, Difference, Estimate, Results
 
 _MOST_SENTENCES = 3
 _CLEAR = 0.05
@@ -27,7 +28,7 @@ _DIFFERENCE = ("change", "95 % interval", "p", "p (Holm)")
 
 
 DASH = "\N{EN DASH}"
-_SECONDS = frozenset({"latency_p50", "latency_p95", "seconds_per_10_graded"})
+_SECONDS = frozenset({"latency_p50", "latency_p95"})
 
 
 def number(value: float | None, *, signed: bool = False) -> str:
@@ -152,7 +153,7 @@ def differences(item: Difference | None) -> tuple[str, str, str, str]:
 def deciding(results: Results) -> str:
     studies = (results.ablation, results.sweep, *results.comparisons)
     found = next((item.metric for item in studies if item is not None), None)
-    usual = ("accuracy", "values_accuracy", "f1_overall", "f1", "ndcg@10")
+    usual = ("judged_right", "accuracy", "values_accuracy", "f1_overall", "f1", "ndcg@10")
     there = metric_names(results)
     return found or next((name for name in usual if name in there), "f1")
 
@@ -179,10 +180,6 @@ def findings(results: Results) -> list[str]:
     said += [f"{item.name} {item.bar}: {_MET[item.met]}." for item in results.criteria]
     if reviewed := sum(row.needs_review for row in results.rows):
         said.append(f"{counted(reviewed, 'answer')} should be reviewed (results.csv marks them).")
-    if many := len(failed(results).rows):
-        said.append(f"{counted(many, 'answer')} failed and counted as wrong.")
-    if problems_ := results.data.get("problem_count"):
-        said.append(f"{counted(problems_, 'row')} of the data could not be used.")
     return said
 
 
@@ -212,20 +209,39 @@ def summary(results: Results) -> Table:
     return Table("Summary", head, rows, texts=2, note=note)
 
 
-def by_type(results: Results) -> list[Table]:
+def by_type(results: Results) -> Table:
     metric = deciding(results)
+    rows = []
+    for kind in sorted({kind for item in results.summaries.values() for kind in item.by_type}):
+        items = [one.by_type.get(kind, {}).get(metric) for one in results.summaries.values()]
+        if any(items):
+            most = max(item.n for item in items if item)
+            rows.append((kind, count(most), *(estimate(item, metric) for item in items)))
+    return Table(f"{metric} by type", ("type", "n", *results.summaries), tuple(rows))
+
+
+def judged(results: Results) -> list[Table]:
+    """Of an exam: how many of each kind, then shares of kinds together."""
     found = []
-    for by in ("type", "subject"):
-        groups = {name: getattr(item, f"by_{by}") for name, item in results.summaries.items()}
-        rows = []
-        for kind in sorted({kind for of in groups.values() for kind in of}):
-            items = [of.get(kind, {}).get(metric) for of in groups.values()]
-            if any(items):
-                most = max(item.n for item in items if item)
-                cells = (estimate(item, metric) for item in items)
-                rows.append((kind, count(most), *cells))
-        found.append(Table(f"{metric} by {by}", (by, "n", *groups), tuple(rows)))
+    head = [told.replace("_", " ") for told in (*get_args(Outcome), SEALED)]
+    note = f"{TOGETHER[0]}: {', '.join(sorted(PLAIN))}."
+    for name, item in results.summaries.items():
+        lines = item.judged.items()
+        counts = [(line, count(one.n), *map(count, one.counts.values())) for line, one in lines]
+        shares = [
+            (line, *map(_percent, one.shares.values())) for line, one in lines if line in TOGETHER
+        ]
+        title = f"{name}: percent, with 95 % interval"
+        found.append(
+            Table(f"{name}: answers by kind", ("kind", "n", *head), tuple(counts), note=note)
+        )
+        found.append(Table(title, ("", *head), tuple(shares)))
     return [table for table in found if table.rows]
+
+
+def _percent(item: Estimate) -> str:
+    value, low, high = (100 * (one or 0.0) for one in (item.value, item.low, item.high))
+    return f"{value:.0f} ({low:.0f}{DASH}{high:.0f})"
 
 
 # What was run: data, settings, time, and what failed.
@@ -461,21 +477,6 @@ def criteria(results: Results) -> Table:
     )
 
 
-def changes(
-    rows: Mapping[str, list[Row]], base: str, other: str, metric: str
-) -> list[tuple[Row, Row, float]]:
-    """Every question that both have the figure for, the largest change first."""
-    if not METRICS[metric].per_question or base not in rows or other not in rows:
-        return []
-    before, after = question_values(rows[base], metric), question_values(rows[other], metric)
-    firsts = {row.case: row for row in reversed(rows[base])}
-    lasts = {row.case: row for row in reversed(rows[other])}
-    pairs = [
-        (firsts[case], lasts[case], after[case] - before[case]) for case in before if case in after
-    ]
-    return sorted(pairs, key=lambda item: (-abs(item[2]), item[0].case))
-
-
 # What the terminal shows: tables that fit 80 columns and need no colours.
 
 _SIDE_BY_SIDE = 3  # configurations, or pairs, that fit beside each other in full
@@ -494,7 +495,7 @@ def render(results: Results) -> list[RenderableType]:
     more = len(lost.rows) - _FAILED
     parts = [
         _narrow_summary(results),
-        *(by_type(results) if len(results.summaries) <= _SIDE_BY_SIDE else []),
+        *(judged(results) or [by_type(results)] if len(results.summaries) <= _SIDE_BY_SIDE else []),
         *([] if results.ablation else compared(results.comparisons)),
         sweep(results),
         hypotheses(results),
