@@ -1,7 +1,7 @@
 """Every run ends with an answer and a stop reason, whatever model and retrieval do.
 
-`make test` runs a few dozen of each workflow with fixed seeds, `make soak` ten thousand; two thousand
-of those workflows that have a suite of hostile runs of their own.
+`make test` runs a few dozen of each workflow with fixed seeds, `make soak` ten thousand, or two
+thousand where a workflow has a suite of hostile runs of its own.
 """
 
 from __future__ import annotations

@@ -126,6 +126,7 @@ def small(tmp_path_factory: pytest.TempPathFactory, samples: Library) -> Iterato
             "library.path": samples.path,
             "runs.path": folder / "runs.db",
             "models.default": f"gguf:{smollm2()}",
+            "models.options": ["all.max_tokens=64"],
             "answer.evidence_tokens": 200,
             "research.max_cycles": 1,
         }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
-from secondlook.errors import ModelError, TableError
+from secondlook.errors import TableError
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.state import (
     Analysed,
@@ -205,12 +205,12 @@ def measures(tables: Sequence[AskedTable]) -> list[str]:
 
 
 def resolver(context: Context, tables: Sequence[AskedTable]) -> Resolver:
-    """Without an embedder, names are compared by their letters alone."""
+    """Where there is no embedder, or it fails, names are compared by their letters alone."""
 
     def embedded(texts: Sequence[str]) -> list[list[float]]:
         try:
             return context.shelf.vectors(texts)
-        except ModelError:
+        except Exception:  # noqa: BLE001 - the letters must do
             return []
 
     return Resolver(tables, embed=embedded)

@@ -93,7 +93,8 @@ async def finish_corrected(state: Corrected, runtime: Runtime[Context]) -> Finis
         "needs_review": state.get("needs_review", False),
         "parts": answer_parts(state.get("parts", []), plain.citations),
         "assumed": state.get("assumed"),
-        "asks_back": state.get("asks_back"),
+        # Not where the passages that it tells apart are gone.
+        "asks_back": state.get("asks_back") if plain.stop_reason == "ambiguous" else None,
     }
     return finished(plain.model_copy(update=more))
 

@@ -372,7 +372,9 @@ class Meaning:
         """0 to `SURE` per column, in their order."""
         if self._vectors is None:
             self._vectors = self._embed(self._texts)
-        (vector,) = self._embed([phrase])
+        (vector,) = self._embed([phrase]) or [[]]
+        if not vector or not self._vectors:  # nobody embeds
+            return [0.0] * len(self._texts)
         cosines = (sum(map(mul, vector, other)) for other in self._vectors)
         scale = 1 - NOTHING_IN_COMMON
         return [SURE * min(1.0, max(0.0, (one - NOTHING_IN_COMMON) / scale)) for one in cosines]
