@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         ("What is the average unit price?", orders().unit_price.mean()),
         ("How many orders are there?", 300),
         (
-            "How many orders were made in the East region with more than 10 units?",
+            "How many orders of the East region have more than 10 units?",
             int(((orders().region == "East") & (orders().units > 10)).sum()),
         ),
         ("What percentage of orders were returned?", 100 * orders().returned.mean()),

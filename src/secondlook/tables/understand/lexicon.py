@@ -110,7 +110,7 @@ measures metric metrics two one both different observation observations point po
 contain contains include includes including across scores score amount amounts compare comparison
 difference terms term note applying assume consider considered detect detection identified them
 conclusion briefly findings brief pair pairs rate level levels using via decimal decimals places
-round rounded rounding digit digits new feature called created create creates engineering per
+round rounded rounding digit digits new feature called created create creates per
 differ among those total present corresponding respective strong moderate weak significantly
 threshold mean count number maximum minimum value's provided specific"""
 FILLER = frozenset(_FILLER.split())

@@ -475,6 +475,7 @@ def content_words(asked: Asked) -> list[tuple[int, str]]:
         and not any(low <= one.start < high for low, high in rules)
         and (
             stem(one.text) not in STEMMED_FILLER
+            or (one.start > 0 and question[one.start].isupper())  # a name
             or any(said.start <= one.start < said.end for said in asked.said)
         )
     ]
@@ -489,6 +490,7 @@ def _names(asked: Asked, columns: set[str]) -> set[str]:
         if one.name in columns or is_a_label(asked, one.name)
     ]
     texts += [asked.table.table.title, *asked.wanted.names]
+    texts += [asked.derived.name] if asked.derived else []
     return {stem(atom.text) for text in texts for atom in atoms(text)}
 
 
