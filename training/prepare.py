@@ -43,7 +43,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--data", type=Path, default=known, required=known is None)
     parser.add_argument("--out", type=Path, default=Path(".cache/training/in"))
     parser.add_argument("--limit", type=int, help="rows of each source; all if left out")
-    parser.add_argument("--fill", type=int, default=0, help="how often each template of a document is used")
+    parser.add_argument("--fill", type=int, default=0, help="times each template is filled in")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--mine",

@@ -89,7 +89,7 @@ def test_a_second_run_of_it_reads_and_indexes_nothing(data: Path, tmp_path: Path
     evaluate(data, workflows=["linear"], out=tmp_path / "first")
     again = evaluate(data, workflows=["linear", "adaptive"], out=tmp_path / "second")
     assert again.passes["reader_pairs"] == 0
-    assert again.passes["reader_remembered"] > 0
+    assert (again.passes["reader_remembered"] or 0) > 0
     assert again.passes["embedder_texts"] == 0
     assert on_disk(tmp_path / "first")["rows"] == [
         row for row in on_disk(tmp_path / "second")["rows"] if row["configuration"] == "linear"

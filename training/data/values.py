@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from random import Random
 
-_NAMES = json.loads((Path(__file__).parents[1] / "files" / "names.json").read_text("utf-8"))
+_FILE = Path(__file__).parents[1] / "files" / "names.json"
+_NAMES: dict[str, list[str]] = json.loads(_FILE.read_text("utf-8"))
 FIRST, LAST, TOWNS, STREETS = (_NAMES[key] for key in ("first", "last", "towns", "streets"))
 WAYS, COUNTRIES, STEMS, TRADES = (_NAMES[key] for key in ("ways", "countries", "stems", "trades"))
 MONTHS = (

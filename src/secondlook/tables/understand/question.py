@@ -401,7 +401,7 @@ STEMMED_FILLER = frozenset(stem(one) for one in FILLER)
 def doubt_of(
     asked: Asked, resolved: Iterable[Resolved], also: Iterable[tuple[int, int]] = ()
 ) -> tuple[float, tuple[str, ...]]:
-    """How doubtful a reading is, and the content words of the question that nothing accounts for."""
+    """How doubtful a reading is, and the content words that nothing accounts for."""
     words, question = content_words(asked), asked.text[: asked.question]
     spans = spans_of(asked.mentions, asked.said, asked.clauses, asked.groups)
     spans += [*asked.options.understood, *(asked.derived.spans if asked.derived else ()), *also]

@@ -230,11 +230,8 @@ def is_a_name(question: str, table: AskedTable, one: ValueMention) -> bool:
         return True
     if written.replace(".", "").isdigit():
         return False
-    if len(atoms(written)) > 1 or (
-        written == one.value and not written.islower() and one.start > 0
-    ):
-        return True
-    return is_one_of_few
+    capital = written == one.value and not written.islower() and one.start > 0
+    return is_one_of_few or capital or len(atoms(written)) > 1
 
 
 # Groups of rows that a question speaks of: each class, by month, age groups with their bounds.
