@@ -94,7 +94,7 @@ def trained_on(rows: Mapping[str, Any]) -> str:
     """Every set with its size, its public place and its licence."""
     counts = dict(rows.get("questions", {}))
     for name, labels in rows.get("claims", {}).items():
-        key = "own" if name.startswith("own") else name
+        key = name.partition(":")[0]
         counts[key] = counts.get(key, 0) + sum(labels.values())
     lines = ["| set | rows | published | licence |", "|---|---|---|---|"]
     for key, count in counts.items():

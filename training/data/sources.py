@@ -64,4 +64,9 @@ SOURCES = {
         "training/data/claims.py",
         "CC BY-SA 4.0, as the passages",
     ),
+    "files": Source(
+        "Documents as people keep them, invented and filled in by code, with their questions",
+        "training/files",
+        "Apache-2.0, as this project",
+    ),
 }
