@@ -401,7 +401,7 @@ def test_time_is_a_line() -> None:
     assert trace["mode"] == "lines+markers"
     assert trace["x"] == sorted(trace["x"])
     assert sum(trace["y"]) == sum(SALES["units"])
-    monthly = drawn("plot units by month")
+    monthly = drawn("plot total units by month")
     assert monthly is not None
     assert monthly["data"][0]["x"] == list(range(1, 13))
 
