@@ -47,7 +47,7 @@ def things(client: httpx.Client) -> dict[str, Any]:
     job = uploaded(client, ("survey.md", HARBOUR), ("sales.csv", SALES), ("bad.pdf", b"%PDF-"))
     hit = client.post(f"{LIBRARY}/search", json={"query": "depth of berth 4"}).json()["hits"][0]
     table = client.get(f"{LIBRARY}/tables").json()[0]
-    asked = {"question": "Plot the price by region", "workflow": "analyst"}
+    asked = {"question": "Plot the mean price by region", "workflow": "analyst"}
     chart = client.post("/api/ask", json=asked).json()
     assert chart["analysis"]["figures"], chart["text"]
     return {

@@ -172,7 +172,8 @@ def _chosen(readings: list[Reading]) -> Understanding:
         return Understanding(None, (), "No way was found to read the question over these tables.")
     whole = [one for one in readings if not one.unplaced]
     if not whole:
-        left = tuple(dict.fromkeys(readings[0].unplaced))
+        fewest = min(readings, key=lambda one: len(one.unplaced))
+        left = tuple(dict.fromkeys(fewest.unplaced))
         why = f"I could not place {', '.join(map(repr, left))} in these tables."
         return Understanding(None, tuple(readings), why, left)
     best, *others = whole
