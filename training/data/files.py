@@ -14,7 +14,7 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 from secondlook.document import Extracted, Heading
 from secondlook.retrieval.chunk import chunk, with_context
@@ -23,12 +23,11 @@ from training.data.rows import FILES, Claim, Passage, Positive, Question, Unansw
 from training.data.values import DRAWN, value_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from random import Random
 
+    from training.data.hotpot import Keep
     from training.data.rows import Part, Span
-
-    Keep: TypeAlias = Callable[[Passage], int]
 
 TEMPLATES = Path(__file__).parents[1] / "files"
 NEGATIVES = 8
@@ -112,13 +111,14 @@ def filled(template: Template, draw: Random) -> Document:
     """The document as the product's parsers would give its text."""
     made = Document(style=draw.randint(1, 1_000))
     columns: list[str] = []
-    table = draw.choice(("bars", "named", "spaces"))
-    fields = draw.choice(("colon", "colon", "spaces", "two lines", "bars", "tab"))
+    between = draw.choice((" | ", "; ", " "))
+    after_label = draw.choice((": ", ": ", "   ", "\n", " | ", " "))
     for line in template.lines:
         cells = line.split(" | ")
         if len(cells) > 1 and not line.startswith("#"):
-            _add_row(made, cells, columns, table, draw)
-            columns = columns or cells
+            at = len(made.text)
+            _add_row(made, cells, columns, between, draw)
+            columns = columns or made.text[at:].rstrip("\n").split(" | ")
             continue
         columns = []
         if heading := re.match(r"(#+) +", line):
@@ -129,13 +129,7 @@ def filled(template: Template, draw: Random) -> Document:
         elif " :: " in line:
             label, value = line.split(" :: ", 1)
             _add(made, label, draw)
-            made.text += {
-                "colon": ": ",
-                "spaces": "   ",
-                "two lines": "\n",
-                "bars": " | ",
-                "tab": " ",
-            }[fields]
+            made.text += after_label
             _add(made, value, draw)
             made.text += "\n"
         else:
@@ -146,14 +140,13 @@ def filled(template: Template, draw: Random) -> Document:
 
 
 def _add_row(
-    made: Document, cells: Sequence[str], columns: Sequence[str], table: str, draw: Random
+    made: Document, cells: Sequence[str], columns: Sequence[str], between: str, draw: Random
 ) -> None:
+    """Cells after "; " say their column, as those of sheets do. The first row names the columns."""
     for at, cell in enumerate(cells):
-        if at:
-            made.text += {"bars": " | ", "named": "; ", "spaces": " "}[table] if columns else " | "
-        if columns and table == "named" and at < len(columns):
-            _add(made, columns[at], draw)
-            made.text += ": "
+        made.text += (between if columns else " | ") if at else ""
+        if between == "; " and at < len(columns):
+            made.text += f"{columns[at]}: "
         _add(made, cell, draw)
     made.text += "\n"
 
@@ -300,15 +293,19 @@ class Maker:
 
     def rows(self, found: Sequence[Template]) -> Iterator[tuple[Part, Question]]:
         documents = list(self.documents(found))
-        pool = Pool(documents)
+        parts = {document.template.name: self.part(document.template) for document in documents}
+        pools = {
+            part: Pool(one for one in documents if parts[one.template.name] == part)
+            for part in set(parts.values())
+        }
         for document in documents:
+            part = parts[document.template.name]
             for line, asked in enumerate(document.template.asked):
                 key = f"{FILES} {document.template.name} {document.time}.{line}"
                 draw = chance(self.seed, key)
                 row = self._question(key, document, asked, draw)
                 if row is not None:
-                    negatives = pool.negatives(row, document, draw)
-                    yield self.part(document.template), replace(row, negatives=negatives)
+                    yield part, replace(row, negatives=pools[part].negatives(row, document, draw))
 
     def _question(self, key: str, document: Filled, asked: Asked, draw: Random) -> Question | None:
         made, wording = document.made, draw.choice(asked.wordings)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from secondlook.evaluation.records import Case, Row
 
 NEAR = 0.005  # how far a number may be off, as a share of the right one
+YEARS = range(1900, 2101)  # the next one is another
 _COMMITS = frozenset({"yes", "no", "ja", "nein", "oui", "non"})
 _NONE = re.compile(r"(?:no|none|nothing|zero)\b|.*\bthere (?:is|are|was|were) (?:no|none)\b")
 
@@ -63,7 +64,7 @@ def _same(wanted: str, found: str) -> bool:
     number, other = _number(wanted), _number(found)
     if number is None or other is None:
         return wanted == found
-    is_year = wanted.isdigit() and 1900 <= number <= 2100  # noqa: PLR2004 - the next is another
+    is_year = wanted.isdigit() and number in YEARS
     return number == other if is_year else abs(number - other) <= NEAR * abs(number)
 
 

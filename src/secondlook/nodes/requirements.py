@@ -295,7 +295,7 @@ async def limit(state: Analysed, runtime: Runtime[Context]) -> Explained:
 
 def _unread(question: str, tables: Sequence[AskedTable]) -> str:
     found = read_question(question, tables) if tables else None
-    if found is not None and found.unplaced:
+    if found is not None and found.refused:
         return found.why
     return (
         "I can't calculate this without a language model. Name one that can write code, such as "

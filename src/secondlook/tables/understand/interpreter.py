@@ -56,8 +56,8 @@ class Understanding:
     """By their doubt."""
     why: str
     """How the question was read, or why it was not."""
-    unplaced: tuple[str, ...] = ()
-    """Words of the question that no column, value or function accounts for."""
+    refused: bool = False
+    """`why` is for a person: a word has no place, or years would be merged."""
 
 
 def understand(
@@ -81,11 +81,11 @@ def understand(
         plain = best and best.family in MOST_DOUBT and best.doubt <= SURE
         if best and plain and not _asks_for_rows(best):
             break  # a statistic that accounts for nearly every word: no need to look further
-    merged = next((one for one in readings[:1] if _merges_years(one, tables)), None)
-    if merged is not None:
-        why = f"{merged.said} would merge the months of several years; name one year."
-        return Understanding(None, tuple(readings), why)
-    return _chosen(readings if wanted.names else _facts_first(readings))
+    found = _chosen(readings if wanted.names else _facts_first(readings))
+    if found.best is not None and _merges_years(found.best, tables):
+        why = f"The {found.best.said} would merge several years. Name one year."
+        return Understanding(None, tuple(readings), why, refused=True)
+    return found
 
 
 def _merges_years(reading: Reading, tables: Sequence[AskedTable]) -> bool:
@@ -173,9 +173,9 @@ def _chosen(readings: list[Reading]) -> Understanding:
     whole = [one for one in readings if not one.unplaced]
     if not whole:
         fewest = min(readings, key=lambda one: len(one.unplaced))
-        left = tuple(dict.fromkeys(fewest.unplaced))
-        why = f"I could not place {', '.join(map(repr, left))} in these tables."
-        return Understanding(None, tuple(readings), why, left)
+        left = ", ".join(map(repr, dict.fromkeys(fewest.unplaced)))
+        why = f"I could not place {left} in these tables."
+        return Understanding(None, tuple(readings), why, refused=True)
     best, *others = whole
     if best.doubt > MOST_DOUBT.get(best.family, MOST_OF_ROWS):
         share = f"{best.doubt:.0%}"

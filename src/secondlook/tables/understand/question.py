@@ -27,7 +27,7 @@ from secondlook.tables.understand.selection import (
     is_a_name,
     spells_numbers,
 )
-from secondlook.tables.words import MONTHS, STOP_WORDS, atoms, same_word, squeezed, stem
+from secondlook.tables.words import STOP_WORDS, atoms, same_word, squeezed, stem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -384,14 +384,6 @@ item other"""
 GROUP_WORDS = frozenset(stem(one) for one in ("group", "category", "class", "interval", "bin"))
 ROWS = frozenset(stem(one) for one in _ROWS.split())
 """What a row or a column may be called: these group nothing."""
-OTHER_COLUMN = 0.2
-"""A word of another column: that one may have been meant."""
-DROPPED_CONDITION = 0.4
-"""A number or a month that no part accounts for is a condition that was missed."""
-_TIMES = """today yesterday monday tuesday wednesday thursday friday saturday sunday weekend weekday
-week morning evening night spring summer autumn winter decade century ago recent last previous next
-current"""
-TIMES = {stem(one) for one in (*_TIMES.split(), *MONTHS) if one not in {"may", "sept"}}
 MAY = re.compile(r"\b(?:in|before|after|since|until|during|of|from|to|and|by|for|between) (May)\b")
 RULE = re.compile(r"\s*(?:if|consider|assume|note|treat|suppose)\b", re.IGNORECASE)
 """Sentences that say how to do what the others ask for."""
@@ -424,15 +416,6 @@ def doubt_of(
     for match in QUOTED.finditer(question):  # no column, no value and no part of another name
         quoted = {stem(one.text) for one in atoms(match[1] or match[2])}
         share += QUOTED_NOTHING * (not known(match.start() + 1) and not quoted <= names)
-    others = {  # words of the columns of numbers that the reading does not use
-        stem(atom.text)
-        for one in asked.table.table.columns
-        if one.type in NUMERIC and one.name not in columns and not is_a_label(asked, one.name)
-        for atom in atoms(one.name)
-    }
-    for text in open_words:
-        share += DROPPED_CONDITION * (text.isdigit() or stem(text) in TIMES)
-        share += OTHER_COLUMN * (stem(text) in others)
     share += DROPPED_GROUP * _group_unknown(asked)
     there = {
         one.resolved.column
