@@ -74,8 +74,8 @@ def understand(
     wanted = wanted if wanted is not None else wanted_of(question)
     readings: list[Reading] = []
     for family in families:
-        found = family(question, tables, resolver, wanted)
-        readings += [_guarded(one, question, tables, resolver) for one in found]
+        offered = family(question, tables, resolver, wanted)
+        readings += [_guarded(one, question, tables, resolver) for one in offered]
         readings.sort(key=lambda one: one.doubt)
         best = readings[0] if readings else None
         plain = best and best.family in MOST_DOUBT and best.doubt <= SURE
