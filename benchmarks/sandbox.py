@@ -1,13 +1,12 @@
 """How long a job takes in the sandbox, from the call to its result, beside a bare `fork`.
 
-    python -m benchmarks.sandbox [--jobs 200] [--fresh-jobs 20] [--rounds 10] [--starts 3]
+    python -m benchmarks.sandbox [--jobs 200] [--rounds 10] [--starts 3]
 
 Each backend that this machine can run is started `--starts` times (cold: from `open_sandbox` to the
 first result, imports included) and then given `--jobs` jobs of each kind (warm: the libraries are
-imported, as in use). bubblewrap starts an interpreter for every job, which takes half a second or
-more: it gets `--fresh-jobs` of each kind. In the same rounds, by turns, a small Python process
-forks, ends and is waited for: once bare, once with the same libraries imported. The ratio of a job
-to the bare fork is what can be compared between machines. Writes `benchmarks/results/sandbox.json`.
+imported, as in use). In the same rounds, by turns, a small Python process forks, ends and is waited
+for: once bare, once with the same libraries imported. The ratio of a job to the bare fork is what
+can be compared between machines. Writes `benchmarks/results/sandbox.json`.
 """
 
 from __future__ import annotations
@@ -36,8 +35,6 @@ if TYPE_CHECKING:
 
 TARGET = 50.0
 """Milliseconds: p50 of a warm job that uses pandas."""
-FRESH = ("bubblewrap",)
-"""Backends that start an interpreter for every job."""
 ROWS = 1_000
 JOBS = {
     "pandas": 'result = pd.DataFrame({"a": [1.0, 2.0]})["a"].mean()',
@@ -79,12 +76,10 @@ def measure(names: Sequence[Any], options: argparse.Namespace) -> dict[str, list
             checked(sandbox, JOBS["pandas"], ())
         for number in range(options.rounds):
             print(f"round {number + 1} of {options.rounds}", file=sys.stderr)
+            each = max(1, options.jobs // options.rounds)
             for kind, forker in forkers.items():
-                forks = max(1, options.jobs // options.rounds)
-                seconds[f"fork {kind}"] += [forker.fork() for _ in range(forks)]
+                seconds[f"fork {kind}"] += [forker.fork() for _ in range(each)]
             for sandbox in sandboxes:
-                jobs = options.fresh_jobs if sandbox.name in FRESH else options.jobs
-                each = max(1, jobs // options.rounds)
                 for kind, code in JOBS.items():
                     tables = () if kind == "pandas" else (table,)
                     took = [checked(sandbox, code, tables) for _ in range(each)]
@@ -145,7 +140,6 @@ def written(folder: Path) -> Supplied:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("--jobs", type=int, default=200, help="of each kind, for each backend")
-    options.add_argument("--fresh-jobs", type=int, default=20, help="where each starts anew")
     options.add_argument("--rounds", type=int, default=10, help="that the jobs are spread over")
     options.add_argument("--starts", type=int, default=3, help="of each backend")
     given = options.parse_args()

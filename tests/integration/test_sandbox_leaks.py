@@ -76,17 +76,12 @@ def settled() -> set[int]:
     return now
 
 
-def jobs(sandbox: Sandbox) -> int:
-    few = 5 if sandbox.name == "bubblewrap" else 20
-    return 500 if SOAK else few
-
-
 def test_many_jobs_leave_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
     table = sales(tmp_path)
     assert sandbox.run("result = df['count'].sum()", [table]).status == "ok"
     servers = settled()
     before = open_descriptors({os.getpid(), *servers})
-    for number in range(jobs(sandbox)):
+    for number in range(500 if SOAK else 20):
         code, status = CODES[number % len(CODES)]
         outcome = sandbox.run(code, [table])
         assert status in (None, outcome.status), outcome
@@ -123,7 +118,7 @@ def wait_for(condition: Callable[[], bool], seconds: float = 60.0) -> None:
 
 
 def test_killing_what_runs_a_job_ends_the_job(sandbox: Sandbox) -> None:
-    """The server of jobs, or the `bwrap` around one, dies as suddenly as a process can."""
+    """The server of jobs dies as suddenly as a process can."""
     sandbox.run("result = 1")
     thread, outcomes = started(sandbox)
     alive = descendants()

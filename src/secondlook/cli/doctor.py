@@ -201,7 +201,7 @@ def _sandbox(chosen: Choice) -> Iterator[Finding]:
         if "pip install" in why:
             fix = "pip install matplotlib pandas plotly scikit-learn scipy statsmodels"
         elif sys.platform == "linux":
-            fix = "apt-get install bubblewrap"
+            fix = "use Linux 5.13 or later with Landlock, or allow user namespaces"
         yield Finding("sandbox", chosen, "missing", said, fix)
         return
     usable = next(one for one in verdicts if one.usable)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from secondlook.sandbox.port import Outcome, Supplied
 
-Backend = Literal["auto", "namespaces", "plain", "bubblewrap"]
+Backend = Literal["auto", "namespaces", "plain"]
 _SHOWN_ROWS = 20
 BackendOption = Annotated[
     Backend | None,

@@ -87,7 +87,7 @@ class ForkingSandbox:
             self._closed = True
         self._end()
 
-    def _started(self, request: int, tables: Sequence[int], _: Limits) -> _StartedJob:
+    def _started(self, request: int, tables: Sequence[int]) -> _StartedJob:
         server = self._living_server()
         try:
             return server.start(request, tables)
@@ -107,9 +107,6 @@ class ForkingSandbox:
                 current.stop()
                 self._server[0] = _Server(self.name)
             return self._server[0]
-
-
-start = ForkingSandbox
 
 
 class _ServerGone(Exception):

@@ -41,7 +41,7 @@ class Job(Protocol):
 
 
 def run_job(
-    start: Callable[[int, Sequence[int], Limits], Job],
+    start: Callable[[int, Sequence[int]], Job],
     code: str,
     tables: Sequence[Supplied],
     limits: Limits,
@@ -72,7 +72,7 @@ def run_job(
         while view:
             view = view[os.write(content, view) :]
         os.lseek(content, 0, os.SEEK_SET)
-        job = start(content, files, limits)
+        job = start(content, files)
         ours.callback(job.close)
         seen = watch(job, limits)
         job.kill()

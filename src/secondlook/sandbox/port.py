@@ -142,14 +142,13 @@ def missing_packages() -> str:
     return f"not installed: {', '.join(missing)}; pip install {needed}"
 
 
-def trial(command: Sequence[str], *, environment: Mapping[str, str] | None = None) -> str:
+def trial(command: Sequence[str]) -> str:
     """What a process says that confines itself as a job would; empty where it could."""
     try:
         tried = subprocess.run(  # noqa: S603 - our own interpreter and code
             command,
             capture_output=True,
             stdin=subprocess.DEVNULL,
-            env=environment,
             timeout=_TRIAL_SECONDS,
             check=False,
         )
@@ -166,7 +165,6 @@ def trial(command: Sequence[str], *, environment: Mapping[str, str] | None = Non
 LENGTH = struct.Struct(">Q")
 CODE_NAME = "<analysis>"  # the file that tracebacks name for the code
 MOST_FIGURES = 20
-READY = b"r"  # what a job within bubblewrap says before it gives up its rights
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,18 +56,12 @@ def confine(how: Confinement, limits: Limits) -> None:
     kernel.forbid_new_privileges()
     if how.kind == "plain":
         kernel.restrict([kernel.Allowed(path) for path in how.readable])
-    else:
-        restrict_to_own_root()
-    limit_resources(limits)
-    install(how.system_calls)
-
-
-def restrict_to_own_root() -> None:
-    """Where the root holds only what was put there, and the kernel has Landlock."""
-    if kernel.version():
+    elif kernel.version():  # the root holds only what was put there
         null = kernel.Allowed("/dev/null", kernel.USE_FILE)
         scratch = kernel.Allowed(kernel.SCRATCH, kernel.WRITE)
         kernel.restrict([kernel.Allowed("/"), null, scratch])
+    limit_resources(limits)
+    install(how.system_calls)
 
 
 def limit_resources(limits: Limits) -> None:

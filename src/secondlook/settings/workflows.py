@@ -115,7 +115,7 @@ class AutoSettings(Section):
 
 
 class SandboxSettings(Section):
-    backend: Literal["auto", "namespaces", "plain", "bubblewrap"] = setting(
+    backend: Literal["auto", "namespaces", "plain"] = setting(
         "auto", "How generated code is confined; `auto` = the first that works here."
     )
     seconds: float = setting(30.0, "Seconds until a job is stopped.", gt=0, le=600)

@@ -55,12 +55,8 @@ class _KeepOut(MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
-def keep_polars_out() -> None:
-    sys.meta_path.insert(0, _KeepOut())
-
-
 def preload() -> None:
-    keep_polars_out()
+    sys.meta_path.insert(0, _KeepOut())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for name in _MODULES:

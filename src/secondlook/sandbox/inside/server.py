@@ -10,20 +10,17 @@ import select
 import signal
 import socket
 import sys
-import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
-from secondlook.sandbox import kernel, seccomp
+from secondlook.sandbox import kernel
 from secondlook.sandbox.inside.job import clean_environment, prepare_streams, serve
 from secondlook.sandbox.inside.preload import (
-    bindings,
-    keep_polars_out,
     preload,
     readable,
     readable_to_others,
 )
-from secondlook.sandbox.port import READY, Limits, Request
+from secondlook.sandbox.port import Limits
 from secondlook.sandbox.seccomp import Confinement, Kind, confine, plan
 
 if TYPE_CHECKING:
@@ -208,52 +205,8 @@ def give_up_all_rights(kind: Kind) -> None:
         if pid:
             os._exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) & 1)
     confine(plan(kind, folders, nobody=nobody), Limits())
-    _expect_refusal()
-
-
-def _expect_refusal() -> NoReturn:
     try:
         socket.socket(socket.AF_INET)
     except PermissionError:
         os._exit(0)
     sys.exit("a socket could still be opened")
-
-
-# A job within bubblewrap: imports what it needs, gives up its rights, runs the code and ends.
-
-
-def run_wrapped(numbers: str) -> None:
-    """Started by `bwrap`; the numbers are those of request, reply, output, ready and tables."""
-    request, reply, output, ready, *tables = map(int, numbers.split(","))
-    try:
-        keep_polars_out()
-        import pandas  # noqa: F401, ICN001 - its clock starts after this
-        import pyarrow.parquet  # noqa: F401
-
-        content = os.pread(request, os.fstat(request).st_size, 0)  # read again, from its start
-        bindings(Request.decoded(content).code)
-        os.write(ready, READY)
-        prepare_streams(output)
-        close_all_but((0, 1, 2, request, reply, *tables))
-        clean_environment(kernel.SCRATCH)
-        serve(request, reply, tables, _confine_wrapped)
-    finally:
-        os._exit(1)
-
-
-def _confine_wrapped(limits: Limits) -> None:
-    """This process, for the rest of its life. Any step that fails raises, and no code must run."""
-    options = f"size={limits.scratch_bytes},nr_inodes={limits.scratch_files}"
-    flags = kernel.MS_REMOUNT | kernel.MS_NOSUID | kernel.MS_NODEV | kernel.MS_NOEXEC
-    kernel.mount("tmpfs", kernel.SCRATCH, "tmpfs", flags, options)
-    kernel.drop_capabilities()
-    kernel.forbid_new_privileges()
-    seccomp.restrict_to_own_root()
-    # What the imports took is not the code's.
-    seccomp.limit_resources(replace(limits, seconds=limits.seconds + time.process_time()))
-    seccomp.install(seccomp.program(may_write=True))
-
-
-def try_wrapped() -> None:
-    _confine_wrapped(Limits())
-    _expect_refusal()
