@@ -7,7 +7,10 @@ import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from secondlook.engine.secondlook import Secondlook
 from secondlook.library.report import Text
+from secondlook.settings import load
+from tests.support.pdf_form import form
 
 if TYPE_CHECKING:
     from secondlook.library.library import Library
@@ -169,3 +172,15 @@ def test_bytes_and_texts_need_no_file(library: Library) -> None:
     assert len(library.documents()) == 4
     hits = library.search("When is the bell rung?")
     assert hits[0].passage.text == "The bell is rung at midnight."
+
+
+def test_a_question_finds_what_was_typed_into_a_form(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "hire.pdf").write_bytes(form())
+    library.add([tmp_path / "hire.pdf"])
+    settings = load({"library.path": library.path, "runs.path": tmp_path / "runs.db"}).settings
+    with Secondlook.open(settings=settings) as engine:
+        answer = engine.ask("What is the name of the hirer?", workflow="linear")
+        (citation,) = answer.citations
+        text = engine.library.text(citation.document).text
+    assert text[citation.start : citation.end] == citation.quote
+    assert "Name of hirer: Ines Haldorsen" in citation.quote

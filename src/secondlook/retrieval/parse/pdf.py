@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import ctypes
 import io
+import math
 import os
 import re
 import shutil
 import subprocess
 from collections import Counter
 from contextlib import closing, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from itertools import islice, pairwise
+from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +22,7 @@ from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText, Unsuppo
 from secondlook.retrieval.parse.compose import Composer, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from secondlook.document import Extracted
     from secondlook.retrieval.parse.source import ParseLimits, Source
@@ -47,6 +49,10 @@ def parse_pdf(source: Source) -> Extracted:
             ) from error
         raise Damaged(f"it is not a readable PDF: {error}") from error
     with closing(document):
+        # A build of pdfium with scripts or XFA would run what a form says.
+        if not pypdfium2.PDFIUM_INFO.flags:
+            with suppress(pypdfium2.PdfiumError):
+                document.init_forms()
         source.budget.spend_pages(len(document))
         pages: list[list[Line]] = []
         damaged: list[int] = []
@@ -54,7 +60,10 @@ def parse_pdf(source: Source) -> Extracted:
             source.budget.beat()
             try:
                 with closing(document[index]) as page, closing(page.get_textpage()) as textpage:
-                    pages.append(_lines(textpage))
+                    lines: list[Line] = []
+                    with suppress(Exception):  # a broken form costs its values, not the page
+                        lines = _form_lines(page, textpage) if page.formenv else []
+                    pages.append(lines or [_line(textpage, *piece) for piece in _pieces(textpage)])
             except pypdfium2.PdfiumError:
                 pages.append([])
                 damaged.append(index)
@@ -70,19 +79,22 @@ def parse_pdf(source: Source) -> Extracted:
     return composer.finish("pdf")
 
 
-def _lines(textpage: Any) -> list[Line]:
+def _pieces(textpage: Any) -> Iterator[tuple[str, int]]:
+    """The lines of a page as pdfium has them, each with its position in UTF-16 units."""
     text = textpage.get_text_range()
-    lines: list[Line] = []
     position = start = 0
     is_wide = not text.isascii() and any(ord(char) > 0xFFFF for char in text)  # noqa: PLR2004
     for end in [*(match.end() for match in _PIECE_END.finditer(text)), len(text)]:
         piece = text[start:end]
         words = _LINE_END.sub("", piece)
         if words.strip():
-            lines.append(_line(textpage, words, position))
-        position += len(piece.encode("utf-16-le", "surrogatepass")) // 2 if is_wide else len(piece)
+            yield words, position
+        position += _units(piece) if is_wide else len(piece)
         start = end
-    return lines
+
+
+def _units(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _line(textpage: Any, words: str, position: int) -> Line:
@@ -113,7 +125,7 @@ def _box(textpage: Any, text_index: int) -> tuple[float, float, float, float]:
 
 def _read_scans(document: Any, pages: list[list[Line]], source: Source, composer: Composer) -> None:
     """Pages without text are read by OCR where it is usable, and named where it is not."""
-    blank = [index for index, lines in enumerate(pages) if not lines]
+    blank = [index for index, lines in enumerate(pages) if not _has_print(lines)]
     scans = [index for index in blank if _has_picture(document, index)]
     read_picture = ocr(source.budget.limits) if scans else None
     for index in scans if read_picture else ():
@@ -122,17 +134,21 @@ def _read_scans(document: Any, pages: list[list[Line]], source: Source, composer
             width, height = page.get_size()
             scale = min(_DPI / 72, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
             picture = page.render(scale=scale, grayscale=True).to_pil()
-        pages[index] = read_picture(picture)  # type: ignore[misc]
+        pages[index] = read_picture(picture) + pages[index]  # type: ignore[misc]
     if not any(pages):
         if not scans:
             raise NoText("no page holds any text")
         if read_picture is not None:
             raise NoText("its pages are pictures in which OCR found no text")
         raise NoText("its pages are pictures without text (a scan)", hint=HINT)
-    if read := [index for index in scans if pages[index]]:
+    if read := [index for index in scans if _has_print(pages[index])]:
         composer.about.notes.append(f"read by OCR: {_name_pages(read)}")
-    if remaining := [index for index in scans if not pages[index]]:
+    if remaining := [index for index in scans if not _has_print(pages[index])]:
         composer.about.notes.append(f"pictures without text: {_name_pages(remaining)}")
+
+
+def _has_print(lines: list[Line]) -> bool:
+    return any(not line.is_field for line in lines)
 
 
 def _has_picture(document: Any, index: int) -> bool:
@@ -183,10 +199,15 @@ class Line:
     bottom: float
     top: float
     soft_break: bool = False  # it ends in a hyphen that only the line's end made necessary
+    is_field: bool = False  # `label: value` of a form's field
+    same_row: bool = False  # as the line before; only on pages with filled-in fields
 
     @property
     def height(self) -> float:
         return self.top - self.bottom
+
+    def is_beside(self, other: Line) -> bool:
+        return other.bottom <= (self.bottom + self.top) / 2 <= other.top
 
 
 @dataclass(slots=True)
@@ -224,7 +245,7 @@ def drop_running_lines(pages: Sequence[list[Line]]) -> list[list[Line]]:
         kept.append([])
         for position, (line, mask) in enumerate(zip(lines, masks, strict=True)):
             is_edge = position < 2 or position >= len(lines) - 2  # noqa: PLR2004
-            if is_edge and mask in running:
+            if is_edge and mask in running and not line.is_field:
                 if mask in shown or _ONLY_NUMBER.fullmatch(mask):
                     continue
                 shown.add(mask)
@@ -271,8 +292,8 @@ def _bookmark_level(text: str, outline: dict[str, int]) -> int | None:
 
 def _continues(block: list[Line], line: Line, style: _Style) -> bool:
     before = block[-1]
-    if before.soft_break:
-        return True
+    if before.soft_break or line.same_row or before.is_field or line.is_field:
+        return not (before.is_field or line.is_field)
     if _STARTS_ITEM.match(line.text) or _differ(before.height, line.height):
         return False
     drop = before.bottom - line.bottom
@@ -297,7 +318,7 @@ def _differ(first: float, second: float) -> bool:
 
 def _heading_level(block: list[Line], style: _Style, outline: dict[str, int]) -> int | None:
     text = " ".join(line.text for line in block)
-    if len(text) > _LONGEST_HEADING or len(block) > _MOST_HEADING_LINES:
+    if block[0].is_field or len(text) > _LONGEST_HEADING or len(block) > _MOST_HEADING_LINES:
         return None
     level = _bookmark_level(text, outline)
     size = round(block[0].height, 1)
@@ -322,11 +343,14 @@ class _Writer:
     open_end: str = ""  # last line of the paragraph so far, if that may go on
 
     def write(self, block: list[Line], level: int | None) -> None:
-        if level is not None:
-            self.composer.heading(level, " ".join(line.text for line in block))
+        text = block[0].text
+        if level is not None or block[0].is_field:
+            if level is not None:
+                self.composer.heading(level, " ".join(line.text for line in block))
+            else:
+                self.composer.line(text)
             self.open_end = ""
             return
-        text = block[0].text
         for before, line in pairwise(block):
             text = self._glued(text, before, line.text)
         if self.open_end and _LOWER_START.match(text) and not _STARTS_ITEM.match(text):
@@ -351,6 +375,128 @@ class _Writer:
         )
         is_compound = "-" in head and not before.soft_break
         return text + following if keeps_hyphen or is_compound else text[:-1] + following
+
+
+# Forms: the value of each field as `label: value`, in the place of its printed label.
+
+_LABEL_WORD = re.compile(r"(?:(?!\.\.|__|(?<=\.)\.|(?<=_)_)\S)+")  # no dots to write on
+_LABEL_ENDS = " :*._…"
+_LABEL_ABOVE = 200.0  # points: a label farther left than this gives way to one above the field
+_TOUCH = 3.0  # points by which a label may reach into its field
+_MOST_PAIRS = 2_000_000  # of fields and lines on a page: beyond it the values are left out
+_HIDDEN, _PASSWORD = 0b100010, 1 << 13  # flags of an annotation, of a text field
+
+
+@dataclass(slots=True)
+class _Field(Line):
+    is_box: bool = False  # a check box or a radio button
+    name: str = ""
+    value: str = ""
+
+
+def _form_lines(page: Any, textpage: Any) -> list[Line]:
+    """The lines of a page with the values of its fields; nothing where none is filled in."""
+    fields = sorted(_fields(page), key=lambda item: (-item.top, item.left))
+    if not any(item.value not in {"", "no"} for item in fields):
+        return []
+    lines = [part for piece in _pieces(textpage) for part in _parts(textpage, *piece)]
+    if len(fields) * len(lines) > _MOST_PAIRS:
+        return []
+    free = dict(enumerate(lines))
+    found: list[tuple[float, Line]] = []
+    for item in fields:
+        labels = _labels(item, fields, free)
+        parts = [free.pop(at) for at in labels]
+        text = " ".join(part.text for part in parts).strip(_LABEL_ENDS) or item.name
+        if not item.value or not text:
+            found += zip(labels, parts, strict=True)
+            continue
+        higher = (at for at, line in enumerate(lines) if line.bottom >= item.bottom - _TOUCH)
+        above = max(higher, default=-1)
+        box = [*parts, *lines[above : above + 1], item][0]
+        at = labels[0] if labels else above + 0.5
+        found.append((at, replace(box, text=f"{text}: {item.value}", is_field=True)))
+    return [line for _, line in sorted([*free.items(), *found], key=itemgetter(0))]
+
+
+def _parts(textpage: Any, words: str, position: int) -> list[Line]:
+    """A line of print, cut at its wide gaps."""
+    parts: list[Line] = []
+    for match in _LABEL_WORD.finditer(words):
+        line = _line(textpage, match.group(), position + _units(words[: match.start()]))
+        if parts and line.left - parts[-1].right <= line.height:
+            text = f"{parts[-1].text} {line.text}"
+            parts[-1] = replace(parts[-1], text=text, right=line.right, soft_break=line.soft_break)
+        else:
+            parts.append(replace(line, same_row=bool(parts)))
+    return parts
+
+
+def _labels(item: _Field, fields: list[_Field], lines: dict[int, Line]) -> list[int]:
+    """The nearest line left of a field (right of a box), else above it, and how it goes on."""
+    row = [other for other in fields if other is not item and other.is_beside(item)]
+    start = max((other.right for other in row if other.left < item.left), default=-math.inf)
+    distances: dict[int, float] = {}
+    for at, line in lines.items():
+        before, after, over = item.left - line.right, line.left - item.right, line.bottom - item.top
+        is_beside = line.is_beside(item)
+        if is_beside and before >= -_TOUCH and line.left >= start - _TOUCH:
+            distances[at] = before * (1 + item.is_box) + abs(item.top - line.top)
+        elif is_beside and item.is_box and -_TOUCH <= after < 3 * line.height:
+            distances[at] = after
+        elif -_TOUCH <= over <= line.height and before < 0 and after < 0:
+            distances[at] = _LABEL_ABOVE + over
+    found = [min(distances, key=lambda at: distances[at])] if distances else []
+    while found and (below := lines.get(found[-1] + 1)) and _LOWER_START.match(below.text):
+        last = lines[found[-1]]
+        is_under = 0 < last.bottom - below.bottom < _WIDE_GAP * below.height
+        is_others = any(below.is_beside(other) for other in fields if other is not item)
+        if is_others or not is_under or abs(below.left - last.left) > _TOUCH:
+            break
+        found.append(found[-1] + 1)
+    return found
+
+
+def _fields(page: Any) -> Iterator[_Field]:
+    from pypdfium2 import raw
+
+    count = raw.FPDFPage_GetAnnotCount(page)  # pdfium's own time grows with its square
+    for index in range(count if count**2 <= _MOST_PAIRS else 0):
+        if annotation := raw.FPDFPage_GetAnnot(page, index):
+            try:
+                is_field = raw.FPDFAnnot_GetSubtype(annotation) == raw.FPDF_ANNOT_WIDGET
+                if is_field and not raw.FPDFAnnot_GetFlags(annotation) & _HIDDEN:
+                    yield _field(page.formenv, annotation)
+            finally:
+                raw.FPDFPage_CloseAnnot(annotation)
+
+
+def _field(form: Any, annotation: Any) -> _Field:
+    from pypdfium2 import raw
+
+    def said(call: Any, *more: int) -> str:
+        size = call(form, annotation, *more, None, 0)
+        stored = (raw.FPDF_WCHAR * (size // 2 + 1))()
+        call(form, annotation, *more, stored, size)
+        return one_line(bytes(stored).decode("utf-16-le", "replace").split("\0")[0])
+
+    box = raw.FS_RECTF()
+    raw.FPDFAnnot_GetRect(annotation, box)
+    kind = raw.FPDFAnnot_GetFormFieldType(form, annotation)
+    name = said(raw.FPDFAnnot_GetFormFieldAlternateName) or said(raw.FPDFAnnot_GetFormFieldName)
+    if kind == raw.FPDF_FORMFIELD_RADIOBUTTON:  # all buttons of a group have one name
+        name = f"{name} {said(raw.FPDFAnnot_GetFormFieldExportValue)}"
+    is_box = kind in {raw.FPDF_FORMFIELD_CHECKBOX, raw.FPDF_FORMFIELD_RADIOBUTTON}
+    is_secret, value = raw.FPDFAnnot_GetFormFieldFlags(form, annotation) & _PASSWORD, ""
+    if is_box:
+        value = "yes" if raw.FPDFAnnot_IsChecked(form, annotation) else "no"
+    elif raw.FPDF_FORMFIELD_COMBOBOX <= kind <= raw.FPDF_FORMFIELD_TEXTFIELD and not is_secret:
+        options = range(min(raw.FPDFAnnot_GetOptionCount(form, annotation), 1_000))
+        chosen = (at for at in options if raw.FPDFAnnot_IsOptionSelected(form, annotation, at))
+        value = ", ".join(said(raw.FPDFAnnot_GetOptionLabel, at) for at in chosen)
+        value = value or said(raw.FPDFAnnot_GetFormFieldValue)
+    corners = (box.left, box.right, box.bottom, box.top)
+    return _Field("", *corners, is_box=is_box, name=name, value=value)
 
 
 # The bookmarks of a PDF, as headings to look for on its pages.
