@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 SHIPPED, REFERENCE = "shipped", "reader-12"
 NOT_MEASURED = "not measured"
-SUMMARISED = ("ece_mean", "aurc_mean")
+SUMMARISED = ("ece_mean",)
 """Of a calibration, which has many numbers, these."""
 
 

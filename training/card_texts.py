@@ -58,8 +58,9 @@ READER_LIMITS = """
   windows.
 - Short answers that stand in the passage word for word. No counting, comparing or joining of facts
   from several passages.
-- Trained on encyclopedia articles, some reviews and sentences of inference sets. In other fields do
-  not let it decide an order alone, and calibrate on your own questions (`secondlook calibrate`).
+- Trained on encyclopedia articles, some reviews, sentences of inference sets, and invented everyday
+  documents. In other fields do not let it decide an order alone, and calibrate on your own
+  questions (`secondlook calibrate`).
 - A sentence counts as supported by what one passage says, not by what is true.
 
 ## Licence

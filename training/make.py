@@ -35,6 +35,12 @@ def reader_stages(plan: Plan, recipe: Path) -> list[Stage]:
     """In their order. Braces stand for places, so that a record holds on another machine too."""
     mined = [*arguments(plan.rows), "--kept", "{work}/vectors"]
     scored = ("--checkpoints", *map(_folder, plan.runs), "--out", "{work}/score.json")
+    kept = _folder(plan.kept)
+    blended = []
+    if plan.blend < 1:
+        options = ("--trained", kept, "--share", str(plan.blend), "--out", "{work}/blend")
+        kept = "{work}/blend"
+        blended = [_stage("blend", "training.weights_in", "--weights", "{base}", *options)]
     card = ("reader", "--folder", "{out}", "--work", "{work}", "--recipe", str(recipe))
     return [
         _stage("rows", "training.prepare", "--data", "{data}", "--out", "{work}/rows", *mined),
@@ -42,7 +48,8 @@ def reader_stages(plan: Plan, recipe: Path) -> list[Stage]:
         _stage("arrays", "training.encode", *TRAINED, "--again"),
         *(stage for name, run in plan.runs.items() for stage in _run_stages(name, run)),
         _stage("score", "training.score", *TRAINED, *scored),
-        _exported("reader", _folder(plan.kept), plan.name, arguments(plan.export)),
+        *blended,
+        _exported("reader", kept, plan.name, arguments(plan.export)),
         _stage("card", "training.card", *card),
     ]
 

@@ -47,6 +47,8 @@ class Plan:
     """Of `training.prepare`."""
     runs: Mapping[str, Run]
     """In the order they are made; the last one is kept."""
+    blend: float = 1.0
+    """How much the kept run's weights count; the rest are those of the base."""
     export: Options = field(default_factory=dict)
     """Of `training.export.build`."""
 

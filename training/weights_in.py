@@ -3,6 +3,12 @@
     python -m training.weights_in --weights model.int8.onnx --out .cache/training/in/base.npz
 
 keeps the base to train from as int8 in one file, the same numbers in less than half of fp16.
+
+    python -m training.weights_in --weights weights/src/secondlook_weights/reader \\
+        --trained DIR --share 0.7 --out DIR
+
+blends a checkpoint with what it was trained from (Wortsman et al. 2022, arXiv:2109.01903): it keeps
+most of what was learned, and loses less of what was known.
 """
 
 from __future__ import annotations
@@ -235,14 +241,26 @@ def load_checkpoint(folder: Path) -> Arrays:
     return {name: value.astype(np.float32) for name, value in {WORDS: words, **stored}.items()}
 
 
+def blended(base: Arrays, trained: Arrays, share: float) -> Arrays:
+    return {name: (1 - share) * base[name] + share * value for name, value in trained.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
         "--weights", type=Path, required=True, help="int8 ONNX, or a reader's folder"
     )
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--trained", type=Path, help="a checkpoint that was trained from them")
+    parser.add_argument("--share", type=float, default=0.5, help="of the checkpoint in the blend")
     given = parser.parse_args()
-    save_base(read_onnx(given.weights), given.out)
+    tensors = read_onnx(given.weights)
+    if given.trained is None:
+        save_base(tensors, given.out)
+    else:
+        save_checkpoint(
+            blended(floats(tensors), load_checkpoint(given.trained), given.share), given.out
+        )
 
 
 if __name__ == "__main__":
