@@ -64,8 +64,8 @@ def _counts(
 ) -> Iterator[Draft]:
     where = f" where {conditions.said}" if conditions.choices else ""
     different, times = parsed.asked.search(DIFFERENT), parsed.asked.search(TIMES)
-    # What is counted, where it is named like a column or like what rows are about.
-    named = {"exact", "part", "kin", "near", "subject"}
+    # What is counted, where it is named like a column. Seats are not what a list of chairs has.
+    named = {"exact", "part", "kin"}
     nouns = (one for one in parsed.targets if one.how in named and one.distance <= 1)
     noun = next(nouns, None)
     traits = ["count"]

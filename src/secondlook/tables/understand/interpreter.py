@@ -43,6 +43,10 @@ MEASURED = re.compile(
     r"\b(?:mean|average|median|total|typical|combined) (\w+) (?:of|per|for|in|by|across|at)\b",
     re.IGNORECASE,
 )
+POINTED = re.compile(
+    r"\b(?:of|among) (those|these|them)\b(?! (?:who|that|which|with|whose))", re.IGNORECASE
+)
+"""Something that was said before."""
 _QUANTITIES = """number count value amount quantity figure percentage percent share proportion
 formula observation result"""
 QUANTITIES = STEMMED_FILLER | {stem(one) for one in _QUANTITIES.split()}
@@ -70,6 +74,9 @@ def understand(
     """The reading with the least doubt; none where it is too large or two are equally likely."""
     if not question.strip() or not tables:
         return Understanding(None, (), "There is nothing to ask, or no table to ask it of.")
+    if pointed := POINTED.search(question):
+        why = f"I do not know what {pointed[1]!r} means here. Name it."
+        return Understanding(None, (), why, refused=True)
     resolver = Resolver(tables)
     wanted = wanted if wanted is not None else wanted_of(question)
     readings: list[Reading] = []
