@@ -26,9 +26,11 @@ StopReason = Literal[
     "model_unavailable",
     "error",
 ]
-Method = Literal["extractive", "generative", "computed", "outline", "summary", "none"]
+Tier = Literal["sure", "likely"]
+"""`likely`: more likely right than wrong, and marked as not sure."""
+Method = Literal["extractive", "generative", "computed", "outline", "summary", "catalogue", "none"]
 """How the text came about: a span of a passage, a model's words, arithmetic on cited values,
-headings and lead sentences."""
+headings and lead sentences, the titles and counts of the library."""
 Operation = Literal["difference", "sum", "least", "most", "same", "years"]
 """What code does with cited values: `years` counts them between two dates."""
 Origin = Literal["library", "web"]
@@ -102,7 +104,10 @@ class Claim(Record):
     text: str
     citations: tuple[int, ...] = Field(description="Numbers of the citations behind it.")
     support: float | None = Field(default=None, description="0 to 1; None when not checked.")
-    supported: bool | None = None
+    supported: bool | None = Field(
+        default=None,
+        description="Verified, with the question where the claim is a quote; None: only quoted.",
+    )
     computation: Computation | None = Field(
         default=None, description="Set where code computed the claim from cited values."
     )
@@ -438,6 +443,7 @@ class Answer(Record):
     text: str
     short: str | None = None
     status: Status
+    tier: Tier | None = Field(default=None, description="None where there is no answer.")
     stop_reason: StopReason
     claims: tuple[Claim, ...] = ()
     citations: tuple[Citation, ...] = ()

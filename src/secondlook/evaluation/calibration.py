@@ -28,6 +28,7 @@ from secondlook.library.publish import refuse_change
 from secondlook.library.stores import chosen_library
 from secondlook.nodes import ranking
 from secondlook.nodes.context import Context
+from secondlook.nodes.extract import looked_twice, words
 from secondlook.nodes.retrieve import found_by, rerank
 from secondlook.reading.calibration import (
     CALIBRATION_FILE,
@@ -37,8 +38,8 @@ from secondlook.reading.calibration import (
 )
 from secondlook.reading.logistic import Logistic, Outcome, cross_fitted, fit_logistic
 from secondlook.reading.risk import risk_table
+from secondlook.reading.support import load_support
 from secondlook.retrieval.index.port import Filter
-from secondlook.roles.sentences import whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,7 +50,6 @@ if TYPE_CHECKING:
     from secondlook.nodes.state import Asked
     from secondlook.reading.calibration import Calibration
     from secondlook.reading.risk import RiskTable
-    from secondlook.reading.support import Support
     from secondlook.retrieval.web.port import WebPassage
     from secondlook.settings.sections import Settings
 
@@ -137,10 +137,7 @@ class CalibrationReport:
             "after": fitted.after.as_data(),
             "better": fitted.better,
             "notes": list(self.notes),
-            "answer": {
-                "bias": fitted.calibration.answer.bias,
-                "weights": dict(fitted.calibration.answer.weights),
-            },
+            "answer": asdict(fitted.calibration.second or fitted.calibration.answer),
         }
 
 
@@ -280,10 +277,10 @@ class Answering:
             question="",
             settings=self._settings,
             shelf=library.shelf(),
-            # Searching and reading ask for none of these.
+            # Searching and reading ask for neither of these.
             models=cast("Asker", None),
             ledger=cast("Ledger", None),
-            support=cast("Support", None),
+            support=load_support(settings.models.servers.support),
             pages=_NoPages(),
         )
 
@@ -305,14 +302,15 @@ class Answering:
             )
         kept = ranking.kept(update["found"])
         read = [item for item in kept if ranking.candidate(item) is not None]
-        candidates = ranking.candidates(read)
+        held = await ranking.texts(self._context, [item["id"] for item in read])
+        candidates = await looked_twice(self._context, case.question, read, held)
         chosen = self.calibration.best_answer(candidates)
         if chosen is None:
             return None
-        best = read[chosen]
-        text = (await ranking.texts(self._context, [best["id"]]))[best["id"]].text
-        start, end = whole_numbers(text, best["span_start"] or 0, best["span_end"] or 0)
-        near = f1(" ".join(text[start:end].split()), case.answers) >= RIGHT_F1
+        lead, said = candidates[chosen].lead, words(read[chosen], held[read[chosen]["id"]])
+        if lead is not None:
+            said = "yes" if lead > 0 else "no"
+        near = f1(said, case.answers) >= RIGHT_F1
         return Answered(
             next(iter(case.gold), case.id),
             Outcome(candidates[chosen].features, right=near and case.answerable),
@@ -346,7 +344,8 @@ def fit(answered: Sequence[Answered], shipped: Calibration) -> Fitted:
     calibration = replace(
         shipped,
         label="calibrated",
-        answer=answer,
+        answer=answer if shipped.second is None else shipped.answer,
+        second=shipped.second and answer,
         risk=risk_table(said, right),
         source="library",
         warning=None,
@@ -360,7 +359,8 @@ def _ways(
     outcomes: Sequence[Outcome], shipped: Calibration, groups: Sequence[str]
 ) -> list[tuple[Method, Logistic, Sequence[float]]]:
     """Each way to fit it: the fit, and what it says about documents that it has not seen."""
-    names, own = tuple(shipped.answer.weights), shipped.answer
+    own = shipped.second or shipped.answer
+    names = tuple(own.weights)
     unseen = cross_fitted(outcomes, names, groups=groups, folds=FOLDS)
     ways: list[tuple[Method, Logistic, Sequence[float]]] = [
         ("refitted", fit_logistic(outcomes, names), unseen)

@@ -398,7 +398,7 @@ class RowMaker:
             confidence=answer.confidence.value,
             right=right,
             outcome=judged,
-            tier=getattr(answer, "tier", None),
+            tier=answer.tier,
             metrics=self._metrics(case, seen.first, answer),
             read=tuple((self._grade(case, one), round(score, 4)) for one, score in read),
             # A glance is a first guess and no judgement.

@@ -13,6 +13,7 @@ from secondlook.errors import (
     LibraryError,
     LibraryFormat,
     LibraryMissing,
+    SecondlookError,
     UsageError,
 )
 from secondlook.library import backup, report
@@ -564,6 +565,7 @@ class Shelf:
     def __init__(self, library: Library) -> None:
         self._library = library
         self._remembered: dict[str, Passage] = {}
+        self._openings: dict[str, str] = {}
         self._of = library.manifest_time
         self.paths = library.paths
 
@@ -588,7 +590,29 @@ class Shelf:
         from secondlook.retrieval.search import read_in_context
 
         given = [(passage.title, passage.heading, passage.text) for passage in passages]
-        return read_in_context(self._library.reader(), query, given, choose=choose)
+        openings = [self._opening(passage) for passage in passages]
+        reader = self._library.reader()
+        return read_in_context(reader, query, given, openings=openings, choose=choose)
+
+    def in_context(self, query: str, passage: Passage) -> str:
+        """The passage as it is read."""
+        from secondlook.retrieval.search import in_context
+
+        opening = self._opening(passage)
+        return in_context(query, passage.title, passage.heading, passage.text, opening)
+
+    def _opening(self, passage: Passage) -> str:
+        """The beginning of its document; nothing where that is a page of the web."""
+        from secondlook.retrieval.search import OPENING
+
+        document = passage.document
+        if document not in self._openings:
+            try:
+                text = self._library.text(document).text
+            except SecondlookError:
+                text = ""
+            self._openings[document] = text[:OPENING]
+        return self._openings[document]
 
     def read_text(self, query: str, text: str) -> Reading:
         return self._library.reader().read(query, [text])[0]
@@ -628,6 +652,7 @@ class Shelf:
         hits = self._library.follow(lambda: self._library.hits(work()))
         if self._of != self._library.manifest_time or len(self._remembered) > _REMEMBERED:
             self._remembered, self._of = {}, self._library.manifest_time
+            self._openings = {}
         self._remembered.update((hit.passage.id, hit.passage) for hit in hits)
         return hits
 

@@ -173,9 +173,9 @@ async def grounded(
         one, computed = _Backed.of(sentence, held), sentence.get("computation") is not None
         if not one.quotes and not computed:
             sentence["supported"], sentence["support"] = False, 0.0
-        elif computed or draft["method"] == "extractive":  # word for word, or by code
+        elif computed:
             sentence["supported"] = True
-        else:
+        elif draft["method"] != "extractive":  # else word for word, and looked at twice
             open_ones.append(one)
     numbers, warnings = await _judge(context, question, open_ones)
     # A number or a name that stands nowhere makes a sentence unsupported, whoever judges.

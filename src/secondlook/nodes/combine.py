@@ -15,7 +15,7 @@ from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.limits import dial
 from secondlook.nodes.state import Draft, DraftData, Parts, Sentence, Trace, step
-from secondlook.reading.support import denies
+from secondlook.reading.support import Cap, cap
 from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles import arithmetic
 from secondlook.roles.arithmetic import Stated, read_date, read_number
@@ -46,6 +46,7 @@ _OPERATIONS: Final[dict[Combining, Operation]] = {
 _DATED: Final = frozenset({"years", "earliest", "latest"})
 _COUNTED: Final = frozenset({"difference", "sum", "least", "most"})
 _SAYS = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
+_DENIAL: tuple[Cap, ...] = ("not",)
 _WORD = re.compile(r"\w+(?:[-.'\u2019]\w+)*")
 _WIDEST: Final = 12
 """Words between the first and the last of a property that still are one statement."""
@@ -254,7 +255,7 @@ def _phrase(wanted: str, quote: str) -> str | None:
     for row in rows:
         if needed and needed == frozenset(chain.from_iterable(word[2] for word in row)):
             span = row[0][0], row[-1][1]
-            return None if denies(quote, span, wanted) else quote[slice(*span)]
+            return None if cap(wanted, quote, _DENIAL) < 1 else quote[slice(*span)]
     return None
 
 

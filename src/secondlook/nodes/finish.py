@@ -16,13 +16,14 @@ from secondlook.answer import (
     SeenPassage,
     Status,
     StopReason,
+    Tier,
     Trouble,
 )
 from secondlook.nodes import ranking
 from secondlook.nodes.cite import cite, cut_note
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
-from secondlook.nodes.limits import rewrites
+from secondlook.nodes.limits import lead, rewrites
 from secondlook.nodes.screen import is_quarantined
 from secondlook.nodes.state import (
     RELEVANT,
@@ -137,11 +138,13 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         draft = withheld("no_evidence", reasons=["the passages that it rested on are gone"])
     note, stop = note_of(draft, claims), draft["stop"]
     status: Status = "failed" if stop in FAILED else "abstained"
+    tier = _tier(draft, claims, context)
     text = _abstention(draft, found)
     if claims:
         whole = all(claim.supported is not False for claim in claims) and note is None
         status = "answered" if whole and stop == "answered" else "partial"
-        text = " ".join(map(marked, claims)) + (f"\n\n{note}" if note else "")
+        text = lead(tier, draft["short"]) + " ".join(map(marked, claims))
+        text += f"\n\n{note}" if note else ""
     elif stop == "refused":
         status = "refused"
     # Calibrated is what was fitted to answers that were right and wrong: the reader's own.
@@ -157,6 +160,7 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         text=text,
         short=draft["short"],
         status=status,
+        tier=tier,
         stop_reason=stop,
         claims=claims,
         citations=citations,
@@ -174,6 +178,18 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         created=context.created,
         version=version("secondlook-qa"),
     )
+
+
+def _tier(draft: DraftData, claims: Sequence[Claim], context: Context) -> Tier | None:
+    """A quote is as sure as its probability says, a model's words as the check of each says."""
+    if not claims or draft["stop"] == "ambiguous":
+        return None
+    confidence, sure = draft["confidence"], True
+    if draft["method"] == "extractive":
+        sure = confidence is not None and confidence >= context.calibration.min_sure
+    elif draft["method"] == "generative":
+        sure = all(claim.supported for claim in claims)
+    return "sure" if sure else "likely"
 
 
 def _abstention(draft: DraftData, found: Sequence[Found]) -> str:

@@ -18,6 +18,7 @@ from secondlook.answer import (
 )
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.finish import Finished, assembled, finished, marked, note_of
+from secondlook.nodes.limits import lead
 from secondlook.nodes.memory import Remembered
 from secondlook.nodes.options import choice_of, choice_text, step_heading
 from secondlook.nodes.research import standing
@@ -90,7 +91,8 @@ def _text(
     if not claims:
         parts = [plain.text, chosen]
     elif len(telling) < 2:  # noqa: PLR2004
-        parts = [" ".join(map(marked, claims)), chosen, note_of(draft, claims) or ""]
+        first = lead(plain.tier, plain.short)
+        parts = [first + " ".join(map(marked, claims)), chosen, note_of(draft, claims) or ""]
     else:
         under = {number for one in telling for number in one.claims}
         parts = [" ".join(marked(one) for at, one in enumerate(claims, 1) if at not in under)]

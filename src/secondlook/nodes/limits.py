@@ -13,6 +13,7 @@ from typing_extensions import TypedDict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from secondlook.answer import Tier
     from secondlook.errors import Cap
     from secondlook.nodes.context import Context
     from secondlook.nodes.state import Search
@@ -92,7 +93,16 @@ def dial(context: Context) -> Dial | None:
     return Dial(max_risk, calibration.risk_threshold(max_risk), counted)
 
 
-# How an answer says that a cap has cut it short. In one place, so that `verify` knows the words.
+# What an answer says of itself. In one place, so that `verify` knows the words.
+
+LEAD: Final = re.compile(r"(?:Most likely: )?(?:(Yes|No)\. )?")
+
+
+def lead(tier: Tier | None, short: str | None) -> str:
+    """How the text of an answer begins: that it is not sure, and yes or no."""
+    said = f"{short}. " if short in {"Yes", "No"} else ""
+    return f"Most likely: {said}" if tier == "likely" else said
+
 
 _MORE: Final[dict[Cap, tuple[str, str]]] = {
     "calls": ("model call", "--max-calls"),

@@ -324,7 +324,7 @@ def _quote(item: Found, passage: Passage) -> Sentence:
         text=" ".join(passage.text[start:end].split()),
         cited=[Cited(passage=passage.id, start=passage.start + start, end=passage.start + end)],
         support=1.0,
-        supported=True,
+        supported=None,
     )
 
 

@@ -42,7 +42,9 @@ _FOUND_BY = {
     (False, False): "neither search ranks it high",
 }
 _ANSWER = ("relevance", "margin", "answerable", "fusion")
+_SECOND = (*_ANSWER, "together", "lead")
 _QUALITY = ("relevance", "lead", "fusion", "agreement")
+_KNOWN = {"answer": _ANSWER, "second": _SECOND, "yes_no": _SECOND, "quality": _QUALITY}
 
 
 class CalibrationError(SecondlookError):
@@ -63,6 +65,10 @@ class Candidate:
     """Of the searches alone; 1.0 for what is first in both."""
     dense_rank: int | None = None
     lexical_rank: int | None = None
+    together: float | None = None
+    """How far the passage says that the span answers the question; None until looked at twice."""
+    lead: float | None = None
+    """Of a question for yes or no: how far "yes" lies above "no"."""
 
     @property
     def margin(self) -> float:
@@ -82,6 +88,8 @@ class Candidate:
             "margin": _bounded(self.margin),
             "answerable": _bounded(self.answerable),
             "fusion": self.fusion_score,
+            "together": _bounded(self.together or 0.0),
+            "lead": _bounded(abs(self.lead or 0.0)),
         }
 
 
@@ -120,6 +128,7 @@ class Calibration:
     choice: Mapping[str, float]
     """How much each feature of an answer counts when one is chosen; none, and the first is."""
     answer: Logistic
+    """Of a first look."""
     quality: Logistic
     min_answer: float
     """An answer less likely to be right than this is withheld."""
@@ -129,6 +138,14 @@ class Calibration:
     """And below this the library looks empty-handed."""
     min_about: float = 0.0
     """A passage whose relevance is above it is about the question."""
+    second: Logistic | None = None
+    """Of question and answer looked at together; None, and a second look counts for nothing."""
+    yes_no: Logistic | None = None
+    """The same where the answer is yes or no."""
+    min_sure: float = 1.0
+    """An answer less likely to be right than this is called likely."""
+    min_seal: float = _LOGIT
+    """How far question and answer must be carried together to be called verified."""
     risk: RiskTable | None = None
     """How often answers were wrong above each probability; None where nobody has counted."""
     source: Literal["shipped", "library"] = "shipped"
@@ -138,21 +155,37 @@ class Calibration:
     def best_answer(self, candidates: Sequence[Candidate]) -> int | None:
         """Index of the passage whose span to answer with; None when there is none.
 
-        An order needs no probabilities, so this holds for any reader. Ties go to the better ranked.
+        Of those that were looked at twice the one most likely right. An order needs no
+        probabilities, so this holds for any reader. Ties go to the better ranked.
         """
+        known = sound(candidates)
+        twice = [at for at in known if self._second(candidates[at]) is not None]
         best: tuple[float, int] | None = None
-        for at in sound(candidates):
-            features = candidates[at].features
+        for at in twice or known:
+            features, model = candidates[at].features, self._second(candidates[at])
             worth = sum(weight * features[name] for name, weight in self.choice.items())
+            worth = worth if model is None else model.logit(features)
             if best is None or worth > best[0]:
                 best = worth, at
         return best[1] if best else None
+
+    def _second(self, one: Candidate) -> Logistic | None:
+        """What tells how likely a span is right that was looked at twice."""
+        if one.together is None:
+            return None
+        return self.second if one.lead is None else self.yes_no
 
     def answer_probability(self, candidates: Sequence[Candidate], chosen: int) -> float | None:
         """How likely the span of the chosen passage is a right answer."""
         if self.label == "uncalibrated" or not sound(candidates[chosen : chosen + 1]):
             return None
-        return self.answer.probability(candidates[chosen].features)
+        model = self._second(candidates[chosen]) or self.answer
+        return model.probability(candidates[chosen].features)
+
+    def is_sealed(self, one: Candidate, probability: float | None) -> bool:
+        """Whether the passage carries question and answer together, and the answer is sure."""
+        sure = probability is not None and probability >= self.min_sure
+        return sure and one.together is not None and one.together >= self.min_seal
 
     def retrieval_quality(self, candidates: Sequence[Candidate]) -> float | None:
         """How likely a passage that answers is among the first five; 0 when nothing was found."""
@@ -257,8 +290,11 @@ def calibration_data(
 ) -> dict[str, Any]:
     """What a file holds. `made` is the day, `by` the command, `data` what it was made from,
     `reliability` what the probabilities were worth before and after."""
-    fitted = (("answer", calibration.answer), ("quality", calibration.quality))
-    models = {name: {"bias": one.bias, "weights": dict(one.weights)} for name, one in fitted}
+    models = {
+        name: {"bias": one.bias, "weights": dict(one.weights)}
+        for name in ("answer", "quality", "second", "yes_no")
+        if (one := getattr(calibration, name)) is not None
+    }
     return {
         "format": FORMAT,
         "reader": calibration.reader,
@@ -272,6 +308,8 @@ def calibration_data(
             "quality": calibration.min_quality,
             "web_quality": calibration.min_web_quality,
             "about": calibration.min_about,
+            "sure": calibration.min_sure,
+            "seal": calibration.min_seal,
         },
         **({} if calibration.risk is None else {"risk": calibration.risk.as_data()}),
         **({} if reliability is None else {"reliability": dict(reliability)}),
@@ -281,28 +319,39 @@ def calibration_data(
 def _parsed(made: Mapping[str, Any]) -> Calibration:
     if made.get("format", FORMAT) != FORMAT:
         raise ValueError(f"its format is {made['format']!r}, not {FORMAT}")
-    choice, answer, quality = made["choice"], made["answer"], made["quality"]
-    thresholds = {"about": 0.0} | made["thresholds"]
-    weighed = ((choice, _ANSWER), (answer["weights"], _ANSWER), (quality["weights"], _QUALITY))
+    choice, thresholds = made["choice"], {"about": 0.0, "sure": 1.0, "seal": _LOGIT}
+    thresholds |= made["thresholds"]
+    models = {name: made[name] for name in ("answer", "quality")}
+    models |= {name: made[name] for name in ("second", "yes_no") if name in made}
+    weighed: list[tuple[Mapping[str, float], tuple[str, ...]]] = [
+        (choice, _ANSWER),
+        *((one["weights"], _KNOWN[name]) for name, one in models.items()),
+    ]
     for weights, known in weighed:
         if unknown := [name for name in weights if name not in known]:
             raise ValueError(f"it weighs {unknown[0]!r}, which is no feature")
     for value in (
-        *(answer["bias"], quality["bias"], *thresholds.values()),
+        *(one["bias"] for one in models.values()),
+        *thresholds.values(),
         *(value for weights, _ in weighed for value in weights.values()),
     ):
         if isinstance(value, bool) or not math.isfinite(value):
             raise TypeError(f"{value!r} is no number")
     risk = made.get("risk")
+    logistics = {name: Logistic(**one) for name, one in models.items()}
     return Calibration(
         reader=str(made["reader"]),
         label="calibrated",
         choice=choice,
-        answer=Logistic(**answer),
-        quality=Logistic(**quality),
+        answer=logistics["answer"],
+        quality=logistics["quality"],
+        second=logistics.get("second"),
+        yes_no=logistics.get("yes_no"),
         min_answer=thresholds["answer"],
         min_quality=thresholds["quality"],
         min_web_quality=thresholds["web_quality"],
         min_about=thresholds["about"],
+        min_sure=thresholds["sure"],
+        min_seal=thresholds["seal"],
         risk=None if risk is None else RiskTable.of_data(risk),
     )

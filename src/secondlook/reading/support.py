@@ -36,6 +36,10 @@ class Support(Protocol):
     def support(self, claims: Sequence[tuple[str, str]]) -> list[float]:
         """For each (claim, evidence) how far the evidence carries the claim, from 0 to 1."""
 
+    def together(self, asked: Sequence[tuple[str, str]]) -> list[float] | None:
+        """For each (question and answer, evidence) a logit of how far the evidence says that this
+        is the answer; None of a judge that was not trained for it."""
+
 
 def joined_evidence(places: Iterable[tuple[str, str]]) -> str:
     """What a claim is judged by: each (title, quote) that it cites, quotes of one document below
@@ -134,6 +138,9 @@ class ReaderSupport:
             for spoken, evidence in said
         ]
 
+    def together(self, asked: Sequence[tuple[str, str]]) -> list[float] | None:
+        return self.judge().judge(asked)
+
 
 def supporting_logits(judge: Judge, pairs: Sequence[tuple[str, str]]) -> list[float]:
     """The judge's logit of each pair. Long evidence is looked at twice, as a whole and around the
@@ -199,14 +206,6 @@ _STOP_WORDS = frozenset(
 _NEGATIONS = frozenset(
     "not no never none nobody nothing nowhere neither nor without cannot hardly".split()  # noqa: SIM905
 )
-_REACH_OF_NOT = 4
-"""Words: "not yet been formally approved"."""
-_BOUNDS = frozenset("since until till before than except unless only".split())  # noqa: SIM905
-_YES_OR_NO = re.compile(
-    r"\W*(?:is|are|was|were|do|does|did|can|could|may|might|must|shall|should|will|would|has|have"
-    r"|had)(?:n['\u2019]t)?\b",
-    re.IGNORECASE,
-)
 _NO_SPACES = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff\uac00-\ud7af"
 )
@@ -237,6 +236,9 @@ class CoverageSupport:
     def support(self, claims: Sequence[tuple[str, str]]) -> list[float]:
         return [_covered(without_marks(claim), evidence) for claim, evidence in claims]
 
+    def together(self, asked: Sequence[tuple[str, str]]) -> list[float] | None:  # noqa: ARG002
+        return None
+
 
 def _covered(claim: str, evidence: str) -> float:
     wanted = _terms(claim)
@@ -266,38 +268,6 @@ def cap(claim: str, evidence: str, which: Collection[Cap] = ALL_CAPS) -> float:
     if "not" in which and most > ONE_SIDED_NOT and _contradicts(claim, evidence):
         most = ONE_SIDED_NOT
     return most
-
-
-def denies(sentence: str, span: tuple[int, int], question: str) -> bool:
-    """Whether the sentence says "not" of what the question takes for granted, around the answer
-    at `span`: "The board did not approve it", asked who approved it.
-
-    Yes-or-no questions take nothing for granted, and a span with the "not" in it tells of it.
-    """
-    if not _negations(sentence):
-        return False
-    if _YES_OR_NO.match(question) or _negated(question) or _negated(sentence[slice(*span)]):
-        return False
-    asked = _terms(question) - {_stem(_plain(name)) for name in _names(question)}
-    # Each clause, and the one that the span begins in.
-    ends = [found.span() for found in _CLAUSE_END.finditer(sentence)]
-    starts, stops = [0, *(end for _, end in ends)], [*(at for at, _ in ends), len(sentence)]
-    clauses = [sentence[start:stop] for start, stop in zip(starts, stops, strict=True)]
-    own = clauses.pop(sum(start <= span[0] for start in starts[1:]))
-    if asked & _terms(own):
-        return bool(asked & _denied(own))
-    said = frozenset[str]().union(*(_terms(one) for one in clauses if not _negated(one)))
-    return any((asked - said) & _denied(one) for one in clauses)
-
-
-def _denied(clause: str) -> frozenset[str]:
-    """Stems of the words that a "not" stands right before; none where it only sets a bound, as in
-    "not dredged since 2016"."""
-    words = [_plain(word) for word in _WORD.findall(clause)]
-    if not _negated(clause) or not _BOUNDS.isdisjoint(words):
-        return frozenset()
-    near = (word for at in _negations(clause) for word in words[at + 1 : at + 1 + _REACH_OF_NOT])
-    return frozenset(map(_stem, near))
 
 
 def _contradicts(claim: str, evidence: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar, cast
 from secondlook.errors import UsageError
 from secondlook.retrieval.chunk import with_context
 from secondlook.retrieval.index.port import EVERYTHING
-from secondlook.retrieval.terms import query_terms
+from secondlook.retrieval.terms import query_terms, terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 
     from secondlook.reading.port import Choose, Embedder, Reader, Reading
     from secondlook.retrieval.index.port import Entry, Filter, Index, Scored
+
+OPENING = 1_500
+"""Characters at the beginning of a document that tell what it is about."""
+_LINE = re.compile(r"[^\n.]+(?:\.(?!\s)[^\n.]*)*")
+_LONGEST_LINE = 300
 
 log = logging.getLogger(__name__)
 
@@ -260,16 +266,34 @@ class Searcher:
             return {}
 
 
+def in_context(
+    query: str, title: str, heading: tuple[str, ...], text: str, opening: str = ""
+) -> str:
+    """A passage as it is read: below its title and headings, as it was embedded, and below the line
+    of its document's opening that has most of what the question names and the passage does not. A
+    contract names its parties once, at the top."""
+    missing = set(query_terms(query)) - {*terms(f"{title} {' '.join(heading)} {text}")}
+    named: dict[str, int] = {}
+    for found in _LINE.finditer(opening) if missing else ():
+        line = " ".join(found[0].split())[:_LONGEST_LINE]
+        if count := len(missing.intersection(terms(line))):
+            named.setdefault(line, count)
+    above = max(named, key=lambda line: named[line], default="")
+    return with_context(title, heading, f"{above}\n{text}" if above else text)
+
+
 def read_in_context(
     reader: Reader,
     query: str,
     passages: Sequence[tuple[str, tuple[str, ...], str]],
     *,
+    openings: Sequence[str] = (),
     choose: Choose | None = None,
 ) -> list[Reading]:
-    """Each (title, headings, text) read as it was embedded: below its title and headings. Spans
-    count from the first character of the text."""
-    given = [with_context(title, heading, text) for title, heading, text in passages]
+    """Each (title, headings, text) read in its context, with the openings of their documents where
+    these are known. Spans count from the first character of the text."""
+    both = zip(passages, openings or [""] * len(passages), strict=True)
+    given = [in_context(query, *parts, opening) for parts, opening in both]
     found = []
     readings = reader.read(query, given, choose=choose)
     for reading, whole, (_, _, text) in zip(readings, given, passages, strict=True):
