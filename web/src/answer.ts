@@ -1,6 +1,7 @@
 /** An answer, as docs/answers.md tells it field by field. */
 
 export type Status = "answered" | "partial" | "abstained" | "refused" | "failed";
+export type Tier = "sure" | "likely";
 export type Scalar = string | number | boolean | null;
 export type Json = Scalar | Json[] | { [name: string]: Json };
 
@@ -185,11 +186,12 @@ export interface Answer {
   question: string;
   asked: string;
   workflow: string;
-  method: "extractive" | "generative" | "computed" | "outline" | "summary" | "none";
+  method: "extractive" | "generative" | "computed" | "outline" | "summary" | "catalogue" | "none";
   model: string | null;
   text: string;
   short: string | null;
   status: Status;
+  tier: Tier | null;
   stop_reason: string;
   claims: Claim[];
   citations: Citation[];

@@ -41,6 +41,7 @@ _METHODS = {
     "computed": "computed from what the passages say",
     "outline": "an outline: headings and lead sentences, no model",
     "summary": "a summary, part by part",
+    "catalogue": "from the list of your documents; nothing was searched",
 }
 
 
@@ -182,6 +183,8 @@ def _confidence(answer: Answer) -> str:
     known = confidence.value is not None
     sure = f"confidence {confidence.value:.2f} ({confidence.label})" if known else ""
     how = _METHODS.get(answer.method, answer.model or "")
+    if answer.method == "extractive" and answer.grounded.value == "yes":
+        how += ", and verified"
     from_tables = _computed_how(answer)
     if from_tables is not None:  # an answer of two kinds says both
         cited = how if answer.citations and answer.parts else ""

@@ -55,7 +55,7 @@ def to_markdown(answer: Answer) -> str:
     model = f", {code(answer.model)}" if answer.model else ""
     text, scoped = by_step(answer)
     if not text:
-        shown = _outlined if answer.method == "outline" else words
+        shown = _outlined if answer.method in {"outline", "catalogue"} else words
         text = "\n\n".join(map(shown, re.split(r"\n\s*\n", answer.text.strip())))
     warnings = [
         f"- {flat(one.node)}: {flat(one.message)} ({flat(one.error)}); {flat(one.consequence)}"

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Final
 
 from langgraph.graph import END, START, StateGraph
 
+from secondlook.nodes.catalogue import catalogue
 from secondlook.nodes.context import Context
 from secondlook.nodes.finish_auto import finish_auto
 from secondlook.nodes.route import (
     ANALYST,
+    CATALOGUE,
     CHOOSING,
     MOST_CALLS,
     PLAIN,
@@ -36,10 +38,12 @@ def build(settings: Settings) -> StateGraph[State, Context]:
     graph = (
         StateGraph(State, Context)
         .add_node("consider", consider)
+        .add_node(CATALOGUE, catalogue)
         .add_node("look_again", look_again)
         .add_node("finish", finish_auto)
         .add_edge(START, "consider")
-        .add_conditional_edges("consider", following, list(others))
+        .add_conditional_edges("consider", following, [*others, CATALOGUE])
+        .add_edge(CATALOGUE, END)
         .add_conditional_edges("look_again", following, [*others, "finish"])
         .add_edge("finish", END)
     )

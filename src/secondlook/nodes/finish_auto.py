@@ -10,12 +10,13 @@ from langgraph.runtime import Runtime  # noqa: TC002
 from secondlook.answer import Answer, AnswerPart, Confidence
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.finish import WHY, Finished, finished, grounded, marked, once
+from secondlook.nodes.limits import lead
 from secondlook.nodes.state import Calls, Question, Trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.answer import Claim, Status, StopReason
+    from secondlook.answer import Claim, Status, StopReason, Tier
     from secondlook.nodes.state import CallData
 
 
@@ -97,8 +98,11 @@ def together(
     told = [(part, one) for part, one in zip(parts, placed, strict=True) if one.claims]
     lacking = [unanswered(part) for part in parts if not part.claims]
     text = [f"{part.question} {one.text}" for part, one in zip(parts, placed, strict=True)]
+    tier: Tier | None = None
     if told:
-        text = [*(one.text for _, one in told), *lacking]
+        plain = [one.text[len(lead(one.tier, one.short)) :] for _, one in told]
+        text = [*plain, *lacking]
+        tier = "likely" if any(one.tier == "likely" for _, one in told) else "sure"
     claims = tuple(claim for one in placed for claim in one.claims)
     shorts = [one.short for one in placed]
     analysed = next((one for one in placed if one.analysis is not None), None)
@@ -110,7 +114,8 @@ def together(
         update={
             "workflow": workflow,
             "asked": question,
-            "text": "\n\n".join(text),
+            "text": lead(tier, None) + "\n\n".join(text),
+            "tier": tier,
             "short": "; ".join(filter(None, shorts)) if all(shorts) else None,
             "status": status,
             "stop_reason": stop,

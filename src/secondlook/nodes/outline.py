@@ -38,7 +38,7 @@ from secondlook.roles.route import summary_request
 from secondlook.roles.sentences import sentence_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from secondlook.passage import Passage
 
@@ -63,6 +63,8 @@ class Chosen(TypedDict):
     """Those to be summarised whole, or listed."""
     more: int
     """Documents that were left out."""
+    missing: list[str]
+    """What was named beside them, and is no document."""
 
 
 class Choice(Retrieved, Chosen):
@@ -73,25 +75,28 @@ async def choose(state: Query, runtime: Runtime[Context]) -> Choice:
     context, there = runtime.context, state["scope"]["documents"]
     target = _target(state["question"])
     named: list[Passage] = []
+    missing: list[str] = []
     if there is not None and len(there) <= MOST_NAMED:
         named = await _firsts(context, there)
         if target:
-            ids = {passage.document for passage in named}
-            paths = await asyncio.to_thread(context.shelf.paths, ids)
-            named = [one for one in named if fits(target, one.title, paths.get(one.document, ()))]
-            exact = [one for one in named if set(terms(one.title)) <= set(terms(target))]
-            named = exact or named
+            firsts = {passage.document: passage for passage in named}
+            paths = await asyncio.to_thread(context.shelf.paths, set(firsts))
+            known = {name: (one.title, paths.get(name, ())) for name, one in firsts.items()}
+            chosen, missing = meant(target, known)
+            named = [firsts[name] for name in chosen]
         if len(named) <= MOST_WHOLE and (named or not target):
             titles = ", ".join(f'"{passage.title}"' for passage in named)
             said = f"Chose {titles}." if named else "There is nothing to summarise."
-            return _choice("documents" if named else "nothing", named, said)
+            made = _choice("documents" if named else "nothing", named, said)
+            return {**made, "missing": missing}
     elif there is not None and not target:
         named = await _firsts(context, there[:MOST_DOCUMENTS])
     if named:
         total = len(named) if target else len(there or ())
         few = named[:MOST_DOCUMENTS]
         some = f"{len(few)} of {total}" if total > len(few) else f"{total}"
-        return _choice("many", few, f"Chose {some} documents.", more=total - len(few))
+        made = _choice("many", few, f"Chose {some} documents.", more=total - len(few))
+        return {**made, "missing": missing}
     # Passages on a topic. Each must have half of its words, in itself or in its title.
     options = search_options(context.settings.search, k=MOST_PLACES, candidates=MOST_PLACES)
     hits = await asyncio.to_thread(context.shelf.find, target, options, where(state["scope"]))
@@ -109,6 +114,7 @@ async def choose(state: Query, runtime: Runtime[Context]) -> Choice:
         "extent": "places" if found else "nothing",
         "documents": [],
         "more": 0,
+        "missing": [],
         "found": found,
         "steps": [step("choose", said, passages=len(found), documents=documents)],
         "warnings": [],
@@ -119,6 +125,27 @@ def _target(question: str) -> str:
     """What is to be summarised; "" means whatever there is."""
     asked = summary_request(question)
     return question if asked is None else asked
+
+
+_JOINT = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|&|as\s+well\s+as)\s+", re.IGNORECASE)
+_ARTICLE = re.compile(r"\A\s*(?:the|this|that|my|our|your)\s+", re.IGNORECASE)
+
+
+def meant(
+    target: str, held: Mapping[str, tuple[str, Collection[str]]]
+) -> tuple[list[str], list[str]]:
+    """Which of the documents (title and paths by id) are meant, and which parts of "X, Y and Z" are
+    none. What is a name as a whole, such as "Terms and Conditions", is not taken apart."""
+    whole = any(fits(target, *named) for named in held.values())
+    found: list[str] = []
+    missing: list[str] = []
+    for part in [target] if whole else filter(None, _JOINT.split(target)):
+        fitting = [name for name, named in held.items() if fits(part, *named)]
+        exact = [name for name in fitting if set(terms(held[name][0])) <= set(terms(part))]
+        found += exact or fitting
+        if not fitting:
+            missing.append(_ARTICLE.sub("", part).strip(" \"'“”"))
+    return list(dict.fromkeys(found)), missing if found else []
 
 
 def fits(target: str, title: str, paths: Collection[str]) -> bool:
@@ -154,6 +181,7 @@ def _choice(extent: Extent, named: Sequence[Passage], said: str, *, more: int = 
         "extent": extent,
         "documents": [passage.document for passage in named],
         "more": more,
+        "missing": [],
         "found": found,
         "steps": [step("choose", said, documents=len(named), more=more)],
         "warnings": [],
@@ -171,7 +199,7 @@ class Layout(TypedDict):
     opening: str
     """What stands above an outline; empty for running text."""
     labels: list[list[str | int]]
-    """For each sentence what stands before it, and how deep."""
+    """For each sentence what stands before it, how deep, and the document that it begins."""
 
 
 class Outlined(Draft, Evidence, Layout, Trace):
@@ -182,7 +210,7 @@ class Overview(Question, Evidence, Chosen):
     pass
 
 
-class Laid(Finishing, Layout):
+class Laid(Finishing, Chosen, Layout):
     pass
 
 
@@ -192,6 +220,7 @@ class Entry(NamedTuple):
     label: str
     depth: int
     sentence: Sentence
+    title: str = ""  # of the document that it begins, where there are several
 
 
 async def outline(state: Overview, runtime: Runtime[Context]) -> Outlined:
@@ -226,7 +255,7 @@ async def outline(state: Overview, runtime: Runtime[Context]) -> Outlined:
         "draft": draft,
         "found": found,
         "opening": opening if entries else "",
-        "labels": [[entry.label, entry.depth] for entry in entries],
+        "labels": [[entry.label, entry.depth, entry.title] for entry in entries],
         "steps": [step("outline", said, lines=len(entries), left_out=left_out)],
         "warnings": [],
     }
@@ -250,25 +279,29 @@ async def _made(state: Overview, context: Context) -> tuple[list[Entry], int, st
                 entries.append(Entry(label, 0, sentence))
         return entries, 0, "What was found on it, a sentence from each place:"
     texts = [await whole_document(context, document) for document in state["documents"]]
-    parts = [(passages[0].title, *of_document(passages)) for passages in texts if passages]
-    entries = []
+    share = MOST_SECTIONS // max(1, len(texts))
+    parts = [(passages[0].title, *of_document(passages, share)) for passages in texts if passages]
+    entries, several = [], len(parts) > 1  # then each stands under its title
     for title, lines, _ in parts:
-        if len(parts) > 1 and lines:  # of several documents, each begins with its title
-            label = f"{title} / {lines[0].label}" if lines[0].label else title
-            lines[0] = lines[0]._replace(label=label)
-        entries += lines
+        entries += [one._replace(depth=one.depth + several) for one in lines]
+        if several and lines:
+            entries[-len(lines)] = entries[-len(lines)]._replace(title=title)
     titles = ", ".join(f'"{title}"' for title, _, _ in parts)
     left_out = sum(left for _, _, left in parts)
     return entries, left_out, f"Outline of {titles}, by headings and lead sentences:"
 
 
 async def finish(state: Laid, runtime: Runtime[Context]) -> Finished:
-    """As every workflow ends; an outline keeps its lines."""
-    done = await finishing.finish(state, runtime)
-    claims, note = done["answer"]["claims"], state["draft"]["note"]
+    """As every workflow ends; an outline keeps its lines, and what is no document is named."""
+    gone = [f'There is no document called "{name}".' for name in state["missing"]]
+    note = " ".join(filter(None, [*gone, state["draft"]["note"]])) or None
+    noted: Laid = {**state, "draft": {**state["draft"], "note": note}}
+    done = await finishing.finish(noted, runtime)
+    claims = done["answer"]["claims"]
     if state["opening"] and claims:
         lines = [state["opening"], ""]
-        for (label, depth), claim in zip(state["labels"], claims, strict=True):
+        for (label, depth, title), claim in zip(state["labels"], claims, strict=True):
+            lines += [f"- {title}"] if title else []
             marks = "".join(f"[{number}]" for number in claim["citations"])
             before = f"{label}: " if label else ""
             lines.append(f"{'  ' * int(depth)}- {before}{claim['text']} {marks}")
@@ -292,7 +325,7 @@ _FIELD = re.compile(r"[A-Z][\w-]{1,20}:\s")
 """The head of a letter or a row of fields: From: ..., Month: ..."""
 
 
-def of_document(passages: Sequence[Passage]) -> tuple[list[Entry], int]:
+def of_document(passages: Sequence[Passage], most: int = MOST_SECTIONS) -> tuple[list[Entry], int]:
     """A document by its sections, or by places spread over it; and how many are left out."""
     starts = [passages[0]] if passages else []
     starts += [after for before, after in pairwise(passages) if after.heading != before.heading]
@@ -301,13 +334,13 @@ def of_document(passages: Sequence[Passage]) -> tuple[list[Entry], int]:
     top = min((len(one.heading) for one in starts if one.heading), default=0)
     if len(starts) <= 1 and len(passages) > 1:
         chosen, top = evenly(passages, MOST_PLAIN), 0
-    elif len(starts) > MOST_SECTIONS:  # as many levels of headings as there is room for
+    elif len(starts) > most:  # as many levels of headings as there is room for
         for level in range(max(len(one.heading) for one in starts), 0, -1):
             chosen = [one for one in starts if len(one.heading) <= level]
-            if 0 < len(chosen) <= MOST_SECTIONS:
+            if 0 < len(chosen) <= most:
                 break
         else:
-            chosen = starts[:MOST_SECTIONS]
+            chosen = starts[:most]
         left_out = len(starts) - len(chosen)
     entries: dict[str, Entry] = {}
     for passage in chosen:
@@ -357,7 +390,7 @@ def lead_sentence(passage: Passage, topic: str = "") -> Sentence | None:
         text=" ".join(passage.text[first:last].split()),
         cited=[Cited(passage=passage.id, start=passage.start + first, end=passage.start + last)],
         support=1.0,
-        supported=True,
+        supported=None,
     )
 
 

@@ -33,7 +33,13 @@ from secondlook.nodes.state import (
 )
 from secondlook.nodes.understand import asks_for_concept, asks_for_data, entry_for, term_of
 from secondlook.reading.languages import foreign
-from secondlook.roles.route import apart, from_documents, shared_head, summary_request
+from secondlook.roles.route import (
+    apart,
+    catalogue_request,
+    from_documents,
+    shared_head,
+    summary_request,
+)
 from secondlook.tables.understand.interpreter import understand
 from secondlook.tables.understand.readings import reading_data
 
@@ -49,6 +55,7 @@ if TYPE_CHECKING:
 
 ANALYST: Final = "analyst"
 SUMMARY: Final = "summary"
+CATALOGUE: Final = "catalogue"  # no workflow, but a node of `auto`
 CHOOSING: Final = "research"
 PLAIN: Final = "linear"
 """The workflow that grades nothing."""
@@ -111,6 +118,8 @@ async def _decided(state: Question, runtime: Runtime[Context]) -> Decision:
     likely: dict[str, float] = {}
     if parsed(question).choices:
         workflow, why = CHOOSING, "The question has choices"
+    elif context.titles is not None and catalogue_request(question):
+        workflow, why = CATALOGUE, "It is about the library itself"
     elif context.titles is not None and (
         summed := await asyncio.to_thread(summary_scope, question, scope, context.titles)
     ):
@@ -387,13 +396,12 @@ def summary_scope(
     target = summary_request(question)
     if target is None and not certain:
         return None
-    from secondlook.nodes.outline import fits
+    from secondlook.nodes.outline import meant
 
-    held = titles(scope)
+    held = {document.id: (document.title, document.paths) for document in titles(scope)}
     if target == "":
-        return {**scope, "documents": [document.id for document in held]}
-    name = target or question
-    named = [document.id for document in held if fits(name, document.title, document.paths)]
+        return {**scope, "documents": list(held)}
+    named, _ = meant(target or question, held)
     if not named and not certain and question.lstrip().casefold().startswith("what"):
         # "what is the Domesday Book about" asks for a fact, if no document is called so
         return None

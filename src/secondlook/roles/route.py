@@ -290,6 +290,41 @@ def summary_request(question: str) -> str | None:
     return None
 
 
+# Tells a greeting, or a question about the library itself, from a question to its documents: only
+# where the whole of it has such a form, in English. "What can the captain do" is for documents.
+
+_GREETING = r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day))(?: there| again| all)?"
+_FILES = r"(?:documents?|files?|docs)"
+_HAVE = r"(?:do )?(?:you|i|we) have"
+_HERE = r"(?:here|the library|(?:this|my|your|our) (?:library|collection))"
+_TOPIC = r"(?: (?:about|regarding) (?P<topic>.+))?"
+_REQUESTS = (
+    ("hello", _GREETING),
+    ("thanks", r"(?:ok,? |okay,? )?(?:thanks|thank you)(?: a lot| so much| very much| again)?"),
+    ("help", r"help(?: me)?|(?:who|what) are you|what (?:can|do) you do|what can i ask(?: you)?"),
+    ("list", rf"(?:how many|what|which) {_FILES} (?:{_HAVE}|are (?:there|here)){_TOPIC}"),
+    ("list", rf"(?:how many|what|which) {_FILES} are (?:there )?in {_HERE}"),
+    ("list", rf"(?:list|show)(?: me)?(?: all)?(?: the| my| your)? {_FILES}(?: {_HAVE})?{_TOPIC}"),
+    ("list", rf"what(?:['’]s| is) in {_HERE}|what do you have(?: here)?"),  # noqa: RUF001
+    ("list", rf"what are (?:the|my|your|these|all these) {_FILES} (?:all )?about"),
+)
+_POLITE = rf"\A(?:{_GREETING}[ ,.!]+)?(?:please |can you |could you )?|,? please\Z"
+_LONGEST_REQUEST = 120
+
+
+def catalogue_request(question: str) -> tuple[str, str] | None:
+    """Its kind, and what the files it asks for are about ("": all of them); None for a question to
+    the documents, also where it begins with a greeting."""
+    text = " ".join(question.split()).strip(" ?.!,")
+    for said in (text, re.sub(_POLITE, "", text, flags=_FLAGS)):
+        for kind, form in _REQUESTS if len(text) <= _LONGEST_REQUEST else ():
+            if found := re.fullmatch(form, said, _FLAGS):
+                topic = found.groupdict().get("topic") or ""
+                asks = re.search(_QUESTION_INSIDE, topic, _FLAGS)
+                return None if asks else (kind, topic)
+    return None
+
+
 # A sentence that asks two things, taken apart into questions of their own. English only.
 
 MOST_PARTS: Final = 4

@@ -350,7 +350,7 @@ def _text(answer: Answer) -> str:
             parts += [_MARK.sub(place, text[done:at]), said]
             done = at + len(said)
     marked = "".join([*parts, _MARK.sub(place, text[done:])])
-    if answer.method != "outline":
+    if answer.method not in {"outline", "catalogue"}:
         return "\n\n".join(map(words, re.split(r"\n\s*\n", marked.strip())))
     lines = []
     for line in marked.splitlines():  # bullets are the outline's own, what follows them is not

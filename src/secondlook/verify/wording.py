@@ -11,7 +11,7 @@ from secondlook.nodes.choices import parsed
 from secondlook.nodes.combine import flat, operation_of, stands_in
 from secondlook.nodes.explain import GENERAL
 from secondlook.nodes.finish_auto import shifted, unanswered
-from secondlook.nodes.limits import without_cut
+from secondlook.nodes.limits import LEAD, without_cut
 from secondlook.nodes.options import Weighing, choice_text, derived, step_heading
 from secondlook.nodes.state import OptionData, VerdictData
 from secondlook.roles.arithmetic import Stated, computed, sentence
@@ -41,6 +41,10 @@ _SPEAKS_IN_CLAIMS: Final = frozenset({"extractive", "generative", "computed"})
 
 
 def check_wording(answer: Answer, report: Report) -> None:
+    if answer.method == "catalogue":  # it tells of the library, and answers from no document
+        more = answer.claims or answer.citations or answer.short or answer.status != "answered"
+        report.wrong_if(more, "status", "answer", "a list of the library makes no claims")
+        return
     _check_status(answer, report)
     _check_numbering(answer, report)
     _check_text(answer, report)
@@ -99,7 +103,9 @@ def _check_numbering(answer: Answer, report: Report) -> None:
 
 
 def _check_text(answer: Answer, report: Report) -> None:
-    text, at = flat(without_cut(answer.text)), 0
+    text = flat(without_cut(answer.text))
+    begun = LEAD.match(text) if answer.method == "extractive" else None
+    at = begun.end() if begun and begun[1] in {None, answer.short} else 0
     marks: list[int] = []
     titled = headings(answer)
     for ordinal, claim in enumerate(answer.claims, 1):
@@ -168,6 +174,7 @@ def _check_rest(answer: Answer, rest: str, marks: Sequence[int], report: Report)
 def _check_short(answer: Answer, report: Report) -> None:
     of_tables = rests_on(answer) == "tables"  # there it is compared with what the result says
     chosen = answer.choice and answer.choice.letter == answer.short
+    chosen = chosen or (answer.method == "extractive" and answer.short in {"Yes", "No"})
     if of_tables or answer.short is None or chosen:
         return
     wanted = flat(answer.short).casefold()

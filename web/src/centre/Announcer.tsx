@@ -32,6 +32,7 @@ function announced(run: RunView): string {
   const { answer } = run;
   if (run.phase === "stopped") return "Stopped.";
   if (!answer) return run.problem ? `It went wrong: ${run.problem.message}` : "Interrupted.";
+  if (answer.method === "catalogue") return answer.text;
   if (answer.claims.length === 0) return `No answer. ${answer.text}`;
   return `The answer is here. ${verdict(answer)}.`;
 }

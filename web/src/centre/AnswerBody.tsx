@@ -9,7 +9,7 @@ import { ClaimStrip } from "./ClaimStrip";
 import { NoAnswer } from "./NoAnswer";
 import { Parts } from "./Parts";
 import { ResearchPart } from "./ResearchPart";
-import { isGeneralKnowledge } from "./telling";
+import { hasWords, isGeneralKnowledge } from "./telling";
 
 /** The answer, whatever its status, and everything that must be said of it. */
 export function AnswerBody({ answer, run }: { answer: Answer; run: RunView }) {
@@ -19,7 +19,7 @@ export function AnswerBody({ answer, run }: { answer: Answer; run: RunView }) {
       {isGeneralKnowledge(answer) && (
         <p className="tag warn">General knowledge, not from your files</p>
       )}
-      {answer.claims.length > 0 ? <AnswerText answer={answer} /> : <NoAnswer answer={answer} />}
+      {hasWords(answer) ? <AnswerText answer={answer} /> : <NoAnswer answer={answer} />}
       {answer.asks_back && <p className="asks-back">{answer.asks_back}</p>}
       {answer.choice && <ChoicePart choice={answer.choice} />}
       {answer.analysis && <AnalysisPart analysis={answer.analysis} run={answer.run} />}

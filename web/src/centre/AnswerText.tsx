@@ -73,7 +73,7 @@ function Group({ blocks, answer, asItems }: { blocks: Block[]; answer: Answer; a
   }
   const pieces = <Pieces pieces={first.pieces} answer={answer} />;
   if (first.kind === "heading") return <h2>{pieces}</h2>;
-  if (first.kind === "paragraph") return <p>{pieces}</p>;
+  if (first.kind === "paragraph" || answer.method === "catalogue") return <p>{pieces}</p>;
   return <p className={answer.status === "partial" ? "note" : "remark"}>{pieces}</p>;
 }
 

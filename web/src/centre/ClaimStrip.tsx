@@ -3,7 +3,12 @@ import { tenths } from "../parts/words";
 import type { Answer } from "../types";
 import { claimState, facts, shortened, sureness, verdict, weakest } from "./telling";
 
-const WORDS = { verified: "verified", weak: "not verified", unchecked: "not checked" } as const;
+const WORDS = {
+  verified: "verified",
+  weak: "not verified",
+  quoted: "quoted",
+  unchecked: "not checked",
+} as const;
 
 /** The signature: what the second look found, claim by claim. */
 export function ClaimStrip({ answer }: { answer: Answer }) {

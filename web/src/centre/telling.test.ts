@@ -37,9 +37,14 @@ test("the strip counts what was verified", () => {
   const claims = [claim(), claim({ supported: false }), claim()];
   expect(telling.verdict(answer({ claims }))).toBe("2 of 3 claims verified");
   expect(telling.verdict(answer())).toBe("1 of 1 claim verified");
-  expect(telling.verdict(answer({ claims: [claim({ supported: null })] }))).toBe(
-    "1 claim, not checked",
-  );
+  expect(telling.verdict(answer({ claims: [claim({ supported: null })] }))).toMatch(/^Quoted/);
+  const bare = [claim({ supported: null, citations: [] })];
+  expect(telling.verdict(answer({ claims: bare }))).toBe("1 claim, not checked");
+});
+
+test("a list of the library is shown as an answer, though it claims nothing", () => {
+  expect(telling.hasWords(answer({ claims: [], method: "catalogue" }))).toBe(true);
+  expect(telling.hasWords(answer({ claims: [], method: "none" }))).toBe(false);
 });
 
 test("general knowledge is never told as verified", () => {

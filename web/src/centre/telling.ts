@@ -67,12 +67,16 @@ function queued(position: number | null): string {
 export const lastSaid = (run: RunView): string =>
   run.steps.findLast((step) => step.state === "done" && step.said !== "")?.said ?? "";
 
-export type ClaimState = "verified" | "weak" | "unchecked";
+export type ClaimState = "verified" | "weak" | "quoted" | "unchecked";
 
 export function claimState(claim: Claim): ClaimState {
-  if (claim.supported === null) return "unchecked";
+  if (claim.supported === null) return claim.citations.length > 0 ? "quoted" : "unchecked";
   return claim.supported ? "verified" : "weak";
 }
+
+/** Whether there is something to read: claims, or a list of what the library has. */
+export const hasWords = (answer: Answer): boolean =>
+  answer.claims.length > 0 || answer.method === "catalogue";
 
 export const isGeneralKnowledge = (answer: Answer): boolean =>
   answer.analysis?.grounded === false || answer.choice?.grounded === false;
@@ -82,6 +86,7 @@ export function verdict(answer: Answer): string {
   const states = answer.claims.map(claimState);
   const verified = states.filter((state) => state === "verified").length;
   if (isGeneralKnowledge(answer)) return "General knowledge: no source to check against";
+  if (states.every((state) => state === "quoted")) return "Quoted word for word, not verified";
   if (states.every((state) => state === "unchecked"))
     return `${count(states.length, "claim")}, not checked`;
   return `${verified} of ${count(states.length, "claim")} verified`;
@@ -135,6 +140,7 @@ const DONE: Record<string, string> = {
   research: "Researched your documents step by step",
   analyst: "Computed from your tables",
   summary: "Summarised your documents",
+  catalogue: "Looked at the list of your documents",
 };
 
 /** What stands under the question: what was done, with the workflow and the reason as details. */

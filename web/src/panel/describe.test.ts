@@ -60,6 +60,8 @@ describe("which graphs are drawn", () => {
   it("draws auto until it has chosen, and what it chose before that has begun", () => {
     const steps = [step({ workflow: "auto" })];
     expect(workflowsDrawn({ workflow: "auto", chosen: null, steps })).toEqual(["auto"]);
+    const listed = { workflow: "catalogue", why: "a greeting" };
+    expect(workflowsDrawn({ workflow: "auto", chosen: listed, steps })).toEqual(["auto"]);
     const chosen = { workflow: "linear", why: "one fact" };
     expect(workflowsDrawn({ workflow: "auto", chosen, steps })).toEqual(["linear"]);
   });

@@ -4,12 +4,15 @@ import { nodeName } from "../parts/words";
 import { AUTO, type RunView, type StepView } from "../run";
 import type { Analysis, Citation, Scalar, SeenPassage } from "../types";
 
+/** A node of `auto`, and no workflow with a graph of its own. */
+const CATALOGUE = "catalogue";
+
 /** The workflows whose graphs are drawn, in the order in which they ran; of `auto` what it chose. */
 export function workflowsDrawn(run: Pick<RunView, "workflow" | "chosen" | "steps">): string[] {
   const seen = [...new Set(run.steps.map((step) => step.workflow))];
   const working = seen.filter((name) => name !== AUTO);
   if (working.length > 0) return working;
-  const first = run.chosen?.workflow ?? run.workflow;
+  const first = run.chosen?.workflow === CATALOGUE ? AUTO : (run.chosen?.workflow ?? run.workflow);
   return first ? [first] : [];
 }
 
