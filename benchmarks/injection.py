@@ -342,6 +342,9 @@ class SmallShelf:
     ) -> list[Reading]:
         return self.reader.read(query, [one.text for one in passages], choose=choose)
 
+    def in_context(self, query: str, passage: Passage) -> str:  # noqa: ARG002
+        return passage.text
+
     def read_text(self, query: str, text: str) -> Reading:
         return self.reader.read(query, [text])[0]
 

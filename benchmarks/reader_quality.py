@@ -12,14 +12,15 @@ tells of each reader its answers to all answerable questions, how well it tells 
 answer, what its probabilities and promises of risk are worth on questions that they were not made
 from, and its ranking on other sets; a second reader is compared question by question. Writes
 benchmarks/results/reader_quality.json. `fit` makes which span to answer with, how likely it is
-right, when to withhold it, when to search again and when to ask the web, from `squad2-dev` and
-`hotpot-train`. Writes src/secondlook/reading/calibration.json and results/calibration.json.
+right, when to withhold it, when to search again and when to ask the web, from `squad2-dev`, from
+everyday files that no reader was trained on and from `hotpot-train`. Writes
+src/secondlook/reading/calibration.json and results/calibration.json.
 """
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,8 @@ import numpy as np
 from benchmarks.common import RESULTS, ROOT, machine, parser
 from benchmarks.readings import (
     CHOICE,
+    FILES,
+    FIRST_LOOK,
     QUESTIONS,
     Competitor,
     Read,
@@ -39,8 +42,8 @@ from benchmarks.readings import (
     prepare,
     read_all,
 )
-from secondlook.evaluation.statistics import bootstrap, divided, interval, paired
-from secondlook.evaluation.summary import Ties, auroc
+from secondlook.evaluation.statistics import bootstrap, interval, paired
+from secondlook.evaluation.summary import auroc
 from secondlook.reading.calibration import (
     RISK_CONFIDENCE,
     Calibration,
@@ -55,7 +58,7 @@ from secondlook.reading.weights import read_weights
 from secondlook.settings.sections import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -68,8 +71,15 @@ if TYPE_CHECKING:
 SHIPPED = "shipped"
 FILE = ROOT / "src" / "secondlook" / "reading" / "calibration.json"
 MADE_FROM = ("squad2-dev", "hotpot-train")
+ANSWERED = ("squad2-dev", FILES)
+"""What is known of answers."""
 ANSWER = ("margin", "answerable", "fusion")
 """Chosen among 21 sets by the log loss on half of the articles."""
+SECOND = ("relevance", "margin", "answerable", "fusion", "together")
+YES_NO_FEATURES = ("margin", "fusion", "together", "lead")
+LIKELY, SURE, SEALED = 0.5, 0.9, 0.95
+"""Share of right answers among the likely at least, the sure and the sealed."""
+FEWEST = 30
 QUALITY = ("relevance", "lead", "fusion", "agreement")
 FALSE_ALARMS, FALSE_WEB_ALARMS = 0.10, 0.02
 """Share of good searches that may be followed by a second one, and by the web."""
@@ -81,7 +91,6 @@ RISKS = (0.05, 0.10, 0.20, 0.25, 0.30)
 CONFIDENCE = RISK_CONFIDENCE
 SPLITS, FOLDS, BINS, SEED = 20, 5, 10, 6
 BY_ARTICLE = "by article"
-_ONE_SIDED = 1.6448536269514722
 
 
 # Figures with how sure they are
@@ -93,8 +102,7 @@ def rounded(value: float | None) -> float | None:
 
 def side_by_side(values: Mapping[str, Sequence[float]], *, yes_no: bool = False) -> dict[str, Any]:
     """The mean of each reader with its interval, and how the first differs from the second on the
-    same questions; `bound` is the lower end of a one-sided 95 % interval, for showing that the
-    first is not worse by more than a margin."""
+    same questions."""
     told: dict[str, Any] = {}
     for label, these in values.items():
         mean = interval(these, yes_no=yes_no)
@@ -102,13 +110,10 @@ def side_by_side(values: Mapping[str, Sequence[float]], *, yes_no: bool = False)
     if len(values) > 1:
         other, base = list(values.values())[:2]
         change = paired(base, other, yes_no=yes_no)
-        gaps = np.asarray(other, dtype=np.float64) - np.asarray(base, dtype=np.float64)
-        wide = float(gaps.std(ddof=1)) / np.sqrt(len(gaps)) if len(gaps) > 1 else float("inf")
         told["difference"] = {
             "difference": rounded(change.difference),
             "low": rounded(change.low),
             "high": rounded(change.high),
-            "bound": rounded(change.difference - _ONE_SIDED * wide),
             "p": rounded(change.p),
             "improved": change.improved,
             "degraded": change.degraded,
@@ -192,33 +197,24 @@ def judged(sample: Sample) -> dict[str, Any]:
     articles. A split in which nothing could be promised breaks no promise."""
     splits = {name: _split(sample, *halves) for name, halves in _halves(sample)}
     drawn = [found for name, found in splits.items() if name != BY_ARTICLE]
-    p, right = sample.out_of_sample(), sample.right
-    ordered = np.argsort(-p, kind="stable")
-    risk = np.cumsum(1 - right[ordered]) / np.arange(1, len(p) + 1)
+    right = sample.right
     told: dict[str, Any] = {
         "questions": len(sample.outcomes),
         "right": rounded(float(right.mean())),
         "ece_mean": rounded(float(np.mean([one["ece"] for one in drawn]))),
         "ece_worst": rounded(max(one["ece"] for one in drawn)),
         "ece_by_article": rounded(splits[BY_ARTICLE]["ece"]),
-        "aurc_mean": rounded(float(np.mean([one["aurc"] for one in drawn]))),
         "auroc_right_mean": rounded(float(np.mean([one["auroc"] for one in drawn]))),
         "risk": {},
     }
     for most in RISKS:
         kept = {name: found["promises"][most] for name, found in splits.items()}
         coverages, realised = (np.array(column) for column in zip(*kept.values(), strict=True))
-        reached = np.flatnonzero(risk <= most)
         told["risk"][str(most)] = {
             "coverage": rounded(float(coverages.mean())),
-            "coverage_least": rounded(coverages.min()),
             "realised": rounded(float(realised.mean())),
-            "realised_most": rounded(realised.max()),
             "exceeded": int((realised > most).sum()),
             "splits": len(kept),
-            "by_article": [rounded(value) for value in kept[BY_ARTICLE]],
-            # What a threshold that knew the outcome could reach.
-            "coverage_knowing": rounded((reached[-1] + 1) / len(p) if len(reached) else 0.0),
         }
     return told
 
@@ -247,7 +243,6 @@ def _split(sample: Sample, made: Any, kept: Any) -> dict[str, Any]:
         promises[risk] = (float(answered.mean()), wrong)
     return {
         "ece": calibration_error(p, right),
-        "aurc": once(aurc(p, right), len(p)),
         "auroc": once(auroc(p, right), len(p)),
         "promises": promises,
     }
@@ -275,37 +270,10 @@ def report(read: Read, file: Path = RESULTS / "reader_quality.json") -> dict[str
             group: {label: judged(Sample.of(cases)) for label, cases in by_label.items()}
             for group, by_label in (("all", squad), ("answerable", held(read.of("squad2-dev"))))
         },
-        "grading": {label: graded(cases) for label, cases in squad.items()},
-        "elsewhere": elsewhere(read, samples),
+        "elsewhere": elsewhere(read),
     }
-    if len(samples) > 1:
-        other, base = (aurc(probability[label], samples[label].right) for label in [*samples][:2])
-        n = len(next(iter(probability.values())))
-        found["calibration"]["area below"] = bounded(
-            lambda draws: 1 - divided(other(draws), base(draws)), n
-        )
     file.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     return found
-
-
-def aurc(confidence: Floats, right: Floats) -> Statistic:
-    """The share of wrong ones among the k surest answers, averaged over every k (Geifman, Uziel
-    and El-Yaniv, ICLR 2019). Equally sure answers are taken in every order, on average."""
-    sums = Ties(-confidence)
-
-    def statistic(weights: Floats) -> Floats:
-        many, wrong = sums.of(weights), sums.of(weights * (1 - right))
-        reached = np.cumsum(many, axis=1)
-        before, wrong_before = reached - many, np.cumsum(wrong, axis=1) - wrong
-        rate = np.nan_to_num(divided(wrong, many))
-        # The sum over j = 1..many of (wrong_before + j rate) / (before + j).
-        top = int(reached[:, -1].max(initial=0))
-        harmonic = np.concatenate([[0.0], np.cumsum(1 / np.arange(1, top + 1))])
-        steps = harmonic[reached.astype(np.int64)] - harmonic[before.astype(np.int64)]
-        risks = many * rate + (wrong_before - rate * before) * steps
-        return divided(risks.sum(axis=1), reached[:, -1])
-
-    return statistic
 
 
 def answers(by_label: ByLabel) -> dict[str, Any]:
@@ -343,8 +311,8 @@ def told_apart(by_label: ByLabel, probability: Mapping[str, Any]) -> dict[str, A
     }
 
 
-def elsewhere(read: Read, samples: Mapping[str, Sample]) -> dict[str, Any]:
-    """Answers and ranking on other sets; `clapnq` by probabilities fitted on squad2-dev."""
+def elsewhere(read: Read) -> dict[str, Any]:
+    """Answers and ranking on other sets."""
     found: dict[str, Any] = {}
     if any((wiki := held(read.of("shift-new_wiki"))).values()):
         found["shift-new_wiki"] = answers(wiki)
@@ -365,25 +333,7 @@ def elsewhere(read: Read, samples: Mapping[str, Sample]) -> dict[str, Any]:
                 metric: side_by_side(values),
                 "hybrid": beside,
             }
-    if any((given := read.of("clapnq")).values()):
-        models = {label: fit_logistic(one.outcomes, ANSWER) for label, one in samples.items()}
-        p = {
-            label: [models[label].probability(case.picked.features) for case in cases]
-            for label, cases in given.items()
-        }
-        found["clapnq"] = told_apart(given, p)
     return found
-
-
-def graded(cases: Sequence[Case]) -> dict[str, Any]:
-    """The reader as a grader of the best five passages of answerable questions: precision and
-    recall above a relevance that was chosen on half of the articles, judged on the other half."""
-    threshold = about_threshold([case for case in cases if chooses(case.question.article)])
-    others = [case for case in cases if not chooses(case.question.article)]
-    gold, relevance = _pairs(others)
-    precision, recall = _accepted(gold, relevance, threshold)
-    figures = {"precision": rounded(precision), "recall": rounded(recall)}
-    return {"pairs": len(gold), "gold": int(gold.sum()), "threshold": threshold, **figures}
 
 
 def about_threshold(cases: Sequence[Case]) -> float:
@@ -423,13 +373,16 @@ def fit(
     read: Read, label: str, *, file: Path = FILE, results: Path = RESULTS / "calibration.json"
 ) -> dict[str, Any]:
     """Make, write and return the calibration of one reader."""
-    squad, hotpot = (read.mixed(name)[label] for name in MADE_FROM)
-    if not squad or not hotpot:
-        raise SystemExit(f"{label} has read nothing of {' or '.join(MADE_FROM)}: read first")
-    sample = Sample.of(squad)
-    answer = rising(sample.outcomes, ANSWER)
-    p = sample.out_of_sample(tuple(answer.weights))
+    cases = {name: read.mixed(name)[label] for name in ANSWERED}
     searches = {name: (held(read.of(name))[label], read.robbed(name, label)) for name in MADE_FROM}
+    if lacking := [name for name, some in (cases | searches).items() if not some]:
+        raise SystemExit(f"{label} has read nothing of {' or '.join(lacking)}: read first")
+    first = rising(weighed(cases.values()), ANSWER)
+    spans = {name: [one for one in some if not one.asks_yes_or_no] for name, some in cases.items()}
+    second, yes_no = (
+        looked_twice(spans.values()),
+        looked_twice([[one for one in cases[FILES] if one.asks_yes_or_no]], YES_NO_FEATURES),
+    )
     # Every set weighs the same, and a question as much with its gold passage as without.
     groups = [group for both in searches.values() for group in both]
     total = sum(len(group) for group in groups)
@@ -443,49 +396,125 @@ def fit(
         QUALITY,
     )
     good = [
-        qualities(quality, [case for case in cases if case.found]) for cases, _ in searches.values()
+        qualities(quality, [case for case in some if case.found]) for some, _ in searches.values()
     ]
+    squad = [case for case in cases["squad2-dev"] if chooses(case.question.article)]
     calibration = Calibration(
         reader=read.store.readers()[label].partition("/")[0],
         label="calibrated",
         choice=CHOICE,
-        answer=answer,
+        answer=first,
+        second=second,
+        yes_no=yes_no,
         quality=quality,
-        min_answer=best_threshold(p, squad),
+        min_answer=LIKELY,
         min_quality=_alarm(good, FALSE_ALARMS),
         min_web_quality=_alarm(good, FALSE_WEB_ALARMS),
-        min_about=about_threshold([case for case in squad if chooses(case.question.article)]),
-        risk=risk_table(p.tolist(), [one.right for one in sample.outcomes]),
+        min_about=about_threshold(squad),
     )
-    can = sum(case.answerable for case in squad)
-    sizes = " and ".join(f"{name} ({len(cases)})" for name, (cases, _) in searches.items())
+    spans = {name: chosen_by(calibration, some) for name, some in spans.items()}
+    unseen = {name: Sample.of(some) for name, some in spans.items()}
+    every = np.asarray(
+        cross_fitted(
+            weighed(spans.values()),
+            tuple(second.weights),
+            groups=[article for one in unseen.values() for article in one.articles],
+            folds=FOLDS,
+        )
+    )
+    ends = np.cumsum([len(some) for some in spans.values()])
+    p = dict(zip(spans, np.split(every, ends[:-1]), strict=True))
+    right = np.concatenate([one.right for one in unseen.values()])
+    calibration = replace(
+        calibration,
+        min_sure=max(surest(p[name], unseen[name].right) for name in p),
+        risk=risk_table(every.tolist(), (right > 0).tolist()),
+    )
+    together = np.array([one.features["together"] for s in unseen.values() for one in s.outcomes])
+    sure = every >= calibration.min_sure
+    seal = surest(together[sure], right[sure], SEALED) if sure.any() else 0.0
+    calibration = replace(calibration, min_seal=max(0.0, seal))
+    sizes = " and ".join(f"{name} ({len(some)})" for name, (some, _) in searches.items())
+    answered = " and ".join(f"{name} ({len(some)})" for name, some in cases.items())
     told: dict[str, Any] = {
         "made": datetime.now(UTC).date().isoformat(),
         "by": "python -m benchmarks.reader_quality fit",
         "data": {
-            "answer": f"squad2-dev: {len(squad)} questions, {can} of them answerable",
+            "answer": f"questions of {answered}, answerable or not; each set weighs the same",
             "quality": f"answerable questions of {sizes}, each also with its gold passages taken "
             "out",
-            "questions": len(squad),
-            "answerable": can,
+            "questions": len(every),
+            "answerable": sum(case.answerable for some in spans.values() for case in some),
         },
     }
     save_calibration(file, calibration, **told)
     found = {
         "made": calibration_data(calibration, **told),
         "answers": {
-            name: withheld(cases, calibration, outside=name == "squad2-dev")
-            for name in (*MADE_FROM, "hotpot", "shift-new_wiki")
-            if (cases := read.mixed(name)[label])
+            name: withheld(chosen_by(calibration, some), calibration, p.get(name))
+            for name in (*ANSWERED, *MADE_FROM[1:], "hotpot", "shift-new_wiki")
+            if (some := [one for one in read.mixed(name)[label] if not one.asks_yes_or_no])
+        },
+        "yes_no": tiers(chosen_by(calibration, cases[FILES]), calibration, yes_no=True),
+        "tiers": {
+            name: tiers(chosen_by(calibration, some), calibration, yes_no=False)
+            for name, some in cases.items()
         },
         "searches": {
-            name: searched(cases, read.robbed(name, label), calibration)
+            name: searched(some, read.robbed(name, label), calibration)
             for name in (*MADE_FROM, "hotpot", "scifact", "shift-new_wiki")
-            if (cases := held(read.of(name))[label])
+            if (some := held(read.of(name))[label])
         },
     }
     results.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     return found
+
+
+def chosen_by(calibration: Calibration, cases: Sequence[Case]) -> list[Case]:
+    return [replace(case, chooser=calibration) for case in cases]
+
+
+def weighed(sets: Iterable[Sequence[Case]]) -> list[Outcome]:
+    """The answers of all of them, each set weighing the same."""
+    groups = list(sets)
+    most = max(map(len, groups))
+    return [
+        Outcome(one.features, one.f1 >= RIGHT, most / len(group))
+        for group in groups
+        for one in (case.picked for case in group)
+    ]
+
+
+def looked_twice(sets: Iterable[Sequence[Case]], names: Sequence[str] = SECOND) -> Logistic:
+    """From the answers that would be given: those that a fit to all that were judged finds best."""
+    groups = [list(group) for group in sets]
+    judged = [Outcome(one.features, one.f1 >= RIGHT) for g in groups for c in g for one in c.judged]
+    first = fit_logistic(judged, names)
+    by = replace(FIRST_LOOK, second=first, yes_no=first)
+    return rising(weighed([chosen_by(by, group) for group in groups]), names)
+
+
+def surest(score: Floats, right: Floats, share: float = SURE) -> float:
+    """The lowest score, in hundredths, from which on at least this share is right."""
+    order = np.argsort(-score, kind="stable")
+    kept = np.cumsum(right[order]) / np.arange(1, len(order) + 1)
+    reached = np.flatnonzero((kept >= share) & (np.arange(len(order)) >= FEWEST - 1))
+    return float(np.ceil(score[order][reached[-1]] * 100) / 100) if len(reached) else 1.0
+
+
+def tiers(cases: Sequence[Case], calibration: Calibration, *, yes_no: bool) -> dict[str, Any]:
+    """How many answers are sure, likely and sealed, and how many of those are right."""
+    told: dict[str, list[bool]] = {"sure": [], "likely": [], "sealed": []}
+    for case in (one for one in cases if one.asks_yes_or_no is yes_no):
+        at = calibration.best_answer(case.best)
+        p = None if at is None else calibration.answer_probability(case.best, at)
+        if at is None or p is None or p < calibration.min_answer:
+            continue
+        right = case.scores[at][1] >= RIGHT
+        told["sure" if p >= calibration.min_sure else "likely"].append(right)
+        if calibration.is_sealed(case.best[at], p):
+            told["sealed"].append(right)
+    return {name: {"n": len(some), "right": _mean(some)} for name, some in told.items()}
 
 
 def rising(outcomes: Sequence[Outcome], names: Sequence[str]) -> Logistic:
@@ -496,16 +525,6 @@ def rising(outcomes: Sequence[Outcome], names: Sequence[str]) -> Logistic:
         worst = min(falls, key=lambda name: model.weights[name])
         model = fit_logistic(outcomes, [name for name in model.weights if name != worst])
     return model
-
-
-def best_threshold(p: Floats, cases: Sequence[Case]) -> float:
-    """The one, in hundredths, with the highest F1 by the rules of SQuAD 2: an answer scores its
-    F1, silence scores 1 where there is no answer and 0 where there is one."""
-    given = np.array([case.picked.f1 for case in cases])
-    silent = np.array([float(not case.answerable) for case in cases])
-    steps = np.arange(0, 101) / 100
-    means = [np.where(p >= step, given, silent).mean() for step in steps]
-    return float(steps[int(np.argmax(means))])
 
 
 def qualities(model: Logistic, cases: Sequence[Case]) -> Floats:
@@ -520,14 +539,15 @@ def _alarm(good: Sequence[Floats], share: float) -> float:
     return float(np.floor(np.quantile(np.concatenate(evenly), share) * 1000) / 1000)
 
 
-def withheld(cases: Sequence[Case], calibration: Calibration, *, outside: bool) -> dict[str, Any]:
-    """What is answered and withheld. Probabilities of `squad2-dev` are by models made from other
-    articles; those of other sets by the model that ships."""
+def withheld(
+    cases: Sequence[Case], calibration: Calibration, p: Floats | None = None
+) -> dict[str, Any]:
+    """What is answered and withheld, by probabilities of models made from other articles where they
+    are given; of other sets by the model that ships."""
     sample = Sample.of(cases)
-    if outside:
-        p = sample.out_of_sample(tuple(calibration.answer.weights))
-    else:
-        p = np.array([calibration.answer.probability(one.features) for one in sample.outcomes])
+    if p is None:
+        model = calibration.second or calibration.answer
+        p = np.array([model.probability(one.features) for one in sample.outcomes])
     right, can = sample.right > 0, np.array([case.answerable for case in cases])
     scores = np.array([case.picked.f1 for case in cases])
     given = p >= calibration.min_answer

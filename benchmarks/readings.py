@@ -1,11 +1,10 @@
 """Questions, the candidates that the product's searches find for them, and what readers made of
 those: searched and read once, kept in one file of SQLite.
 
-Each set is one library, indexed by the product as it indexes anyone's documents. `clapnq` names
-the one passage that each question is asked of. Questions of evaluate-only sets stay here, under
-`.cache`, and never enter the repository. They come in an order that has nothing to do with what
-they ask, all sets at the same pace, so that a run may be cut at any moment and what is there is a
-fair sample of whole questions.
+Each set is one library, indexed by the product as it indexes anyone's documents. Questions of
+evaluate-only sets stay under `.cache` and never enter the repository. They come in an order that
+has nothing to do with what they ask, all sets at the same pace, so that a run may be cut at any
+moment and what is there is a fair sample.
 """
 
 from __future__ import annotations
@@ -14,11 +13,12 @@ import hashlib
 import json
 import math
 import os
+import re
 import sqlite3
 import time
 from collections import Counter, defaultdict
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from benchmarks.common import CACHE, data_folder, rows, write_set
 from secondlook.evaluation.cache import Memory
@@ -28,36 +28,57 @@ from secondlook.evaluation.metrics import exact_match, f1, retrieval_metrics
 from secondlook.library.library import search_options
 from secondlook.reading.calibration import BEST, Candidate, load_calibration
 from secondlook.reading.port import Reading
-from secondlook.retrieval.index.port import Entry
-from secondlook.retrieval.search import DEFAULT_OPTIONS, Ranked, best_looks, order, read_in_context
+from secondlook.reading.second_look import is_yes_or_no, look_twice
+from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter
+from secondlook.retrieval.search import (
+    DEFAULT_OPTIONS,
+    OPENING,
+    Ranked,
+    best_looks,
+    in_context,
+    order,
+    read_in_context,
+)
 from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles.sentences import whole_numbers
 from secondlook.settings.sections import Settings
+from training.data.assemble import FILES_DEV_SHARE
+from training.data.chance import chance, is_dev
+from training.data.files import as_typed, filled, own_templates, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from secondlook.reading.port import Reader
+    from secondlook.reading.calibration import Calibration
+    from secondlook.reading.reader import OnnxReader
 
     ByLabel = Mapping[str, list["Case"]]
 
 FOLDER = CACHE / "reader_quality"
+FILES = "files"
+"""Everyday documents from templates that no reader was trained on (`training/files`)."""
 QUESTIONS: Mapping[str, int] = {
     "squad2-dev": 5948,
     "shift-new_wiki": 1000,
     "hotpot": 944,
     "scifact": 300,
-    "clapnq": 600,
     "hotpot-train": 400,
+    FILES: 2000,
 }
 """How many are read at most; a reader takes about 25 minutes on two quiet cores."""
 CHOICE = {"margin": 1.0}
 """The span with the highest margin, chosen among ten rules (docs/results.md)."""
+YES_NO = ("yes", "no")
+_SLOT = re.compile(r"\{([^{}]+)\}")
+_SHELVES = 16
+_LEFT_OUT = 6
+"""One in so many documents is not in the library that is asked about it."""
+_OTHER_THING = 0.1
 _DISTRACTORS = 20
 """Per question of `hotpot-train`: passages that words alone would find."""
 _NOTHING = Candidate(-20.0, -20.0, -20.0, 0.0, score=0.0, fusion_score=0.0).features
-_CHOOSER = replace(load_calibration(""), choice=CHOICE)
+FIRST_LOOK = replace(load_calibration(""), choice=CHOICE, second=None, yes_no=None)
 _TABLES = """
 pragma journal_mode = wal;
 pragma synchronous = normal;
@@ -70,6 +91,12 @@ create table if not exists questions (
 ) without rowid;
 create table if not exists readings (
     reader text, data text, id text, read text not null, primary key (reader, data, id)
+) without rowid;
+create table if not exists seconds (
+    reader text, data text, id text, seen text not null, primary key (reader, data, id)
+) without rowid;
+create table if not exists openings (
+    document text primary key, opening text not null
 ) without rowid;
 create table if not exists readers (label text primary key, reader text not null) without rowid;
 """
@@ -131,6 +158,15 @@ class Store:
                 [(one.id, one.title, json.dumps(one.heading), one.text) for one in passages],
             )
 
+    def add_openings(self, openings: Mapping[str, str]) -> None:
+        with self._database:
+            self._database.executemany(
+                "insert or ignore into openings values (?, ?)", openings.items()
+            )
+
+    def openings(self) -> dict[str, str]:
+        return dict(self._database.execute("select document, opening from openings"))
+
     def ids(self, data: str) -> set[str]:
         asked = self._database.execute("select id from questions where data = ?", (data,))
         return {found for (found,) in asked}
@@ -166,6 +202,19 @@ class Store:
         with self._database:
             self._database.execute("insert or replace into readings values (?, ?, ?, ?)", row)
 
+    def keep_second(self, reader: str, question: Question, best: Sequence[Candidate]) -> None:
+        seen = json.dumps([(one.together, one.lead) for one in best])
+        row = (reader, question.data, question.id, seen)
+        with self._database:
+            self._database.execute("insert or replace into seconds values (?, ?, ?, ?)", row)
+
+    def seconds(self, reader: str, data: str) -> dict[str, list[tuple[float | None, ...]]]:
+        """Of each question what the second look found, in the order of `Case.best`."""
+        held = self._database.execute(
+            "select id, seen from seconds where reader = ? and data = ?", (reader, data)
+        )
+        return {name: json.loads(seen) for name, seen in held}
+
     def done(self, reader: str) -> set[tuple[str, str]]:
         held = self._database.execute("select data, id from readings where reader = ?", (reader,))
         return set(held)
@@ -200,8 +249,7 @@ def prepare(store: Store, wanted: Mapping[str, int]) -> None:
     """Index and search what was not yet; interrupted, it goes on where it was."""
     for name, most in wanted.items():
         if len(store.ids(name)) < most:
-            found = _given(name) if name == "clapnq" else _searched(name, most, store)
-            for place, question, passages in found:
+            for place, question, passages in _searched(name, most, store):
                 store.add(place, question, passages)
         print(f"{name}: {len(store.ids(name))} questions searched", flush=True)
 
@@ -209,15 +257,19 @@ def prepare(store: Store, wanted: Mapping[str, int]) -> None:
 def _searched(name: str, most: int, store: Store) -> Iterator[tuple[int, Question, list[Passage]]]:
     os.environ.setdefault("SECONDLOOK_CACHE", str(CACHE / "eval"))
     settings = Settings()
-    data = load(_part_of_hotpot_train() if name == "hotpot-train" else data_folder() / name)
+    made = {"hotpot-train": _part_of_hotpot_train, FILES: _held_out_files}
+    data = load(made[name]() if name in made else data_folder() / name)
     library = open_indexed(data, settings, Memory(cache_folder() / "memory.db"))
     names, shelf, known = names_by_document(library, data), library.shelf(), store.ids(name)
     titles = {text.name: text.title or "" for text in data.texts()}
     options = search_options(settings.search, k=settings.answer.k)
+    store.add_openings({one: library.text(one).text[:OPENING] for one in names})
+    beside = _shelves(names, [case.id for case in data.cases]) if name == FILES else {}
     for place, case in enumerate(sorted(data.cases, key=lambda case: lot(case.id))[:most]):
         if case.id in known:
             continue
-        hits = shelf.find(case.question, options)[: options.candidates]
+        where = beside.get(case.id, EVERYTHING)
+        hits = shelf.find(case.question, options, where)[: options.candidates]
         found = tuple(
             Found(
                 passage=hit.passage.id,
@@ -245,20 +297,6 @@ def _searched(name: str, most: int, store: Store) -> Iterator[tuple[int, Questio
         yield place, asked, [Passage(one.id, one.title, one.heading, one.text) for one in held]
 
 
-def _given(name: str) -> Iterator[tuple[int, Question, list[Passage]]]:
-    """Each question with its one passage, answerable or not."""
-    kinds = [(row, kind == "answerable") for kind in ("answerable", "unanswerable")
-             for row in rows(name, kind)]  # fmt: skip
-    kinds.sort(key=lambda kind: lot(str(kind[0]["id"])))
-    for place, (row, answerable) in enumerate(kinds):
-        (given,) = row["passages"]
-        one = Passage(f"{name}-{row['id']}", given["title"], (), given["text"])
-        at = Found(one.id, one.id, (one.id,), 0, len(one.text), 1.0, 1, 1)
-        gold = {one.id: 1}
-        asked = Question(name, str(row["id"]), row["input"], (), gold, answerable, "", (at,))
-        yield place, asked, [one]
-
-
 def _part_of_hotpot_train() -> Path:
     """So many questions over their gold passages and those that share their rarest words:
     distractors, as HotpotQA picks its own."""
@@ -284,6 +322,59 @@ def _part_of_hotpot_train() -> Path:
     return write_set(folder, [corpus[passage] for passage in sorted(chosen)], asked)
 
 
+def _held_out_files() -> Path:
+    """One document of every template; questions about those of the templates that are held out. One
+    in six of these is left out of the library, and some questions are about another thing: nothing
+    answers them."""
+    folder = FOLDER / FILES
+    if (folder / "queries.jsonl").exists():
+        return folder
+    corpus: list[dict[str, Any]] = []
+    asked: list[dict[str, Any]] = []
+    held_out = 0
+    for template in own_templates():
+        draw = chance(1, template.name)
+        made = filled(template, draw)
+        dev = is_dev(0, template.name, FILES_DEV_SHARE)
+        held_out += dev
+        gone = dev and held_out % _LEFT_OUT == 0
+        if not gone:
+            title = template.name.partition(": ")[2]
+            corpus.append({"id": template.name, "title": title, "text": made.text})
+        for line, one in enumerate(template.asked if dev else ()):
+            for at, wording in enumerate(one.wordings):
+                plain, other = said(wording, made), ""
+                if slots := _SLOT.findall(wording):
+                    drawn = draw.random() < _OTHER_THING
+                    other = said(wording, made, draw.choice(slots), draw) if drawn else ""
+                spans = [made.spans[key] for key in one.keys]
+                answers = [made.text[min(spans)[0] : max(end for _, end in spans)]] if spans else []
+                answers = [one.how] if one.how in YES_NO else answers
+                answers = [] if gone or other or one.how == "none" else answers
+                asked.append(
+                    {
+                        "id": f"{template.name} {line}.{at}",
+                        "question": as_typed(other or plain, draw),
+                        "answers": answers,
+                        "gold": [] if gone else [template.name],
+                        "answerable": bool(answers),
+                    }
+                )
+    return write_set(folder, corpus, asked)
+
+
+def _shelves(names: Mapping[str, tuple[str, ...]], asked: Iterable[str]) -> dict[str, Filter]:
+    """Each question is asked of the few documents that stand on one shelf with its own."""
+
+    def shelf_of(name: str) -> int:
+        return int(lot(name), 16) % _SHELVES
+
+    held: dict[int, set[str]] = defaultdict(set)
+    for document, known in names.items():
+        held[shelf_of(known[0])].add(document)
+    return {one: Filter(frozenset(held[shelf_of(one.rpartition(" ")[0])])) for one in asked}
+
+
 # Reading
 
 
@@ -292,7 +383,7 @@ class Competitor:
     """A reader in the comparison, under the name that the figures give it."""
 
     label: str
-    reader: Reader
+    reader: OnnxReader
     looks: int | None
     """How many candidates it reads to the end; None = all."""
 
@@ -301,14 +392,17 @@ class Competitor:
         """Whose readings they are: of the same weights, looking at as many."""
         return f"{self.reader.name}/{'all' if self.looks is None else self.looks}"
 
-    def read(self, question: Question, texts: Mapping[str, Passage]) -> list[Reading]:
+    def read(
+        self, question: Question, texts: Mapping[str, Passage], openings: Mapping[str, str]
+    ) -> list[Reading]:
         given = [texts[one.passage] for one in question.found]
         choose = None
         if self.looks is not None:
             fusion = [one.fusion_score for one in question.found]
             choose = best_looks(fusion, blend=DEFAULT_OPTIONS.blend, looks=self.looks)
         parts = [(one.title, one.heading, one.text) for one in given]
-        return read_in_context(self.reader, question.question, parts, choose=choose)
+        begun = [openings.get(one.document, "") for one in question.found]
+        return read_in_context(self.reader, question.question, parts, openings=begun, choose=choose)
 
 
 def read_all(
@@ -316,6 +410,7 @@ def read_all(
 ) -> None:
     """Read for so long at most; what is still missing is read by the next call."""
     began, last, texts = time.monotonic(), time.monotonic(), store.texts()
+    openings = store.openings()
     done = {one.label: store.done(one.identity) for one in competitors}
     for one in competitors:
         store.name_reader(one.label, one.identity)
@@ -337,7 +432,11 @@ def read_all(
             last = now
             left = (now - began) / max(1, at) * (len(queue) - at)
             print(f"{at} of {len(queue)} read, {left / 60:.0f} min left", flush=True)
-        store.keep(one.identity, question, one.read(question, texts))
+        readings = one.read(question, texts, openings)
+        store.keep(one.identity, question, readings)
+        case = case_of(question, readings, texts, openings)
+        best = look_twice(one.reader.judge, question.question, case.best, case.said)
+        store.keep_second(one.identity, question, best)
 
 
 # Questions as the product answers them
@@ -359,6 +458,8 @@ class Case:
     question: Question
     best: tuple[Candidate, ...]
     """Of the best five those that were read to the end, in the order of the product."""
+    said: tuple[tuple[str, str], ...]
+    """The words of each one's span, and its passage with what stands above it."""
     scores: tuple[tuple[float, float], ...]
     """Exact match and F1 of each one's span."""
     gold: tuple[bool, ...]
@@ -367,20 +468,50 @@ class Case:
     """Recall and nDCG of the documents in that order."""
     found: bool
     """Whether a gold passage is among the best five."""
+    chooser: Calibration = FIRST_LOOK
 
     @property
     def answerable(self) -> bool:
         return self.question.answerable
 
+    def seen_twice(self, seconds: Sequence[tuple[float | None, ...]]) -> Case:
+        """With what the second look found. Of a question for yes or no it is the answer."""
+        if not seconds:
+            return self
+        best = tuple(
+            replace(one, together=together, lead=lead)
+            for one, (together, lead) in zip(self.best, seconds, strict=True)
+        )
+        scores = self.scores
+        if is_yes_or_no(self.question.question) and set(self.question.answers) & set(YES_NO):
+            said = ["" if one.lead is None else YES_NO[one.lead < 0] for one in best]
+            scores = tuple(_scores(self.question, one) for one in said)
+        return replace(self, best=best, scores=scores)
+
+    @property
+    def judged(self) -> list[Picked]:
+        """Every answer that was looked at twice."""
+        both = zip(self.best, self.scores, strict=True)
+        return [Picked(one.features, *score) for one, score in both if one.together is not None]
+
+    @property
+    def asks_yes_or_no(self) -> bool:
+        return is_yes_or_no(self.question.question)
+
     @property
     def picked(self) -> Picked:
-        at = _CHOOSER.best_answer(self.best)
+        at = self.chooser.best_answer(self.best)
         if at is None:  # nothing was found or read: as sure as can be that this is no answer
             return Picked(_NOTHING, 0.0, 0.0)
         return Picked(self.best[at].features, *self.scores[at])
 
 
-def case_of(question: Question, readings: Sequence[Reading], texts: Mapping[str, Passage]) -> Case:
+def case_of(
+    question: Question,
+    readings: Sequence[Reading],
+    texts: Mapping[str, Passage],
+    openings: Mapping[str, str],
+) -> Case:
     by_id = dict(zip((one.passage for one in question.found), readings, strict=True))
     ranked = [_ranked(one, texts[one.passage].text) for one in question.found]
     ordered = order(ranked, by_id, blend=DEFAULT_OPTIONS.blend)
@@ -390,6 +521,11 @@ def case_of(question: Question, readings: Sequence[Reading], texts: Mapping[str,
         for item in ordered[:BEST]
         if item.reading is not None and item.reading.looked
     ]
+
+    def shown(passage: str, document: str) -> str:
+        one, opening = texts[passage], openings.get(document, "")
+        return in_context(question.question, one.title, one.heading, one.text, opening)
+
     return Case(
         question=question,
         best=tuple(
@@ -405,7 +541,11 @@ def case_of(question: Question, readings: Sequence[Reading], texts: Mapping[str,
             )
             for item, reading in best
         ),
-        scores=tuple(_scores(question, item.entry.text, reading) for item, reading in best),
+        said=tuple(
+            (_words(item.entry.text, reading), shown(item.entry.id, item.entry.document))
+            for item, reading in best
+        ),
+        scores=tuple(_scores(question, _words(item.entry.text, reading)) for item, reading in best),
         gold=tuple(item.entry.id in gold for item, _ in best),
         retrieval=_retrieval(question, ordered),
         found=question.answerable and any(item.entry.id in gold for item in ordered[:BEST]),
@@ -456,11 +596,14 @@ def _ranked(one: Found, text: str) -> Ranked:
     )
 
 
-def _scores(question: Question, text: str, reading: Reading) -> tuple[float, float]:
+def _words(text: str, reading: Reading) -> str:
+    start, end = whole_numbers(text, reading.start, reading.end)
+    return " ".join(text[start:end].split())
+
+
+def _scores(question: Question, said: str) -> tuple[float, float]:
     if not question.answerable or not question.answers:
         return 0.0, 0.0
-    start, end = whole_numbers(text, reading.start, reading.end)
-    said = text[start:end]
     return exact_match(said, question.answers), f1(said, question.answers)
 
 
@@ -481,10 +624,12 @@ class Read:
     store: Store
     labels: tuple[str, ...]
     texts: Mapping[str, Passage] = field(init=False)
+    openings: Mapping[str, str] = field(init=False)
     _made: dict[str, dict[str, list[Case]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.texts = self.store.texts()
+        self.openings = self.store.openings()
 
     def of(self, data: str) -> dict[str, list[Case]]:
         """By label, the same questions for all."""
@@ -493,10 +638,13 @@ class Read:
             read = {label: self.store.read(names[label], data) for label in self.labels}
             common = set.intersection(*(set(found) for found in read.values()))
             asked = [one for one in self.store.questions(data) if one.id in common]
-            self._made[data] = {
-                label: [case_of(one, found[one.id], self.texts) for one in asked]
-                for label, found in read.items()
-            }
+            self._made[data] = {}
+            for label, found in read.items():
+                seconds = self.store.seconds(names[label], data)
+                cases = [case_of(one, found[one.id], self.texts, self.openings) for one in asked]
+                self._made[data][label] = [
+                    one.seen_twice(seconds.get(one.question.id, ())) for one in cases
+                ]
         return self._made[data]
 
     def mixed(self, data: str) -> dict[str, list[Case]]:
@@ -518,7 +666,7 @@ class Read:
         read = self.store.read(self.store.readers()[label], data)
         asked = [one for one in self.store.questions(data) if one.answerable and one.id in read]
         return [
-            case_of(*left, self.texts)
+            case_of(*left, self.texts, self.openings)
             for one in asked
             if (left := without_answer(one, read[one.id]))[0].found
         ]
