@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tests.support.hostile_ends import Case
 
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
-RUNS, UNDER_THE_SAME = (10_000, 10) if SOAK else (24, 3)
+RUNS, UNDER_THE_SAME = (2_000, 10) if SOAK else (24, 3)
 """So many runs, of which some are made under the same settings."""
 NODES = 16
 

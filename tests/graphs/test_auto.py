@@ -6,8 +6,11 @@ from typing import Any
 
 import pytest
 
+from secondlook.answer import Claim
 from secondlook.errors import TableError
+from secondlook.export import to_markdown
 from secondlook.graphs.auto import called, most_visits
+from secondlook.verify import verify
 from tests.support.auto import customers, run
 from tests.support.engine import HARBOUR, QUESTION, settings_of
 
@@ -45,6 +48,49 @@ def test_who_answers_from_documents_is_a_setting(name: str) -> None:
     ran = run(QUESTION, settings=settings)
     assert ran.answer.workflow == name
     assert name in called(settings)
+
+
+# Greetings, and the library itself
+
+
+def test_a_greeting_is_replied_to_from_the_catalogue() -> None:
+    ran = run("hello", desk=customers())
+    answer = ran.answer
+    assert ran.nodes == ["consider", "catalogue"]
+    assert ran.why == "It is about the library itself."
+    assert answer.text.startswith("Hello. I have 2 documents and 1 table.")
+    assert (answer.status, answer.stop_reason, answer.exit_code) == ("answered", "answered", 0)
+    assert (answer.method, answer.workflow, answer.tier) == ("catalogue", "auto", "sure")
+    assert (answer.claims, answer.citations, answer.passages, answer.queries) == ((), (), (), ())
+    assert answer.confidence.value is None
+    assert verify(answer, None) == []
+    claiming = {"claims": (Claim(text="It is so.", citations=()),)}
+    assert verify(answer.model_copy(update=claiming), None)
+
+
+@pytest.mark.parametrize("question", ["What are these documents about?", "list the documents"])
+def test_the_documents_are_listed(question: str) -> None:
+    answer = run(question).answer
+    assert "- Harbour survey\n- The plan" in answer.text
+    assert "- Harbour survey\n- The plan" in to_markdown(answer)
+    empty = run(question, titles=()).answer
+    assert "There is no document here yet" in empty.text
+
+
+def test_a_question_that_begins_with_a_greeting_is_answered() -> None:
+    ran = run(f"Hi, {QUESTION}")
+    assert ran.called == ["linear"]
+    assert ran.answer.method == "extractive"
+
+
+def test_two_documents_are_summarised_each_under_its_title() -> None:
+    pieces = [("survey", "Berth 4 is 7.8 metres deep."), ("plan", "The plan is to dredge berth 2.")]
+    answer = run("Summarise the survey, the plan and the lease", pieces=pieces).answer
+    assert [one.document for one in answer.citations] == ["survey", "plan"]
+    assert [claim.supported for claim in answer.claims] == [None, None]
+    assert "- Survey\n  - Berth 4 is" in answer.text
+    assert "- Plan\n  - The plan is" in answer.text
+    assert 'There is no document called "lease".' in answer.text
 
 
 # Both kinds

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from secondlook.answer import Answer
     from tests.support.hostile_ends import Case
 
-RUNS, UNDER_THE_SAME = (10_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (200, 4)
+RUNS, UNDER_THE_SAME = (2_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (200, 4)
 """So many runs, of which some are made under the same settings."""
 
 

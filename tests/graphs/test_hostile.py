@@ -1,7 +1,7 @@
 """Every run ends with an answer and a stop reason, whatever model and retrieval do.
 
-`make test` runs a few dozen of each workflow with fixed seeds, `make soak` ten thousand, or two
-thousand where a workflow has a suite of hostile runs of its own.
+`make test` runs a few dozen of each workflow with fixed seeds, `make soak` a thousand; four of them
+have suites of their own, of two thousand runs each.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
 
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
-WITH_A_SUITE = frozenset({"corrective", "research", "auto"})
 QUESTIONS = (
     "how deep is the deepest berth 4",
     "which composer wrote the opera",
@@ -177,7 +176,7 @@ OF_THEIR_OWN = frozenset({"summary", "analyst"})
 def test_every_run_ends_with_an_answer(workflow: str, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("CRITICAL")
     ends: Counter[str] = Counter()
-    runs = 40 if not SOAK else 2_000 if workflow in WITH_A_SUITE else 10_000
+    runs = 1_000 if SOAK else 40
 
     async def go() -> None:
         for seed in range(runs):

@@ -20,7 +20,7 @@ from tests.support.research_world import OPTIONS, ORDER
 if TYPE_CHECKING:
     from tests.support.hostile_ends import Case
 
-RUNS, UNDER_THE_SAME = (10_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (120, 3)
+RUNS, UNDER_THE_SAME = (2_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (120, 3)
 """So many runs, of which some are made under the same settings."""
 NODES = 14
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import Answer, Step
 from secondlook.errors import ModelError
 from secondlook.graphs.registry import workflow
+from secondlook.nodes.outline import MOST_SECTIONS
 from secondlook.nodes.summarise import MOST_PARTS
 from secondlook.passage import Passage
 from secondlook.verify.report import Report
@@ -104,7 +106,35 @@ def test_one_document_is_outlined_by_its_headings() -> None:
     ]
     for claim, citation in zip(answer.claims, answer.citations, strict=True):
         assert citation.quote == claim.text
+        assert claim.supported is None, "quoted: nobody has verified it"
         assert citation.passage in {passage.id for passage in answer.passages}
+    assert answer.grounded.value == "not checked"
+
+
+def test_each_of_several_documents_has_its_share_under_its_title() -> None:
+    lease = [
+        replace(one, title="Lease", heading=("Lease", *one.heading[1:]))
+        for one in sectioned("lease", sections=60, passages=1)
+    ]
+    shelf = WordShelf([*sectioned(sections=2), *lease])
+    answer, _ = run(
+        "Summarise the harbour survey, the lease and the tide tables",
+        shelf=shelf,
+        documents=("lease", "survey"),
+    )
+    lines = answer.text.splitlines()
+    assert lines[:6] == [
+        'Outline of "Harbour survey", "Lease", by headings and lead sentences:',
+        "",
+        "- Harbour survey",
+        "  - Part 1: Berth 1 is 1.0 metres deep in spring. [1]",
+        "  - Part 2: Berth 2 is 2.0 metres deep in spring. [2]",
+        "- Lease",
+    ]
+    assert len(answer.claims) == 2 + MOST_SECTIONS // 2
+    gone = 'There is no document called "tide tables". (40 more sections are not shown.)'
+    assert lines[-1] == gone
+    assert answer.status == "partial"
 
 
 def test_many_documents_are_listed_by_their_first_sentences() -> None:
@@ -129,6 +159,13 @@ def test_what_is_nowhere_is_withheld() -> None:
 
 
 # With a model
+
+
+def test_a_model_sums_up_both_and_the_answer_names_what_is_no_document() -> None:
+    answer, steps = run("summarise the log, minutes and the lease", model=FunctionModel(obedient))
+    assert steps[0].said == 'Chose "Log", "Minutes".'
+    assert {one.document for one in answer.citations} == {"log", "minutes"}
+    assert answer.text.endswith('There is no document called "lease".')
 
 
 def summed(

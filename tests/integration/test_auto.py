@@ -163,4 +163,20 @@ def test_the_command_line_says_what_was_chosen(
     printed = capsys.readouterr()
     assert "-> linear: It needs documents and a table" in printed.err
     assert "  retrieve" in printed.err
-    assert "word for word from a passage; computed from the table, no model" in printed.out
+    assert "word for word from a passage" in printed.out
+    assert "computed from the table, no model" in printed.out
+
+
+def test_hello_is_replied_to_recorded_and_passes_verification(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    where = ["--library", str(folder / "library")]
+    assert main(["ask", "hello", *where]) == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("Hello. I have 2 documents and 1 table. I answer questions")
+    assert "from the list of your documents; nothing was searched" in printed.out
+    assert "confidence" not in printed.out
+    assert main(["verify", "last", *where]) == 0
+    assert "Nothing to check" in capsys.readouterr().out
+    assert main(["runs", "list", *where]) == 0
+    assert "hello" in capsys.readouterr().out

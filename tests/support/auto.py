@@ -71,13 +71,14 @@ def context(
     chosen = settings or settings_of(research={"enable_memory": False})
     shelf = given.pop("shelf", None) or WordShelf(passages_of(pieces))
     more = {name: given.pop(name) for name in ("tables_given", "sandbox") if name in given}
+    titles = given.pop("titles", TITLES)
     made = context_of(question=question, workflow="auto", settings=chosen, shelf=shelf, **given)
     return replace(
         made,
         desk=desk,
         kept=Kept(),
         workflows=Graphs(chosen),
-        titles=lambda _: TITLES,
+        titles=lambda _: titles,
         **more,
     )
 

@@ -18,6 +18,7 @@ from secondlook.nodes.context import Context
 from secondlook.passage import Hit, Passage
 from secondlook.reading.port import Reading, glimpse
 from secondlook.reading.support import load_support
+from secondlook.retrieval.chunk import with_context
 from secondlook.settings.sections import Settings
 from tests.support.function_model import models_of, no_pause, of_all_roles
 
@@ -119,6 +120,9 @@ class WordShelf:
         return [
             reading if at in chosen else glimpse(first[at]) for at, reading in enumerate(readings)
         ]
+
+    def in_context(self, query: str, passage: Passage) -> str:
+        return with_context(passage.title, passage.heading, passage.text)
 
     def read_text(self, query: str, text: str) -> Reading:
         """The longest run of words that the query does not have, in the sentence most like it."""

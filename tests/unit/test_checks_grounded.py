@@ -70,6 +70,8 @@ def test_a_judge_that_fails_leaves_the_draft_unchecked_and_says_so() -> None:
         def support(self, claims: Any) -> list[float]:
             raise RuntimeError("no session")
 
+        together = support
+
     unmeasured = sentence(RIGHT["text"], *RIGHT["cited"], support=None, supported=None)
     update = checked(draft(unmeasured), context_=replace(context(), support=Broken()))
     assert update["warnings"][0]["consequence"] == "the sentences were not checked"

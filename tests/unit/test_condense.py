@@ -114,6 +114,20 @@ def test_a_model_rewrites_from_the_conversation_that_it_is_shown() -> None:
     assert made(rewriting, "who uses it?", [MAYOR, BERTH]).asked == "who uses berth 4?"
 
 
+def test_thanks_stand_alone_and_are_no_turn_that_a_follow_up_leans_on() -> None:
+    model = FunctionModel(rewriting)
+    thanks = Turn("Thanks!", None, "")
+    for said in ("thanks", "which files do you have?"):
+        got = asyncio.run(condense(asker_of(model), said, [MAYOR]))
+        assert got == StandAlone(said)
+    assert model.requests == []
+    assert made(lambda _: "", "how old is she?", [MAYOR, thanks]).asked == (
+        "how old is Amara Castellan?"
+    )
+    asked = made(lambda _: "", "which files do you have about her?", [MAYOR]).asked
+    assert asked == "which files do you have about Amara Castellan?"
+
+
 def test_a_model_is_not_asked_about_what_stands_alone() -> None:
     model = FunctionModel(rewriting)
     got = asyncio.run(condense(asker_of(model), "what will dredging the basin cost?", [MAYOR]))

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from secondlook.nodes.outline import meant
 from secondlook.nodes.route import summary_scope
 from secondlook.roles.route import apart, from_documents
 from secondlook.settings.workflows import AutoSettings, Routes
@@ -77,6 +78,9 @@ def test_the_kind_of_question_decides_between_workflows(
         ("Summarise everything", False, ["survey", "plan"]),
         ("Summarise the tides", False, None),
         ("the plan", True, ["plan"]),
+        ("Summarise the plan and the harbour survey", False, ["plan", "survey"]),
+        ("Summarise the plan, the lease and the survey", False, ["plan", "survey"]),
+        ("Summarise the tides and the currents", False, None),
     ],
 )
 def test_what_is_to_be_summarised(
@@ -84,3 +88,12 @@ def test_what_is_to_be_summarised(
 ) -> None:
     found = summary_scope(question, EVERYWHERE, lambda _: TITLES, certain=certain)
     assert found == {"documents": documents, "labels": []}
+
+
+def test_a_name_with_and_in_it_is_not_taken_apart() -> None:
+    held = {"terms": ("Terms and conditions", ()), "handbook": ("Handbook", ("a/hand_book.md",))}
+    assert meant("the terms and conditions", held) == (["terms"], [])
+    assert meant('conditions, the "Lease" and my hand book', held) == (
+        ["terms", "handbook"],
+        ["Lease"],
+    )

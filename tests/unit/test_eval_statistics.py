@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from statsmodels.stats.contingency_tables import mcnemar as reference_mcnemar
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.proportion import proportion_confint
 
-from benchmarks.reader_quality import aurc
 from secondlook.evaluation.records import Configuration, Row, Summary
 from secondlook.evaluation.statistics import (
     Floats,
@@ -183,13 +181,3 @@ def test_auroc_is_mann_whitneys(decimals: int) -> None:
     found = auroc(confidence, right)(once(400))[0]
     wins = stats.mannwhitneyu(confidence[right == 1], confidence[right == 0]).statistic
     assert found == pytest.approx(wins / (right.sum() * (1 - right).sum()))
-
-
-def test_aurc_takes_equals_in_every_order() -> None:
-    confidence = np.asarray([0.9, 0.5, 0.5, 0.5, 0.5, 0.1])
-    right = np.asarray([1.0, 0.0, 1.0, 1.0, 0.0, 0.0])
-    areas = [
-        np.mean(np.cumsum([0.0, *middle, 1.0]) / np.arange(1, 7))
-        for middle in permutations(1 - right[1:5])
-    ]
-    assert aurc(confidence, right)(once(6))[0] == pytest.approx(np.mean(areas))

@@ -14,7 +14,6 @@ from secondlook.reading.support import (
     MISSING_NAME,
     MISSING_NUMBER,
     ONE_SIDED_NOT,
-    denies,
     load_support,
     without_marks,
 )
@@ -140,38 +139,3 @@ def test_hostile_lengths_take_no_time(piece: str) -> None:
     began = time.process_time()
     support(text[:5_000], text)
     assert time.process_time() - began < 5
-
-
-@pytest.mark.parametrize(
-    ("sentence", "span", "question"),
-    [
-        ("The ethics board did not approve it.", "ethics board", "who approved the Graz pilot"),
-        ("The ethics board, after a debate, didn't approve it.", "ethics board", "who approved it"),
-        ("The council approved it, but the board did not approve it.", "board", "Who approved it?"),
-        ("It was never formally approved by the mayor.", "the mayor", "Who approved it?"),
-    ],
-)
-def test_a_sentence_denies_what_the_question_takes_for_granted(
-    sentence: str, span: str, question: str
-) -> None:
-    start = sentence.index(span)
-    assert denies(sentence, (start, start + len(span)), question)
-
-
-@pytest.mark.parametrize(
-    ("sentence", "span", "question"),
-    [
-        ("The council approved it, but the board did not approve it.", "council", "Who approved?"),
-        ("The ethics board did not approve it.", "ethics board", "Who did not approve it?"),
-        ("The ethics board did not approve it.", "did not approve", "What about the approval?"),
-        ("The ethics board did not approve it.", "ethics board", "Has the board approved it?"),
-        ("Berth 2 has not been dredged since 2016.", "2016", "When was berth 2 dredged?"),
-        ("The board met in May and did not object.", "May", "When did the board meet?"),
-        ("The lamp is old, it is not red.", "old", "How old is the red lamp?"),
-        ("Not in Graz.", "Graz", "Who approved the Graz pilot?"),
-        ("", "", "Who approved it?"),
-    ],
-)
-def test_any_other_not_denies_nothing(sentence: str, span: str, question: str) -> None:
-    start = sentence.index(span)
-    assert not denies(sentence, (start, start + len(span)), question)
