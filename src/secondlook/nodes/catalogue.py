@@ -38,7 +38,8 @@ class ToReply(Asked, Trace):
 
 async def catalogue(state: ToReply, runtime: Runtime[Context]) -> Finished:
     context, asked = runtime.context, catalogue_request(state["question"])
-    assert context.titles is not None and asked is not None  # noqa: PT018, S101 - decided before
+    assert asked is not None  # noqa: S101 - decided before
+    assert context.titles is not None  # noqa: S101
     held = await asyncio.to_thread(context.titles, state["scope"])
     tables = 0 if context.desk is None or context.tables_given else len(context.desk.tables())
     text = reply(*asked, held, tables)

@@ -57,7 +57,7 @@ async def extract(context: Context, question: str, found: Sequence[Found]) -> Dr
     if (objection := _objection(context, confidence)) is not None:
         reasons = (*objection, *reasons)
         return withheld("low_confidence", confidence=confidence, reasons=reasons)
-    draft = _drafted(passage, _span(telling[chosen]), confidence=confidence, reasons=reasons)
+    draft = _drafted(passage, span(telling[chosen]), confidence=confidence, reasons=reasons)
     if one.lead is not None:
         draft["short"] = "Yes" if one.lead > 0 else "No"
     if calibration.is_sealed(one, confidence):
@@ -97,13 +97,13 @@ def _telling(
     asked, guard = _words(question), guard_of(context, question)
     telling: list[Found] = []
     for item in found:
-        passage, span = held[item["id"]], _span(item)
-        text, said = passage.text, _words(passage.text[slice(*span)])
+        passage, place = held[item["id"]], span(item)
+        text, said = passage.text, _words(passage.text[slice(*place)])
         again = said <= asked and len(said) >= _MOSTLY * len(asked)
         beside = [one.text for one in held.values() if one.document == passage.document]
-        if not said or again or _is_one_of_many(question, text, span, beside):
+        if not said or again or _is_one_of_many(question, text, place, beside):
             continue
-        start, end = sentence_around(text, *span)
+        start, end = sentence_around(text, *place)
         claim = " ".join(text[start:end].split())
         if guard is None or guard.objection(claim, [Place(text, start, end)]) is None:
             telling.append(item)
@@ -146,7 +146,7 @@ async def looked_twice(
 
 def words(item: Found, passage: Passage) -> str:
     """Of the span that the reader marked."""
-    start, end = whole_numbers(passage.text, *_span(item))
+    start, end = whole_numbers(passage.text, *span(item))
     return " ".join(passage.text[start:end].split())
 
 
@@ -164,7 +164,7 @@ def _objection(context: Context, confidence: float | None) -> tuple[str, ...] | 
     return () if context.settings.answer.enable_abstention and low else None
 
 
-def _span(item: Found) -> tuple[int, int]:
+def span(item: Found) -> tuple[int, int]:
     """Within the passage, whatever the reader said."""
     length = item["end"] - item["start"]
     start = min(max(item["span_start"] or 0, 0), length)

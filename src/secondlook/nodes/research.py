@@ -18,12 +18,11 @@ from secondlook.nodes.check import grounded
 from secondlook.nodes.cite import cut_note
 from secondlook.nodes.cite import standing as claims_standing
 from secondlook.nodes.context import Context  # noqa: TC001
-from secondlook.nodes.extract import extract, withheld
+from secondlook.nodes.extract import extract, sentence_at, span, withheld
 from secondlook.nodes.queries import queries_for
 from secondlook.nodes.retrieve import found_by, where
 from secondlook.nodes.screen import is_quarantined
 from secondlook.nodes.state import (
-    Cited,
     Cycles,
     Draft,
     DraftData,
@@ -39,13 +38,11 @@ from secondlook.nodes.state import (
     step,
     trouble,
 )
-from secondlook.roles.sentences import sentence_around
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.answer import StepStatus, StopReason
-    from secondlook.passage import Passage
     from secondlook.retrieval.index.port import Filter
 
 PART: Final = "Part of the question"
@@ -295,7 +292,8 @@ async def _quoted(context: Context, question: str, kept: Sequence[Found]) -> Dra
         and item["relevance"] > least
     ]
     held = await ranking.texts(context, [item["id"] for item in about])
-    quotes = [_quote(item, held[item["id"]]) for item in about if item["id"] in held]
+    there = [(item, held[item["id"]]) for item in about if item["id"] in held]
+    quotes = [sentence_at(passage, *span(item)) for item, passage in there]
     told = [
         one
         for one in quotes
@@ -313,19 +311,6 @@ async def _quoted(context: Context, question: str, kept: Sequence[Found]) -> Dra
         "stop": "answered",
         "reasons": reasons,
     }
-
-
-def _quote(item: Found, passage: Passage) -> Sentence:
-    length = len(passage.text)
-    first = min(max(item["span_start"] or 0, 0), length)
-    last = min(max(item["span_end"] or 0, first), length)
-    start, end = sentence_around(passage.text, first, last)
-    return Sentence(
-        text=" ".join(passage.text[start:end].split()),
-        cited=[Cited(passage=passage.id, start=passage.start + start, end=passage.start + end)],
-        support=1.0,
-        supported=None,
-    )
 
 
 # Judges the step that was just made, and decides whether the research goes on. Asks no model: the

@@ -479,7 +479,6 @@ def _names(asked: Asked, columns: set[str]) -> set[str]:
 
 # What a question names and a reading leaves out: columns, values, groupings.
 
-NUMBERED_THING = re.compile(r"\s+(?:number|no)\b", re.IGNORECASE)
 OF_ROWS = re.compile(r"\bof(?: all)?(?: the)?\s+$", re.IGNORECASE)
 """Before what rows are called: `the mean price of products`."""
 
@@ -507,8 +506,7 @@ def _calls_rows(asked: Asked, mention: Mention, query: Query) -> bool:
     written = asked.text[mention.start : mention.end]
     plural = written.lower().endswith("s") and not column.lower().endswith("s")
     if profile is not None and profile.key and profile.distinct == profile.rows:
-        # The telephone number of somebody is wanted itself, though no two have the same.
-        return plural or not NUMBERED_THING.match(asked.text, mention.end)
+        return plural  # somebody's telephone is wanted itself, though no two have the same
     of = OF_ROWS.search(asked.text[: mention.start]) is not None
     return plural and of and not asked.is_number(column) and not query.group_by
 
