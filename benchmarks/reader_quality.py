@@ -88,7 +88,6 @@ PRECISION, RECALL = 0.80, 0.70
 RIGHT = 0.5
 """Least F1 with a reference answer for a span to count as right."""
 RISKS = (0.05, 0.10, 0.20, 0.25, 0.30)
-CONFIDENCE = RISK_CONFIDENCE
 SPLITS, FOLDS, BINS, SEED = 20, 5, 10, 6
 BY_ARTICLE = "by article"
 
@@ -181,9 +180,9 @@ class Sample:
     def right(self) -> Floats:
         return np.array([one.right for one in self.outcomes], dtype=np.float64)
 
-    def out_of_sample(self, names: Sequence[str] = ANSWER) -> Floats:
+    def out_of_sample(self) -> Floats:
         """Each answer's probability by a model made from the other articles."""
-        found = cross_fitted(self.outcomes, names, groups=self.articles, folds=FOLDS)
+        found = cross_fitted(self.outcomes, SECOND, groups=self.articles, folds=FOLDS)
         return np.asarray(found, dtype=np.float64)
 
 
@@ -230,14 +229,14 @@ def _halves(sample: Sample) -> Iterator[tuple[str, tuple[Any, Any]]]:
 
 def _split(sample: Sample, made: Any, kept: Any) -> dict[str, Any]:
     fitted, checked = ([sample.outcomes[at] for at in places] for places in (made, kept))
-    model = fit_logistic(fitted, ANSWER)
+    model = fit_logistic(fitted, SECOND)
     p = np.array([model.probability(one.features) for one in checked])
     right = np.array([one.right for one in checked], dtype=np.float64)
-    inside = cross_fitted(fitted, ANSWER, folds=FOLDS)
+    inside = cross_fitted(fitted, SECOND, folds=FOLDS)
     table = risk_table(inside, [one.right for one in fitted])
     promises = {}
     for risk in RISKS:
-        threshold = table.threshold(risk, confidence=CONFIDENCE)
+        threshold = table.threshold(risk, confidence=RISK_CONFIDENCE)
         answered = p >= (np.inf if threshold is None else threshold)
         wrong = float(1 - right[answered].mean()) if answered.any() else 0.0
         promises[risk] = (float(answered.mean()), wrong)
@@ -377,12 +376,48 @@ def fit(
     searches = {name: (held(read.of(name))[label], read.robbed(name, label)) for name in MADE_FROM}
     if lacking := [name for name, some in (cases | searches).items() if not some]:
         raise SystemExit(f"{label} has read nothing of {' or '.join(lacking)}: read first")
-    first = rising(weighed(cases.values()), ANSWER)
     spans = {name: [one for one in some if not one.asks_yes_or_no] for name, some in cases.items()}
-    second, yes_no = (
-        looked_twice(spans.values()),
-        looked_twice([[one for one in cases[FILES] if one.asks_yes_or_no]], YES_NO_FEATURES),
-    )
+    yes_no = [one for one in cases[FILES] if one.asks_yes_or_no]
+    reader = read.store.readers()[label].partition("/")[0]
+    calibration, p = with_tiers(weights_of(reader, cases, spans, yes_no, searches), spans)
+    sizes = " and ".join(f"{name} ({len(some)})" for name, (some, _) in searches.items())
+    answered = " and ".join(f"{name} ({len(some)})" for name, some in cases.items())
+    told: dict[str, Any] = {
+        "made": datetime.now(UTC).date().isoformat(),
+        "by": "python -m benchmarks.reader_quality fit",
+        "data": {
+            "answer": f"questions of {answered}, answerable or not; each set weighs the same",
+            "quality": f"answerable questions of {sizes}, each also without its gold passages",
+            "questions": sum(map(len, spans.values())),
+            "answerable": sum(case.answerable for some in spans.values() for case in some),
+        },
+    }
+    save_calibration(file, calibration, **told)
+    found = {
+        "made": calibration_data(calibration, **told),
+        "answers": {
+            name: withheld(chosen_by(calibration, some), calibration, p.get(name))
+            for name in (*ANSWERED, *MADE_FROM[1:], "hotpot", "shift-new_wiki")
+            if (some := [one for one in read.mixed(name)[label] if not one.asks_yes_or_no])
+        },
+        "tiers": {n: tiers(some, calibration) for n, some in (spans | {"yes_no": yes_no}).items()},
+        "searches": {
+            name: searched(some, read.robbed(name, label), calibration)
+            for name in (*MADE_FROM, "hotpot", "scifact", "shift-new_wiki")
+            if (some := held(read.of(name))[label])
+        },
+    }
+    results.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    return found
+
+
+def weights_of(
+    reader: str,
+    cases: Mapping[str, Sequence[Case]],
+    spans: Mapping[str, Sequence[Case]],
+    yes_no: Sequence[Case],
+    searches: Mapping[str, tuple[Sequence[Case], Sequence[Case]]],
+) -> Calibration:
     # Every set weighs the same, and a question as much with its gold passage as without.
     groups = [group for both in searches.values() for group in both]
     total = sum(len(group) for group in groups)
@@ -399,75 +434,39 @@ def fit(
         qualities(quality, [case for case in some if case.found]) for some, _ in searches.values()
     ]
     squad = [case for case in cases["squad2-dev"] if chooses(case.question.article)]
-    calibration = Calibration(
-        reader=read.store.readers()[label].partition("/")[0],
+    return Calibration(
+        reader=reader,
         label="calibrated",
         choice=CHOICE,
-        answer=first,
-        second=second,
-        yes_no=yes_no,
+        answer=rising(weighed(chosen_by(FIRST_LOOK, some) for some in cases.values()), ANSWER),
+        second=looked_twice(spans.values()),
+        yes_no=looked_twice([yes_no], YES_NO_FEATURES),
         quality=quality,
         min_answer=LIKELY,
         min_quality=_alarm(good, FALSE_ALARMS),
         min_web_quality=_alarm(good, FALSE_WEB_ALARMS),
         min_about=about_threshold(squad),
     )
-    spans = {name: chosen_by(calibration, some) for name, some in spans.items()}
-    unseen = {name: Sample.of(some) for name, some in spans.items()}
-    every = np.asarray(
-        cross_fitted(
-            weighed(spans.values()),
-            tuple(second.weights),
-            groups=[article for one in unseen.values() for article in one.articles],
-            folds=FOLDS,
-        )
-    )
-    ends = np.cumsum([len(some) for some in spans.values()])
-    p = dict(zip(spans, np.split(every, ends[:-1]), strict=True))
+
+
+def with_tiers(
+    made: Calibration, spans: Mapping[str, Sequence[Case]]
+) -> tuple[Calibration, dict[str, Floats]]:
+    """With the limits of sure and sealed, and each answer's probability by the other articles."""
+    chosen = {name: chosen_by(made, some) for name, some in spans.items()}
+    unseen = {name: Sample.of(some) for name, some in chosen.items()}
+    articles = [article for one in unseen.values() for article in one.articles]
+    names = tuple(made.second.weights) if made.second else ()
+    every = np.asarray(cross_fitted(weighed(chosen.values()), names, groups=articles, folds=FOLDS))
+    ends = np.cumsum([len(some) for some in chosen.values()])
+    p = dict(zip(chosen, np.split(every, ends[:-1]), strict=True))
     right = np.concatenate([one.right for one in unseen.values()])
-    calibration = replace(
-        calibration,
-        min_sure=max(surest(p[name], unseen[name].right) for name in p),
-        risk=risk_table(every.tolist(), (right > 0).tolist()),
-    )
     together = np.array([one.features["together"] for s in unseen.values() for one in s.outcomes])
-    sure = every >= calibration.min_sure
+    min_sure = max(surest(p[name], unseen[name].right) for name in p)
+    sure = every >= min_sure
     seal = surest(together[sure], right[sure], SEALED) if sure.any() else 0.0
-    calibration = replace(calibration, min_seal=max(0.0, seal))
-    sizes = " and ".join(f"{name} ({len(some)})" for name, (some, _) in searches.items())
-    answered = " and ".join(f"{name} ({len(some)})" for name, some in cases.items())
-    told: dict[str, Any] = {
-        "made": datetime.now(UTC).date().isoformat(),
-        "by": "python -m benchmarks.reader_quality fit",
-        "data": {
-            "answer": f"questions of {answered}, answerable or not; each set weighs the same",
-            "quality": f"answerable questions of {sizes}, each also with its gold passages taken "
-            "out",
-            "questions": len(every),
-            "answerable": sum(case.answerable for some in spans.values() for case in some),
-        },
-    }
-    save_calibration(file, calibration, **told)
-    found = {
-        "made": calibration_data(calibration, **told),
-        "answers": {
-            name: withheld(chosen_by(calibration, some), calibration, p.get(name))
-            for name in (*ANSWERED, *MADE_FROM[1:], "hotpot", "shift-new_wiki")
-            if (some := [one for one in read.mixed(name)[label] if not one.asks_yes_or_no])
-        },
-        "yes_no": tiers(chosen_by(calibration, cases[FILES]), calibration, yes_no=True),
-        "tiers": {
-            name: tiers(chosen_by(calibration, some), calibration, yes_no=False)
-            for name, some in cases.items()
-        },
-        "searches": {
-            name: searched(some, read.robbed(name, label), calibration)
-            for name in (*MADE_FROM, "hotpot", "scifact", "shift-new_wiki")
-            if (some := held(read.of(name))[label])
-        },
-    }
-    results.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
-    return found
+    risk = risk_table(every.tolist(), (right > 0).tolist())
+    return replace(made, min_sure=min_sure, min_seal=max(0.0, seal), risk=risk), p
 
 
 def chosen_by(calibration: Calibration, cases: Sequence[Case]) -> list[Case]:
@@ -502,10 +501,10 @@ def surest(score: Floats, right: Floats, share: float = SURE) -> float:
     return float(np.ceil(score[order][reached[-1]] * 100) / 100) if len(reached) else 1.0
 
 
-def tiers(cases: Sequence[Case], calibration: Calibration, *, yes_no: bool) -> dict[str, Any]:
+def tiers(cases: Sequence[Case], calibration: Calibration) -> dict[str, Any]:
     """How many answers are sure, likely and sealed, and how many of those are right."""
     told: dict[str, list[bool]] = {"sure": [], "likely": [], "sealed": []}
-    for case in (one for one in cases if one.asks_yes_or_no is yes_no):
+    for case in cases:
         at = calibration.best_answer(case.best)
         p = None if at is None else calibration.answer_probability(case.best, at)
         if at is None or p is None or p < calibration.min_answer:

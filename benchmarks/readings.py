@@ -333,13 +333,12 @@ def _held_out_files() -> Path:
     asked: list[dict[str, Any]] = []
     held_out = 0
     for template in own_templates():
-        draw = chance(1, template.name)
+        draw, title = chance(1, template.name), template.name.partition(": ")[2]
         made = filled(template, draw)
         dev = is_dev(0, template.name, FILES_DEV_SHARE)
         held_out += dev
         gone = dev and held_out % _LEFT_OUT == 0
         if not gone:
-            title = template.name.partition(": ")[2]
             corpus.append({"id": template.name, "title": title, "text": made.text})
         for line, one in enumerate(template.asked if dev else ()):
             for at, wording in enumerate(one.wordings):
@@ -474,7 +473,7 @@ class Case:
     def answerable(self) -> bool:
         return self.question.answerable
 
-    def seen_twice(self, seconds: Sequence[tuple[float | None, ...]]) -> Case:
+    def seen_twice(self, seconds: Sequence[tuple[float | None, ...]], chooser: Calibration) -> Case:
         """With what the second look found. Of a question for yes or no it is the answer."""
         if not seconds:
             return self
@@ -486,7 +485,7 @@ class Case:
         if is_yes_or_no(self.question.question) and set(self.question.answers) & set(YES_NO):
             said = ["" if one.lead is None else YES_NO[one.lead < 0] for one in best]
             scores = tuple(_scores(self.question, one) for one in said)
-        return replace(self, best=best, scores=scores)
+        return replace(self, best=best, scores=scores, chooser=chooser)
 
     @property
     def judged(self) -> list[Picked]:
@@ -641,9 +640,11 @@ class Read:
             self._made[data] = {}
             for label, found in read.items():
                 seconds = self.store.seconds(names[label], data)
+                known = load_calibration(names[label].partition("/")[0])
+                chooser = known if known.label == "calibrated" else FIRST_LOOK
                 cases = [case_of(one, found[one.id], self.texts, self.openings) for one in asked]
                 self._made[data][label] = [
-                    one.seen_twice(seconds.get(one.question.id, ())) for one in cases
+                    one.seen_twice(seconds.get(one.question.id, ()), chooser) for one in cases
                 ]
         return self._made[data]
 
