@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.errors import SecondlookError, UsageError
-from training.plan import RECIPES, Plan, arguments, read_plan
+from training.plan import RECIPES, TEACHER, Plan, arguments, read_plan
 from training.stages import Places, Stage, run_stages
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def reader_stages(plan: Plan, recipe: Path) -> list[Stage]:
     card = ("reader", "--folder", "{out}", "--work", "{work}", "--recipe", str(recipe))
     return [
         _stage("rows", "training.prepare", "--data", "{data}", "--out", "{work}/rows", *mined),
-        _stage("base", "training.weights_in", "--weights", "{base}", "--out", "{work}/base.npz"),
+        *map(_start, ("base", TEACHER) if _has_teacher(plan) else ("base",)),
         _stage("arrays", "training.encode", *TRAINED, "--again"),
         *(stage for name, run in plan.runs.items() for stage in _run_stages(name, run)),
         _stage("score", "training.score", *TRAINED, *scored),
@@ -52,6 +52,16 @@ def reader_stages(plan: Plan, recipe: Path) -> list[Stage]:
         _exported("reader", kept, plan.name, arguments(plan.export)),
         _stage("card", "training.card", *card),
     ]
+
+
+def _has_teacher(plan: Plan) -> bool:
+    return any(run.start == TEACHER for run in plan.runs.values())
+
+
+def _start(name: str) -> Stage:
+    """Weights to start from."""
+    options = ("--weights", f"{{{name}}}", "--out", f"{{work}}/{name}.npz")
+    return _stage(name, "training.weights_in", *options)
 
 
 def _run_stages(name: str, run: Run) -> Iterator[Stage]:
@@ -62,7 +72,8 @@ def _run_stages(name: str, run: Run) -> Iterator[Stage]:
         asked = ("--teachers", *map(_folder, run.teachers), "--out", taught)
         yield _stage(f"{name}-taught", "training.teach", *TRAINED, *asked, *arguments(run.ask))
         options = ["--teacher", taught, *options]
-    start = _folder(run.start) if run.start else "{work}/base.npz"
+    starts = {"": "{work}/base.npz", TEACHER: f"{{work}}/{TEACHER}.npz"}
+    start = starts.get(run.start) or _folder(run.start)
     kept = ("--base", start, "--save", _folder(name))
     yield _stage(name, "training.train", *TRAINED, *kept, *options)
 
@@ -101,6 +112,9 @@ def _options(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--base", type=Path, help="int8 ONNX to start from; a reader's default: the embedder"
     )
+    parser.add_argument(
+        "--teacher", type=Path, help="safetensors of a larger encoder, where the recipe has one"
+    )
     parser.add_argument("--tokenizer", type=Path, default=WEIGHTS / "reader" / "tokenizer.json")
     parser.add_argument("--name", default="gte-small", help="of the embedder")
     parser.add_argument("--from", dest="first", metavar="STAGE", help="run this one again, and on")
@@ -119,7 +133,12 @@ def _stages(given: argparse.Namespace) -> list[Stage]:
             "no data to train on", hint="Name its folder with --data or SECONDLOOK_DATA."
         )
     recipe = given.recipe or RECIPES / ("reader-tiny.json" if given.tiny else "reader.json")
-    return reader_stages(read_plan(recipe), recipe)
+    plan = read_plan(recipe)
+    if _has_teacher(plan) and given.teacher is None:
+        raise UsageError(
+            "the recipe has a larger teacher", hint="Name its model.safetensors with --teacher."
+        )
+    return reader_stages(plan, recipe)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -130,6 +149,7 @@ def main(argv: list[str] | None = None) -> int:
             out=given.out or given.work / given.model,
             data=given.data or Path(),
             base=given.base or WEIGHTS / "embedder" / "model.onnx",
+            teacher=given.teacher or Path(),
             tokenizer=given.tokenizer,
         )
         run_stages(_stages(given), places, first=given.first, last=given.last, dry=given.dry_run)

@@ -1,4 +1,4 @@
-"""BERT with the reader's heads, over pairs packed one after the other.
+"""BERT, or MPNet as a teacher, with the reader's heads, over pairs packed one after the other.
 
 Parameters are a plain dict by BERT's names, so that they come from and go to files as they are.
 Everything but attention works on (tokens, hidden); attention knows where rows end.
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import torch
 from torch.nn import functional
 
+from training.export.tensors import RELATIVE
 from training.weights_in import glance_head, glance_layers, layer_count
 
 if TYPE_CHECKING:
@@ -115,12 +117,13 @@ def rows_on(device: str, batch: Batch) -> Rows:
 def forward(weights: Parameters, rows: Rows, engine: Engine, *, dropout: float = 0.0) -> Outputs:
     state = _embedded(weights, rows, engine, dropout)
     finish = _compiled_block() if engine.compiled else _block
+    attend = _attend_by_distance(weights, rows, engine) if RELATIVE in weights else engine.attend
     glances, after = {}, glance_layers(weights)
     for layer in range(layer_count(weights)):
         if layer in after:
             glances[layer] = _head(weights, glance_head(layer), _firsts(state, rows))
         prefix = f"encoder.layer.{layer}."
-        context = engine.attend(_joined_heads(weights, prefix, state), rows)
+        context = attend(_joined_heads(weights, prefix, state), rows)
         context = context.reshape(len(state), -1)
         state = finish(context, state, dropout, *_block_weights(weights, prefix))
     return _heads(weights, state, rows, glances)
@@ -231,17 +234,38 @@ def _head(weights: Parameters, head: str, value: Tensor) -> Tensor:
     return _linear(inner, weights[f"{head}.2.weight"], weights[f"{head}.2.bias"])[:, 0]
 
 
-def attend_padded(heads: Tensor, rows: Rows) -> Tensor:
+def attend_padded(heads: Tensor, rows: Rows, mask: Tensor = None) -> Tensor:
     """Works everywhere: rows side by side, filled up to the longest."""
     spread = _padded(heads, rows, 0.0)
     query, key, value = spread.permute(2, 0, 3, 1, 4)
-    length = rows.bounds.diff()
-    there = torch.arange(rows.longest, device=heads.device) < length[:, None]
-    mixed = functional.scaled_dot_product_attention(
-        query, key, value, attn_mask=there[:, None, None]
-    )
+    mask = _there(rows) if mask is None else mask
+    mixed = functional.scaled_dot_product_attention(query, key, value, attn_mask=mask)
     flat = mixed.transpose(1, 2).reshape(rows.count * rows.longest, *heads.shape[2:])
     return flat[rows.slot]
+
+
+def _there(rows: Rows) -> Tensor:
+    """Which places of each row hold a token: (rows, 1, 1, longest)."""
+    places = torch.arange(rows.longest, device=rows.bounds.device)
+    return (places < rows.bounds.diff()[:, None])[:, None, None]
+
+
+def _attend_by_distance(weights: Parameters, rows: Rows, engine: Engine) -> Attend:
+    """MPNet's attention. What a distance counts stays as it was published."""
+    places = torch.arange(rows.longest, device=rows.bounds.device)
+    away = places[:, None] - places
+    heed = weights[RELATIVE].detach()[_bucket(away)].permute(2, 0, 1)
+    mask = heed.to(engine.number).masked_fill(~_there(rows), OUTSIDE)
+    return partial(attend_padded, mask=mask)
+
+
+def _bucket(away: Tensor, buckets: int = 32, furthest: int = 128) -> Tensor:
+    """Half of the buckets for each side: the nearest distances one each, then ever wider ones."""
+    side, near = buckets // 2, buckets // 4
+    distance = away.abs()
+    wide = torch.log(distance.clamp(min=1) / near) / math.log(furthest / near) * (side - near)
+    far = (near + wide.long()).clamp(max=side - 1)
+    return (away < 0) * side + torch.where(distance < near, distance, far)
 
 
 def attend_packed(heads: Tensor, rows: Rows) -> Tensor:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     Options: TypeAlias = Mapping[str, str | float | list[int]]
 
 RECIPES = Path(__file__).parent / "recipes"
+TEACHER = "teacher"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Run:
     options: Options
     """Of `training.train`."""
     start: str = ""
-    """The run whose checkpoint it starts from; empty: the base."""
+    """The run whose checkpoint it starts from; TEACHER: the larger encoder; empty: the base."""
     teachers: Sequence[str] = ()
     """The runs it learns from, beside the labels."""
     ask: Options = field(default_factory=dict)

@@ -30,6 +30,7 @@ class Places:
     out: Path
     data: Path
     base: Path
+    teacher: Path
     tokenizer: Path
 
     def fill(self, argument: str) -> str:

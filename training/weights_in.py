@@ -26,6 +26,7 @@ from training.export.tensors import (
     Tensors,
     from_arrays,
     read_int8_onnx,
+    read_safetensors,
 )
 
 if TYPE_CHECKING:
@@ -38,16 +39,6 @@ if TYPE_CHECKING:
     Arrays = dict[str, Floats]
 
 HIDDEN = 384
-HEAD_SIZES = {
-    "span": (HIDDEN, 2),
-    "rel.0": (HIDDEN, HIDDEN),
-    "rel.2": (HIDDEN, 1),
-    "ans.0": (2 * HIDDEN, HIDDEN),
-    "ans.2": (HIDDEN, 1),
-    "sup.0": (2 * HIDDEN, HIDDEN),
-    "sup.2": (HIDDEN, 1),
-}
-GLANCE_SIZES = {"0": (HIDDEN, HIDDEN), "2": (HIDDEN, 1)}
 PART_BYTES = 15 * 2**20
 WORDS = "embeddings.word_embeddings.weight"
 _ROWS, _SCALE = "|rows", "|scale"
@@ -109,9 +100,12 @@ def _split_attention(tensors: Tensors, stored: Mapping[str, Any], module: str) -
 
 
 def read_onnx(file: Path) -> Tensors:
-    """Either kind of file: ours, or one that onnxruntime quantised. A folder: a reader of ours."""
+    """Either kind of file: ours, or one that onnxruntime quantised. A folder: a reader of ours. Or
+    floats as they are published."""
     import onnx
 
+    if file.suffix == ".safetensors":
+        return read_safetensors(file)
     if file.is_dir():
         return read_fused_onnx(file / "glance.onnx", file / "look.onnx")
 
@@ -154,16 +148,20 @@ def starting_weights(
     arrays = load_checkpoint(source) if source.is_dir() else load_base(source)
     arrays = {name: value for name, value in arrays.items() if not name.startswith("pooler.")}
     random = np.random.default_rng(seed)
-    sizes = HEAD_SIZES | {
-        f"{glance_head(after)}.{part}": size
-        for after in glances
-        for part, size in GLANCE_SIZES.items()
-    }
-    for name, (size, out) in sizes.items():
+    for name, (size, out) in head_sizes(arrays[WORDS].shape[1], glances).items():
         if f"{name}.weight" not in arrays:
             arrays[f"{name}.weight"] = random.normal(0, 0.02, (out, size)).astype(np.float32)
             arrays[f"{name}.bias"] = np.zeros(out, np.float32)
     return keep_layers(arrays, layers)
+
+
+def head_sizes(hidden: int, glances: Sequence[int]) -> dict[str, tuple[int, int]]:
+    """In and out of every matrix of the heads."""
+    sizes = {"span": (hidden, 2)}
+    heads = {"rel": 1, "ans": 2, "sup": 2} | {glance_head(after): 1 for after in glances}
+    for head, seen in heads.items():
+        sizes |= {f"{head}.0": (seen * hidden, hidden), f"{head}.2": (hidden, 1)}
+    return sizes
 
 
 def glance_head(after: int) -> str:
@@ -248,7 +246,7 @@ def blended(base: Arrays, trained: Arrays, share: float) -> Arrays:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--weights", type=Path, required=True, help="int8 ONNX, or a reader's folder"
+        "--weights", type=Path, required=True, help="int8 ONNX, safetensors, or a reader's folder"
     )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--trained", type=Path, help="a checkpoint that was trained from them")

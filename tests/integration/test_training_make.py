@@ -11,10 +11,11 @@ import pytest
 
 from secondlook.reading.reader import OnnxReader
 from secondlook.reading.weights import read_weights
+from tests.support.random_mpnet import random_mpnet
 from tests.support.training_sets import passage, write_sets
 from training import make
 from training.card import facts
-from training.plan import RECIPES
+from training.plan import RECIPES, TEACHER
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,6 +26,7 @@ needs_torch = pytest.mark.skipif(
 STAGES = [
     "rows",
     "base",
+    "teacher",
     "arrays",
     "a",
     "b",
@@ -43,8 +45,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def given(folder: Path) -> list[str]:
-    """The tiny recipe, but both teachers start from the same seed."""
+    """The tiny recipe, but both teachers are MPNets that start from the same seed."""
     recipe = json.loads((RECIPES / "reader-tiny.json").read_text("utf-8"))
+    recipe["runs"]["a"]["start"] = TEACHER
+    recipe["runs"]["a"]["options"]["rate"] = 0.01
     recipe["runs"]["b"] = recipe["runs"]["a"]
     (folder / "data").mkdir()
     data = write_sets(folder / "data")
@@ -53,6 +57,7 @@ def given(folder: Path) -> list[str]:
         *("--data", str(data)),
         *("--work", str(folder / "work")),
         *("--recipe", str(changed(folder, recipe))),
+        *("--teacher", str(random_mpnet(folder / "model.safetensors"))),
     ]
 
 
@@ -126,6 +131,13 @@ def test_what_is_done_is_not_done_again(
     assert make.main(given) == 0
     assert capsys.readouterr().out.splitlines() == [f"{name}: done before" for name in STAGES]
     assert before == {file: file.stat().st_mtime_ns for file in before}
+
+
+def test_a_recipe_with_a_larger_teacher_asks_for_its_file(
+    given: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert make.main(given[:-2]) == 1
+    assert "--teacher" in capsys.readouterr().err
 
 
 def test_a_stage_that_fails_says_where_its_output_is(

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from training.arrays import CLS, PAD, SEP
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
@@ -32,6 +34,15 @@ MATRICES = (
 )
 HEAD = re.compile(r"span|(?:glance\d+|rel|ans|sup)\.[02]")
 TABLES = ("word_embeddings", "position_embeddings", "token_type_embeddings")
+RELATIVE = "encoder.relative_attention_bias.weight"
+"""How much each head of MPNet heeds a token so many places away."""
+_OF_MPNET = {
+    "attention.attn.q.": "attention.self.query.",
+    "attention.attn.k.": "attention.self.key.",
+    "attention.attn.v.": "attention.self.value.",
+    "attention.attn.o.": "attention.output.dense.",
+    "attention.LayerNorm.": "attention.output.LayerNorm.",
+}
 INT8_MAX = 127
 
 
@@ -153,7 +164,26 @@ def _matrix(stored: dict[str, NDArray[np.float32]], name: str) -> Matrix:
 
 def read_safetensors(file: Path) -> Tensors:
     """From float32 weights as sentence-transformers publishes them; quantised here."""
-    return from_arrays(_safetensors(file))
+    arrays = _safetensors(file)
+    return from_arrays(_as_bert(arrays) if RELATIVE in arrays else arrays)
+
+
+def _as_bert(arrays: Mapping[str, Floats]) -> dict[str, Floats]:
+    """MPNet by BERT's names and numbers: it has BERT's words after four of its own, of which it
+    uses three instead of BERT's, two positions that nothing uses, and no types."""
+    made = dict(arrays)
+    for theirs, ours in _OF_MPNET.items():
+        made = {name.replace(theirs, ours): array for name, array in made.items()}
+    table = made["embeddings.word_embeddings.weight"]
+    words = table[4:-1].copy()
+    words[[CLS, PAD, SEP]] = table[:3]
+    places = made["embeddings.position_embeddings.weight"][2:]
+    kinds = np.zeros((2, words.shape[1]), np.float32)
+    return made | {
+        "embeddings.word_embeddings.weight": words,
+        "embeddings.position_embeddings.weight": places,
+        "embeddings.token_type_embeddings.weight": kinds,
+    }
 
 
 def from_arrays(arrays: Mapping[str, Floats], *, keep_floats: bool = False) -> Tensors:
