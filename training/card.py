@@ -180,8 +180,10 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
 def write_card(given: argparse.Namespace) -> Path:
     folder: Path = given.folder or PACKAGE / given.model
     if given.work and given.recipe:
-        text = json.dumps(made_with(given.work, given.recipe), indent=1, ensure_ascii=False)
-        (folder / "recipe.json").write_text(text + "\n", "utf-8")
+        parts = made_with(given.work, given.recipe).items()
+        lines = [f'"{name}": {json.dumps(part, ensure_ascii=False)}' for name, part in parts]
+        text = "{\n " + ",\n ".join(lines) + "\n}\n"
+        (folder / "recipe.json").write_text(text, "utf-8")
     reader = given.model == "reader"
     card = reader_card(folder, given.results) if reader else embedder_card(folder)
     (folder / "card.md").write_text(card, "utf-8")

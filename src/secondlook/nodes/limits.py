@@ -95,8 +95,6 @@ def dial(context: Context) -> Dial | None:
 
 # What an answer says of itself. In one place, so that `verify` knows the words.
 
-LEAD: Final = re.compile(r"(?:Most likely: )?(?:(Yes|No)\. )?")
-
 
 def lead(tier: Tier | None, short: str | None) -> str:
     """How the text of an answer begins: that it is not sure, and yes or no."""

@@ -62,7 +62,9 @@ def _made(app: FastAPI) -> dict[str, Any]:
             own = operation["responses"]
             with_body = (400, 413, 415, 422) if "requestBody" in operation else ()
             with_values = (404, 409, 410, 422) if "parameters" in operation else ()
-            for status, said in responses(401, 403, 421, *with_body, *with_values).items():
+            of_jobs = (429,) if "202" in own else ()
+            every = (401, 403, 421, *with_body, *with_values, *of_jobs)
+            for status, said in responses(*every).items():
                 if str(status) not in own or status == 422:  # noqa: PLR2004
                     own[str(status)] = said
             own["default"] = described("Any other problem.")

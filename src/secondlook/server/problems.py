@@ -12,6 +12,7 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, Response
 from pydantic import BaseModel, BeforeValidator, Field
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
 from secondlook import errors
 
@@ -146,10 +147,19 @@ def openai_error(problem: Problem) -> dict[str, Any]:
 
 def install(app: FastAPI) -> None:
     async def answer(request: Request, error: Exception) -> JSONResponse:
-        return problem_response(problem_of(error), request.url.path)
+        problem = problem_of(error)
+        if problem.status_code == http.HTTPStatus.METHOD_NOT_ALLOWED:
+            problem.headers = {"Allow": _allowed(request)}
+        return problem_response(problem, request.url.path)
 
     for kind in (errors.SecondlookError, RequestValidationError, HTTPException, Exception):
         app.add_exception_handler(kind, answer)
+
+
+def _allowed(request: Request) -> str:
+    """The methods of every route of this path; Starlette names those of the first one alone."""
+    here = (one for one in request.app.routes if one.matches(request.scope)[0] is not Match.NONE)
+    return ", ".join(sorted({method for one in here for method in getattr(one, "methods", ())}))
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:

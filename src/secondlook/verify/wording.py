@@ -11,7 +11,7 @@ from secondlook.nodes.choices import parsed
 from secondlook.nodes.combine import flat, operation_of, stands_in
 from secondlook.nodes.explain import GENERAL
 from secondlook.nodes.finish_auto import shifted, unanswered
-from secondlook.nodes.limits import LEAD, without_cut
+from secondlook.nodes.limits import lead, without_cut
 from secondlook.nodes.options import Weighing, choice_text, derived, step_heading
 from secondlook.nodes.state import OptionData, VerdictData
 from secondlook.roles.arithmetic import Stated, computed, sentence
@@ -104,8 +104,8 @@ def _check_numbering(answer: Answer, report: Report) -> None:
 
 def _check_text(answer: Answer, report: Report) -> None:
     text = flat(without_cut(answer.text))
-    begun = LEAD.match(text) if answer.method == "extractive" else None
-    at = begun.end() if begun and begun[1] in {None, answer.short} else 0
+    leads = (lead(answer.tier, answer.short), lead(answer.tier, None))
+    at = next((len(one) for one in leads if text.startswith(one)), 0)
     marks: list[int] = []
     titled = headings(answer)
     for ordinal, claim in enumerate(answer.claims, 1):
