@@ -150,6 +150,15 @@ def test_every_operation_asks_for_the_token(locked: TestClient) -> None:
             assert reply.status_code in expected, (method, path)
 
 
+def test_a_refused_method_names_every_one_that_there_is(tmp_path: Path) -> None:
+    with client_of(tmp_path) as client:
+        reply = client.request(
+            "PATCH", "/api/libraries/default/documents", headers={"X-Secondlook": "1"}
+        )
+    assert code(reply) == (405, "method_not_allowed")
+    assert reply.headers["allow"] == "GET, POST"
+
+
 def test_a_browser_gets_a_cookie_for_it(tmp_path: Path) -> None:
     with client_of(tmp_path, token=TOKEN) as client:
         wrong = client.post("/api/session", json={"token": "another"})

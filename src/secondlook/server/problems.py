@@ -158,8 +158,12 @@ def install(app: FastAPI) -> None:
 
 def _allowed(request: Request) -> str:
     """The methods of every route of this path; Starlette names those of the first one alone."""
-    here = (one for one in request.app.routes if one.matches(request.scope)[0] is not Match.NONE)
-    return ", ".join(sorted({method for one in here for method in getattr(one, "methods", ())}))
+
+    def taken(method: str) -> bool:
+        scope = {**request.scope, "method": method}
+        return any(one.matches(scope)[0] is Match.FULL for one in request.app.routes)
+
+    return ", ".join(filter(taken, ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")))
 
 
 def responses(*statuses: int) -> dict[int | str, dict[str, Any]]:
