@@ -34,7 +34,8 @@ def _shapes() -> dict[str, tuple[int, ...]]:
         "embeddings.position_embeddings.weight": (514, HIDDEN),
         "encoder.relative_attention_bias.weight": (BUCKETS, HEADS),
     }
-    norms, linear = ["embeddings.LayerNorm"], {}
+    norms = ["embeddings.LayerNorm"]
+    linear: dict[str, tuple[int, ...]] = {}
     for layer in (f"encoder.layer.{at}" for at in range(LAYERS)):
         linear |= {f"{layer}.attention.attn.{part}": (HIDDEN, HIDDEN) for part in "qkvo"}
         linear[f"{layer}.intermediate.dense"] = (WIDE, HIDDEN)
