@@ -39,7 +39,7 @@ def test_a_quote_is_marked_in_its_page_and_back_returns_to_the_chip(visitor: Vis
 
 
 def test_the_claim_strip_says_what_was_verified_and_why_it_is_sure(visitor: Visitor) -> None:
-    visitor.asks(SOUNDINGS).is_answered()
+    visitor.asks("How thick is the sheet piling?").is_answered()
     expect(visitor.strip).to_contain_text("1 of 1 claim verified")
     expect(visitor.strip).to_contain_text("no model calls")
     expect(visitor.strip.get_by_role("listitem").first).to_have_attribute("data-state", "verified")

@@ -229,7 +229,8 @@ def test_a_failed_step_is_asked_again_in_other_words() -> None:
 
 def test_a_weak_step_is_kept_with_its_caveat(memory: AnswerMemory) -> None:
     shelf = CodeShelf(scores={LIGHTS: 0.9})
-    made = run(SIMPLE, model=Clerk(), shelf=shelf, memory=memory)
+    near = research(min_confidence=0.7)
+    made = run(SIMPLE, model=Clerk(), shelf=shelf, memory=memory, settings=near)
     assert made.statuses() == ["weak"]
     assert made.ended == ("partial", "answered")
     assert "Step 1 stands on weak evidence" in made.answer.text
@@ -285,7 +286,7 @@ def _three_failures(*scores: float) -> Ran:
 
 def test_failures_within_the_noise_stop_the_research_and_others_do_not() -> None:
     """At scores that steps really have: near the threshold, not near nothing."""
-    made = _three_failures(3.7, 3.65, 3.6, 0.0, 0.0)
+    made = _three_failures(3.7, 3.68, 3.66, 0.0, 0.0)
     sure = [one.confidence or 0.0 for one in made.research.steps]
     assert all(0.2 < value < 0.4 for value in sure)
     assert 0 < max(sure) - min(sure) < NOISE

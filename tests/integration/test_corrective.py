@@ -280,7 +280,8 @@ def test_the_web_is_asked_only_if_allowed_and_once_the_library_has_no_other_way(
         words = "height tallest lighthouse cape metres"
         model = Scripted(rewrite=words, answer=honest("43 metres"))
         answer = opened(library, model, web=web).ask(LIGHTHOUSE)
-        assert nodes(answer) == [*BEGIN, *AGAIN, "search_web", "grade", *CHECKED, *END]
+        visited = [node for node in nodes(answer) if node != "quarantine"]  # of a page's orders
+        assert visited == [*BEGIN, *AGAIN, "search_web", "grade", *CHECKED, *END]
         assert (ended(answer), answer.web_used) == (ANSWERED, True)
         assert (answer.citations[0].origin, model.asked) == ("web", ["rewrite", "answer"])
         site.offer("/missing")

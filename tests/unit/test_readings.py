@@ -105,8 +105,8 @@ def test_what_is_clear_or_foreign_is_left(question: str) -> None:
 
 def test_a_promise_of_risk_leaves_out_what_is_not_sure() -> None:
     unsure = [
-        ("ada", "In spring Ada Brook was a singer. She was glad of the group."),
-        ("eve", "In autumn Eve Stone was a singer. She was glad of the group."),
+        ("ada", "In spring Ada Brook was a singer. She was glad of her singing group."),
+        ("eve", "In autumn Eve Stone was a singer. She was glad of her singing group."),
     ]
     question = "When did she leave her former singing group for another city?"
     update, _ = understood(question, shelf_of(*unsure))
