@@ -85,11 +85,8 @@ FALSE_ALARMS, FALSE_WEB_ALARMS = 0.10, 0.02
 """Share of good searches that may be followed by a second one, and by the web."""
 PRECISION, RECALL = 0.80, 0.70
 """What a grader of passages must keep to."""
-RIGHT = 0.5
-"""Least F1 with a reference answer for a span to count as right."""
 RISKS = (0.05, 0.10, 0.20, 0.25, 0.30)
-SPLITS, FOLDS, BINS, SEED = 20, 5, 10, 6
-BY_ARTICLE = "by article"
+SPLITS, FOLDS, BINS, SEED, BY_ARTICLE = 20, 5, 10, 6, "by article"
 
 
 # Figures with how sure they are
@@ -172,7 +169,7 @@ class Sample:
     def of(cls, cases: Sequence[Case]) -> Sample:
         picked = [case.picked for case in cases]
         return cls(
-            tuple(Outcome(one.features, right=one.f1 >= RIGHT) for one in picked),
+            tuple(Outcome(one.features, right=one.right > 0) for one in picked),
             tuple(case.question.article for case in cases),
         )
 
@@ -478,7 +475,7 @@ def weighed(sets: Iterable[Sequence[Case]]) -> list[Outcome]:
     groups = list(sets)
     most = max(map(len, groups))
     return [
-        Outcome(one.features, one.f1 >= RIGHT, most / len(group))
+        Outcome(one.features, one.right > 0, most / len(group))
         for group in groups
         for one in (case.picked for case in group)
     ]
@@ -487,7 +484,7 @@ def weighed(sets: Iterable[Sequence[Case]]) -> list[Outcome]:
 def looked_twice(sets: Iterable[Sequence[Case]], names: Sequence[str] = SECOND) -> Logistic:
     """From the answers that would be given: those that a fit to all that were judged finds best."""
     groups = [list(group) for group in sets]
-    judged = [Outcome(one.features, one.f1 >= RIGHT) for g in groups for c in g for one in c.judged]
+    judged = [Outcome(one.features, one.right > 0) for g in groups for c in g for one in c.judged]
     first = fit_logistic(judged, names)
     by = replace(FIRST_LOOK, second=first, yes_no=first)
     return rising(weighed([chosen_by(by, group) for group in groups]), names)
@@ -509,7 +506,7 @@ def tiers(cases: Sequence[Case], calibration: Calibration) -> dict[str, Any]:
         p = None if at is None else calibration.answer_probability(case.best, at)
         if at is None or p is None or p < calibration.min_answer:
             continue
-        right = case.scores[at][1] >= RIGHT
+        right = case.scores[at][2] > 0
         told["sure" if p >= calibration.min_sure else "likely"].append(right)
         if calibration.is_sealed(case.best[at], p):
             told["sealed"].append(right)

@@ -24,7 +24,7 @@ from benchmarks.common import CACHE, data_folder, rows, write_set
 from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.datasets import load
 from secondlook.evaluation.library import cache_folder, names_by_document, open_indexed
-from secondlook.evaluation.metrics import exact_match, f1, retrieval_metrics
+from secondlook.evaluation.metrics import contains, exact_match, f1, retrieval_metrics
 from secondlook.library.library import search_options
 from secondlook.reading.calibration import BEST, Candidate, load_calibration
 from secondlook.reading.port import Reading
@@ -67,6 +67,7 @@ QUESTIONS: Mapping[str, int] = {
     FILES: 2000,
 }
 """How many are read at most; a reader takes about 25 minutes on two quiet cores."""
+RIGHT = 0.5  # least F1 of a right answer that does not hold the reference
 CHOICE = {"margin": 1.0}
 """The span with the highest margin, chosen among ten rules (docs/results.md)."""
 YES_NO = ("yes", "no")
@@ -448,6 +449,7 @@ class Picked:
     features: Mapping[str, float]
     em: float
     f1: float
+    right: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -459,8 +461,7 @@ class Case:
     """Of the best five those that were read to the end, in the order of the product."""
     said: tuple[tuple[str, str], ...]
     """The words of each one's span, and its passage with what stands above it."""
-    scores: tuple[tuple[float, float], ...]
-    """Exact match and F1 of each one's span."""
+    scores: tuple[tuple[float, float, float], ...]
     gold: tuple[bool, ...]
     """Of the same, whether the set names their document for this question."""
     retrieval: Mapping[str, float]
@@ -501,7 +502,7 @@ class Case:
     def picked(self) -> Picked:
         at = self.chooser.best_answer(self.best)
         if at is None:  # nothing was found or read: as sure as can be that this is no answer
-            return Picked(_NOTHING, 0.0, 0.0)
+            return Picked(_NOTHING, 0.0, 0.0, 0.0)
         return Picked(self.best[at].features, *self.scores[at])
 
 
@@ -600,10 +601,12 @@ def _words(text: str, reading: Reading) -> str:
     return " ".join(text[start:end].split())
 
 
-def _scores(question: Question, said: str) -> tuple[float, float]:
+def _scores(question: Question, said: str) -> tuple[float, float, float]:
+    """Exact match, F1, and whether it is right: half of the reference, or all of it and more."""
     if not question.answerable or not question.answers:
-        return 0.0, 0.0
-    return exact_match(said, question.answers), f1(said, question.answers)
+        return 0.0, 0.0, 0.0
+    em, part, whole = (score(said, question.answers) for score in (exact_match, f1, contains))
+    return em, part, float(part >= RIGHT or whole > 0)
 
 
 def _retrieval(question: Question, ordered: Sequence[Ranked]) -> Mapping[str, float]:
