@@ -91,7 +91,7 @@ CASES = {
         corrective=JUDGED,
     ),
     "the reader is unsure": Case(
-        "Why is the sea wall of Orsk Bay so long?",
+        "Why is the sea wall so long?",
         {
             "answer": honest("sea wall"),
             "grade": graded("answers"),
