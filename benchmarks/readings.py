@@ -24,7 +24,7 @@ from benchmarks.common import CACHE, data_folder, rows, write_set
 from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.datasets import load
 from secondlook.evaluation.library import cache_folder, names_by_document, open_indexed
-from secondlook.evaluation.metrics import contains, exact_match, f1, retrieval_metrics
+from secondlook.evaluation.metrics import exact_match, f1, is_right_span, retrieval_metrics
 from secondlook.library.library import search_options
 from secondlook.reading.calibration import BEST, Candidate, load_calibration
 from secondlook.reading.port import Reading
@@ -67,7 +67,6 @@ QUESTIONS: Mapping[str, int] = {
     FILES: 2000,
 }
 """How many are read at most; a reader takes about 25 minutes on two quiet cores."""
-RIGHT = 0.5  # least F1 of a right answer that does not hold the reference
 CHOICE = {"margin": 1.0}
 """The span with the highest margin, chosen among ten rules (docs/results.md)."""
 YES_NO = ("yes", "no")
@@ -602,11 +601,11 @@ def _words(text: str, reading: Reading) -> str:
 
 
 def _scores(question: Question, said: str) -> tuple[float, float, float]:
-    """Exact match, F1, and whether it is right: half of the reference, or all of it and more."""
+    """Exact match, F1, and whether it is right."""
     if not question.answerable or not question.answers:
         return 0.0, 0.0, 0.0
-    em, part, whole = (score(said, question.answers) for score in (exact_match, f1, contains))
-    return em, part, float(part >= RIGHT or whole > 0)
+    right = question.answers
+    return exact_match(said, right), f1(said, right), float(is_right_span(said, right))
 
 
 def _retrieval(question: Question, ordered: Sequence[Ranked]) -> Mapping[str, float]:

@@ -20,7 +20,7 @@ from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.datasets.own import QUESTIONS, questions_of, read_sheet
 from secondlook.evaluation.library import EvaluatedLibrary, cache_folder
-from secondlook.evaluation.metrics import RIGHT_F1, f1
+from secondlook.evaluation.metrics import is_right_span
 from secondlook.evaluation.runner import Progress
 from secondlook.evaluation.study import MEMORY_FILE
 from secondlook.library.library import Library, search_options
@@ -310,10 +310,11 @@ class Answering:
         lead, said = candidates[chosen].lead, words(read[chosen], held[read[chosen]["id"]])
         if lead is not None:
             said = "yes" if lead > 0 else "no"
-        near = f1(said, case.answers) >= RIGHT_F1
         return Answered(
             next(iter(case.gold), case.id),
-            Outcome(candidates[chosen].features, right=near and case.answerable),
+            Outcome(
+                candidates[chosen].features, case.answerable and is_right_span(said, case.answers)
+            ),
             self.calibration.answer_probability(candidates, chosen),
         )
 

@@ -213,7 +213,7 @@ def is_guess(answer: Answer) -> bool:
 
 # How near an answer comes to a right one: figures of one question. docs/metrics.md defines each.
 
-RIGHT_F1: Final = 0.5  # a short answer that shares this much is right, as in the calibration
+RIGHT_F1: Final = 0.5  # a short answer that shares this much is right
 RIGHT_WINDOW: Final = 0.7  # nearly all of it: half may be shared by chance (docs/metrics.md)
 MOST_WORDS: Final = 60  # and it must not be a pasted page
 
@@ -252,6 +252,11 @@ def is_right(case: Case, answer: Answer) -> bool | None:
     words = pieces(text)
     whole = max((best_window(words, pieces(answer)) for answer in case.answers), default=0.0)
     return near or (spoken and 0 < len(words) <= MOST_WORDS and whole >= RIGHT_WINDOW)
+
+
+def is_right_span(said: str, answers: Sequence[str]) -> bool:
+    """As a calibration counts: near to a reference, or all of it and more."""
+    return f1(said, answers) >= RIGHT_F1 or contains(said, answers) > 0
 
 
 def _given(case: Case, answer: Answer) -> tuple[str, str]:

@@ -46,7 +46,10 @@ async def extract(context: Context, question: str, found: Sequence[Found]) -> Dr
         note = f"I do not read {other.language} well enough to answer."
         return {**withheld("low_confidence", reasons=[other.reason]), "note": note}
     telling = await asyncio.to_thread(_telling, context, question, known, held)
-    candidates = await looked_twice(context, question, telling, held)
+    try:
+        candidates = await looked_twice(context, question, telling, held)
+    except Exception:  # noqa: BLE001 - what the first look found is worth something too
+        candidates = ranking.candidates(telling)
     calibration = context.calibration
     chosen = calibration.best_answer(candidates)
     if chosen is None:
@@ -138,10 +141,7 @@ async def looked_twice(
         said = [(words(item, one), shelf.in_context(question, one)) for item, one in passages]
         return look_twice(context.support.together, question, candidates, said)
 
-    try:
-        return await asyncio.to_thread(judged)
-    except Exception:  # noqa: BLE001 - what the first look found is worth something too
-        return candidates
+    return await asyncio.to_thread(judged)
 
 
 def words(item: Found, passage: Passage) -> str:
