@@ -86,7 +86,9 @@ def test_many_jobs_leave_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
         outcome = sandbox.run(code, [table])
         assert status in (None, outcome.status), outcome
     assert left_over(servers) == set()
-    assert open_descriptors({os.getpid(), *servers}) == before
+    after = open_descriptors({os.getpid(), *servers})
+    # A connection of a test before this one may be closed meanwhile.
+    assert {pid: count for pid, count in after.items() if count > before[pid]} == {}
     assert list(Path(tempfile.gettempdir()).iterdir()) == []
 
 

@@ -17,6 +17,7 @@ _MAKES_NO_SENSE = {
     "conversation_missing",  # a run to go on from that is not there
     "file_gone",  # a document whose file was deleted
     "original_gone",  # the same, asked for as it was added
+    "no_such_place",  # characters beyond the end of a text
     "no_figure",  # an answer without a chart
     "malformed_upload",  # a part without a file name, as generated forms may have
     "no_files",
