@@ -38,7 +38,6 @@ if TYPE_CHECKING:
 BASE, OTHER = "linear", "corrective"
 STEPS = ("following", "decomposition", "rewriting", "readings", "useful_check")
 COMPARED = ("recall@5", "f1", "f1_overall", "success", "answered", "citation_recall")
-COVERAGES = (0.2, 0.3, 0.4)
 
 
 def measured(name: str, limit: int, *, timed: bool) -> dict[str, Any]:
@@ -70,30 +69,12 @@ def measured(name: str, limit: int, *, timed: bool) -> dict[str, Any]:
             )
             for kind in sorted(kinds)
         },
-        "equal_coverage": equal_coverage(found[BASE], found[OTHER]),
         "asked_again_though_right": asked_again(found[BASE], found[OTHER]),
         "seconds": times(found) if timed else None,
         "steps": differences(
             parts.rows, [(one.name, OTHER) for one in without], metrics=("recall@5", "f1")
         ),
     }
-
-
-def equal_coverage(base: Sequence[Row], other: Sequence[Row]) -> list[dict[str, float]]:
-    """Wrong among equally many answers, the surest of each."""
-
-    def wrong(held: Sequence[Row], number: int) -> float:
-        given = [row for row in held if row.right is not None]
-        surest = sorted(given, key=lambda row: (-(row.confidence or 0.0), row.case))[:number]
-        return round(fmean(not row.right for row in surest), 4) if surest else 0.0
-
-    sides = {BASE: base, OTHER: other}
-    least = min(sum(row.right is not None for row in held) / len(held) for held in sides.values())
-    return [
-        {"coverage": round(share, 4)}
-        | {name: wrong(held, round(share * len(held))) for name, held in sides.items()}
-        for share in (*[one for one in COVERAGES if one < least], least)
-    ]
 
 
 def asked_again(base: Sequence[Row], other: Sequence[Row]) -> dict[str, float]:

@@ -75,10 +75,12 @@ ANSWERED = ("squad2-dev", FILES)
 """What is known of answers."""
 ANSWER = ("margin", "answerable", "fusion")
 """Chosen among 21 sets by the log loss on half of the articles."""
-SECOND = ("relevance", "margin", "answerable", "fusion", "together")
-YES_NO_FEATURES = ("margin", "fusion", "together", "lead")
-LIKELY, SURE, SEALED = 0.5, 0.9, 0.95
-"""Share of right answers among the likely at least, the sure and the sealed."""
+SECOND = ("relevance", "margin", "answerable", "fusion", "together", "ahead")
+YES_NO_FEATURES = ("margin", "fusion", "together", "lead", "ahead")
+UNANSWERABLE = 1 / 6
+"""Share of people's questions that their files do not answer, as in `benchmarks/worlds`."""
+LIKELY, SURE, SEALED = 0.6, 0.9, 0.95
+"""How likely right a given answer must be; share of right ones among the sure, the sealed."""
 FEWEST = 30
 QUALITY = ("relevance", "lead", "fusion", "agreement")
 FALSE_ALARMS, FALSE_WEB_ALARMS = 0.10, 0.02
@@ -369,21 +371,22 @@ def fit(
     read: Read, label: str, *, file: Path = FILE, results: Path = RESULTS / "calibration.json"
 ) -> dict[str, Any]:
     """Make, write and return the calibration of one reader."""
-    cases = {name: read.mixed(name)[label] for name in ANSWERED}
+    every = {name: read.mixed(name)[label] for name in ANSWERED}
+    cases = {name: as_people_ask(some) for name, some in every.items()}
     searches = {name: (held(read.of(name))[label], read.robbed(name, label)) for name in MADE_FROM}
     if lacking := [name for name, some in (cases | searches).items() if not some]:
         raise SystemExit(f"{label} has read nothing of {' or '.join(lacking)}: read first")
     spans = {name: [one for one in some if not one.asks_yes_or_no] for name, some in cases.items()}
     yes_no = [one for one in cases[FILES] if one.asks_yes_or_no]
     reader = read.store.readers()[label].partition("/")[0]
-    calibration, p = with_tiers(weights_of(reader, cases, spans, yes_no, searches), spans)
+    calibration, p = with_tiers(weights_of(reader, every, spans, yes_no, searches), spans, yes_no)
     sizes = " and ".join(f"{name} ({len(some)})" for name, (some, _) in searches.items())
     answered = " and ".join(f"{name} ({len(some)})" for name, some in cases.items())
     told: dict[str, Any] = {
         "made": datetime.now(UTC).date().isoformat(),
         "by": "python -m benchmarks.reader_quality fit",
         "data": {
-            "answer": f"questions of {answered}, answerable or not; each set weighs the same",
+            "answer": f"questions of {answered}, one in six unanswerable; all sets weigh the same",
             "quality": f"answerable questions of {sizes}, each also without its gold passages",
             "questions": sum(map(len, spans.values())),
             "answerable": sum(case.answerable for some in spans.values() for case in some),
@@ -395,7 +398,7 @@ def fit(
         "answers": {
             name: withheld(chosen_by(calibration, some), calibration, p.get(name))
             for name in (*ANSWERED, *MADE_FROM[1:], "hotpot", "shift-new_wiki")
-            if (some := [one for one in read.mixed(name)[label] if not one.asks_yes_or_no])
+            if (some := [o for o in as_people_ask(read.mixed(name)[label]) if not o.asks_yes_or_no])
         },
         "tiers": {n: tiers(some, calibration) for n, some in (spans | {"yes_no": yes_no}).items()},
         "searches": {
@@ -406,6 +409,13 @@ def fit(
     }
     results.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
     return found
+
+
+def as_people_ask(cases: Sequence[Case]) -> list[Case]:
+    """With at most their share of questions that nothing answers."""
+    left = round(sum(case.answerable for case in cases) * UNANSWERABLE / (1 - UNANSWERABLE))
+    kept = [at for at, case in enumerate(cases) if not case.answerable][:left]
+    return [case for at, case in enumerate(cases) if case.answerable or at in kept]
 
 
 def weights_of(
@@ -447,7 +457,7 @@ def weights_of(
 
 
 def with_tiers(
-    made: Calibration, spans: Mapping[str, Sequence[Case]]
+    made: Calibration, spans: Mapping[str, Sequence[Case]], yes_no: Sequence[Case]
 ) -> tuple[Calibration, dict[str, Floats]]:
     """With the limits of sure and sealed, and each answer's probability by the other articles."""
     chosen = {name: chosen_by(made, some) for name, some in spans.items()}
@@ -459,7 +469,12 @@ def with_tiers(
     p = dict(zip(chosen, np.split(every, ends[:-1]), strict=True))
     right = np.concatenate([one.right for one in unseen.values()])
     together = np.array([one.features["together"] for s in unseen.values() for one in s.outcomes])
-    min_sure = max(surest(p[name], unseen[name].right) for name in p)
+    either = Sample.of(chosen_by(made, yes_no))
+    names = tuple(made.yes_no.weights) if made.yes_no else ()
+    q = cross_fitted(either.outcomes, names, groups=either.articles, folds=FOLDS)
+    judged = {name: (p[name], unseen[name].right) for name in p}
+    judged[FILES] = np.append(p[FILES], q), np.append(unseen[FILES].right, either.right)
+    min_sure = max(surest(*both) for both in judged.values())
     sure = every >= min_sure
     seal = surest(together[sure], right[sure], SEALED) if sure.any() else 0.0
     risk = risk_table(every.tolist(), (right > 0).tolist())

@@ -24,11 +24,11 @@ from benchmarks.common import CACHE, data_folder, rows, write_set
 from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.datasets import load
 from secondlook.evaluation.library import cache_folder, names_by_document, open_indexed
-from secondlook.evaluation.metrics import exact_match, f1, is_right_span, retrieval_metrics
+from secondlook.evaluation.metrics import exact_match, f1, is_right_shown, retrieval_metrics
 from secondlook.library.library import search_options
 from secondlook.reading.calibration import BEST, Candidate, load_calibration
 from secondlook.reading.port import Reading
-from secondlook.reading.second_look import is_yes_or_no, look_twice
+from secondlook.reading.second_look import ahead_of, is_yes_or_no, look_twice
 from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter
 from secondlook.retrieval.search import (
     DEFAULT_OPTIONS,
@@ -40,7 +40,7 @@ from secondlook.retrieval.search import (
     read_in_context,
 )
 from secondlook.retrieval.terms import query_terms, terms
-from secondlook.roles.sentences import whole_numbers
+from secondlook.roles.sentences import sentence_around, whole_numbers
 from secondlook.settings.sections import Settings
 from training.data.assemble import FILES_DEV_SHARE
 from training.data.chance import chance, is_dev
@@ -478,8 +478,8 @@ class Case:
         if not seconds:
             return self
         best = tuple(
-            replace(one, together=together, lead=lead)
-            for one, (together, lead) in zip(self.best, seconds, strict=True)
+            replace(one, together=together, lead=lead, ahead=ahead_of(self.best, at))
+            for at, (one, (together, lead)) in enumerate(zip(self.best, seconds, strict=True))
         )
         scores = self.scores
         if is_yes_or_no(self.question.question) and set(self.question.answers) & set(YES_NO):
@@ -541,10 +541,10 @@ def case_of(
             for item, reading in best
         ),
         said=tuple(
-            (_words(item.entry.text, reading), shown(item.entry.id, item.entry.document))
+            (_words(item.entry.text, reading)[0], shown(item.entry.id, item.entry.document))
             for item, reading in best
         ),
-        scores=tuple(_scores(question, _words(item.entry.text, reading)) for item, reading in best),
+        scores=tuple(_scores(question, *_words(item.entry.text, one)) for item, one in best),
         gold=tuple(item.entry.id in gold for item, _ in best),
         retrieval=_retrieval(question, ordered),
         found=question.answerable and any(item.entry.id in gold for item in ordered[:BEST]),
@@ -595,17 +595,20 @@ def _ranked(one: Found, text: str) -> Ranked:
     )
 
 
-def _words(text: str, reading: Reading) -> str:
-    start, end = whole_numbers(text, reading.start, reading.end)
-    return " ".join(text[start:end].split())
+def _words(text: str, reading: Reading) -> tuple[str, str]:
+    """Of the span, and of the sentence that it stands in."""
+    span = whole_numbers(text, reading.start, reading.end)
+    both = (text[slice(*one)] for one in (span, sentence_around(text, *span)))
+    said, sentence = (" ".join(one.split()) for one in both)
+    return said, sentence
 
 
-def _scores(question: Question, said: str) -> tuple[float, float, float]:
-    """Exact match, F1, and whether it is right."""
+def _scores(question: Question, said: str, sentence: str = "") -> tuple[float, float, float]:
+    """Exact match, F1, and whether it is right as it is shown."""
     if not question.answerable or not question.answers:
         return 0.0, 0.0, 0.0
     right = question.answers
-    return exact_match(said, right), f1(said, right), float(is_right_span(said, right))
+    return exact_match(said, right), f1(said, right), float(is_right_shown(said, sentence, right))
 
 
 def _retrieval(question: Question, ordered: Sequence[Ranked]) -> Mapping[str, float]:

@@ -20,7 +20,7 @@ from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.datasets.own import QUESTIONS, questions_of, read_sheet
 from secondlook.evaluation.library import EvaluatedLibrary, cache_folder
-from secondlook.evaluation.metrics import is_right_span
+from secondlook.evaluation.metrics import is_right_shown
 from secondlook.evaluation.runner import Progress
 from secondlook.evaluation.study import MEMORY_FILE
 from secondlook.library.library import Library, search_options
@@ -28,7 +28,7 @@ from secondlook.library.publish import refuse_change
 from secondlook.library.stores import chosen_library
 from secondlook.nodes import ranking
 from secondlook.nodes.context import Context
-from secondlook.nodes.extract import looked_twice, words
+from secondlook.nodes.extract import looked_twice, sentence_at, span, words
 from secondlook.nodes.retrieve import found_by, rerank
 from secondlook.reading.calibration import (
     CALIBRATION_FILE,
@@ -307,14 +307,13 @@ class Answering:
         chosen = self.calibration.best_answer(candidates)
         if chosen is None:
             return None
-        lead, said = candidates[chosen].lead, words(read[chosen], held[read[chosen]["id"]])
-        if lead is not None:
-            said = "yes" if lead > 0 else "no"
+        lead, passage = candidates[chosen].lead, held[read[chosen]["id"]]
+        said, shown = words(read[chosen], passage), sentence_at(passage, *span(read[chosen]))
+        said = said if lead is None else "yes" if lead > 0 else "no"
+        right = is_right_shown(said, shown["text"] if lead is None else "", case.answers)
         return Answered(
             next(iter(case.gold), case.id),
-            Outcome(
-                candidates[chosen].features, case.answerable and is_right_span(said, case.answers)
-            ),
+            Outcome(candidates[chosen].features, case.answerable and right),
             self.calibration.answer_probability(candidates, chosen),
         )
 

@@ -254,9 +254,11 @@ def is_right(case: Case, answer: Answer) -> bool | None:
     return near or (spoken and 0 < len(words) <= MOST_WORDS and whole >= RIGHT_WINDOW)
 
 
-def is_right_span(said: str, answers: Sequence[str]) -> bool:
-    """As a calibration counts: near to a reference, or all of it and more."""
-    return f1(said, answers) >= RIGHT_F1 or contains(said, answers) > 0
+def is_right_shown(said: str, sentence: str, answers: Sequence[str]) -> bool:
+    """As a calibration counts: the span is near to a reference, or the sentence that is shown with
+    it holds one."""
+    shown = sentence if len(sentence.split()) <= MOST_WORDS else said
+    return f1(said, answers) >= RIGHT_F1 or contains(shown or said, answers) > 0
 
 
 def _given(case: Case, answer: Answer) -> tuple[str, str]:

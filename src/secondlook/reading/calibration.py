@@ -31,8 +31,9 @@ FORMAT: Final = 1
 _AGAIN = "secondlook calibrate makes a new one"
 _LOGIT = 20.0
 """Scores beyond it say no more than it; a model gone wrong must not run away with the sum."""
-_ABSENT = -9.0
+NOT_THERE: Final = -9.0
 """Relevance of a passage that is not there: what the fifth best typically has."""
+_FAR_AHEAD = 6.0
 _FIRST = 3
 _CLEAR_LEAD = 3.0
 _FOUND_BY = {
@@ -42,7 +43,7 @@ _FOUND_BY = {
     (False, False): "neither search ranks it high",
 }
 _ANSWER = ("relevance", "margin", "answerable", "fusion")
-_SECOND = (*_ANSWER, "together", "lead")
+_SECOND = (*_ANSWER, "together", "lead", "ahead")
 _QUALITY = ("relevance", "lead", "fusion", "agreement")
 _KNOWN = {"answer": _ANSWER, "second": _SECOND, "yes_no": _SECOND, "quality": _QUALITY}
 
@@ -69,6 +70,8 @@ class Candidate:
     """How far the passage says that the span answers the question; None until looked at twice."""
     lead: float | None = None
     """Of a question for yes or no: how far "yes" lies above "no"."""
+    ahead: float | None = None
+    """How much more relevant than the best of the others; None until looked at twice."""
 
     @property
     def margin(self) -> float:
@@ -90,6 +93,7 @@ class Candidate:
             "fusion": self.fusion_score,
             "together": _bounded(self.together or 0.0),
             "lead": _bounded(abs(self.lead or 0.0)),
+            "ahead": max(-_FAR_AHEAD, min(_FAR_AHEAD, self.ahead or 0.0)),
         }
 
 
@@ -106,7 +110,7 @@ def quality_features(candidates: Sequence[Candidate]) -> dict[str, float]:
     """What the probability of having found what answers is made from."""
     best = [candidates[at] for at in sound(candidates)]
     relevance = sorted((_bounded(one.relevance) for one in best), reverse=True)
-    third = relevance[_FIRST - 1] if len(relevance) >= _FIRST else _ABSENT
+    third = relevance[_FIRST - 1] if len(relevance) >= _FIRST else NOT_THERE
     return {
         "relevance": relevance[0],
         "lead": max(0.0, relevance[0] - third),

@@ -10,7 +10,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from secondlook.reading.calibration import sound
+from secondlook.reading.calibration import NOT_THERE, sound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,4 +58,10 @@ def look_twice(
             made[at] = replace(made[at], together=max(yes, no), lead=yes - no)
         else:
             made[at] = replace(made[at], together=logits[place])
+        made[at] = replace(made[at], ahead=ahead_of(candidates, at))
     return made
+
+
+def ahead_of(candidates: Sequence[Candidate], at: int) -> float:
+    others = [candidates[other].relevance for other in sound(candidates) if other != at]
+    return candidates[at].relevance - max(others, default=NOT_THERE)
