@@ -1,0 +1,380 @@
+"""Questions as people type them, with what they mean, made from the files in `training/asked`.
+
+Its README says how they are written. A table is drawn many times: other values, other headers,
+other columns beside those that count.
+
+    python -m training.data.asked FILE ...      checks files and shows some of what they make
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from training.data.chance import chance
+from training.data.files import as_typed
+from training.data.forms import FormError, parsed, spoken
+from training.data.values import MONTHS, value_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from random import Random
+
+FOLDER = Path(__file__).parents[1] / "asked"
+SHOWN, MATCHED = 2, 3
+"""Cells of a column that the model sees: so many of the first, so many that the question names."""
+LEFT_OUT, LOWER, UNSEEN = 0.3, 0.35, 0.15
+"""How often a column that does not count is left out, a value is typed in lower case, and a cell
+that the question names is not among those shown."""
+_SLOT = re.compile(
+    r"\{(?P<key>[^{}.!]+?)(?:\.(?P<what>2|year|month|quarter)(?:\.2)?|(?P<absent>!))?\}"
+)
+_CONDITION = re.compile(r"(.*?)( (?:!=|>=|<=|>|<|=|contains|in) )(.*)$")
+_WORD = re.compile(r"[\w.]+")
+_NUMBERS = frozenset(("int", "decimal", "money", "percent", "year"))
+_TYPES = {"date": "date", "time": "time"} | dict.fromkeys(_NUMBERS, "number")
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    headers: tuple[str, ...]
+    kind: str
+
+    @property
+    def name(self) -> str:
+        return self.headers[0]
+
+    @property
+    def type(self) -> str:
+        return _TYPES.get(self.kind.partition(" ")[0], "text")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    wordings: tuple[str, ...]
+    form: str
+
+
+@dataclass(slots=True)
+class Table:
+    names: tuple[str, ...]
+    columns: list[Column] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+
+    def column(self, name: str) -> Column | None:
+        return next((one for one in self.columns if one.name == name), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What the model is given and what it should write."""
+
+    given: str
+    wanted: str
+    source: str
+
+
+# Reading the files
+
+
+def tables(text: str) -> list[Table]:
+    found: list[Table] = []
+    asking = False
+    for raw in text.splitlines():
+        line = raw.strip()
+        if line.startswith("=== "):
+            found.append(Table(_parts(line[4:], ";")))
+            asking = False
+        elif line == "---":
+            asking = True
+        elif line and found and asking:
+            wordings, _, form = line.rpartition("=>")
+            found[-1].lines.append(Line(_parts(wordings, "~"), form.strip()))
+        elif line and found:
+            headers, _, kind = line.partition("::")
+            found[-1].columns.append(Column(_parts(headers, ";"), kind.strip()))
+    return found
+
+
+def talks(text: str) -> Iterator[tuple[str, list[str], str, str]]:
+    """What it is about, what was said before, the question, and the question said in full."""
+    said: list[str] = []
+    asked = title = ""
+    for raw in text.splitlines():
+        mark, _, rest = raw.strip().partition(" ")
+        if mark == "===":
+            said, asked, title = [], "", rest.strip()
+        elif mark == "Q:":
+            if asked:
+                said.append(asked)
+            asked = rest.strip()
+        elif mark == "A:":
+            said += [asked, rest.strip()]
+            asked = ""
+        elif mark == "S:":
+            yield title, list(said), asked, asked if rest.strip() == "=" else rest.strip()
+
+
+def compounds(text: str) -> Iterator[tuple[str, list[str]]]:
+    for line in filter(None, map(str.strip, text.splitlines())):
+        question, _, parts = line.partition(" => ")
+        alone = parts.strip() == "="
+        yield question.strip(), [question.strip()] if alone else list(_parts(parts, "||"))
+
+
+def _parts(text: str, mark: str) -> tuple[str, ...]:
+    return tuple(part for one in text.split(mark) if (part := one.strip()))
+
+
+# Filling in
+
+
+@dataclass(slots=True)
+class _Drawn:
+    """One table filled in."""
+
+    table: Table
+    draw: Random
+    cells: dict[str, list[str]] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        style = self.draw.choice((str, str, str, _snake, str.title, str.upper, str.lower))
+        for one in self.table.columns:
+            header = style(self.draw.choice(one.headers))
+            self.headers[one.name] = header if header not in self.headers.values() else one.name
+            self.cells[one.name] = _cells(one.kind, self.draw)
+
+    def filled(self, wording: str, form: str) -> tuple[str, str]:
+        """Both with the same values."""
+        values: dict[str, str] = {}
+
+        def said(found: re.Match[str]) -> str:
+            tries = 0
+            while found[0] not in values:
+                value = self._value(found["key"], found["what"] or "", found["absent"])
+                tries += 1
+                if tries > 20 or value.lower() not in map(str.lower, values.values()):  # noqa: PLR2004
+                    values[found[0]] = value
+            return values[found[0]]
+
+        question = _SLOT.sub(said, wording)
+        return question, _SLOT.sub(said, form)
+
+    def _value(  # noqa: PLR0911 - one line a kind
+        self, name: str, what: str, absent: str | None
+    ) -> str:
+        if name == "n":
+            return str(self.draw.randint(2, 10))
+        column = self.table.column(name)
+        if column is None:
+            raise FormError(f"no column {name!r} for a slot")
+        if what == "month":
+            return self.draw.choice(MONTHS)
+        if what == "quarter":
+            return str(self.draw.randint(1, 4))
+        cells, kind = self.cells[name], column.kind
+        if what == "year":
+            return self.draw.choice(cells)[:4]
+        if absent:
+            picks = kind.partition("//")[2]
+            drawn = picks.split("/") if picks else _cells(kind, self.draw)
+            return self._typed(self.draw.choice(drawn).strip())
+        value = self.draw.choice(cells)
+        if column.type == "number" and not kind.startswith("year"):
+            return _typed_number(value, self.draw, money=kind.startswith("money"))
+        return self._typed(value)
+
+    def _typed(self, value: str) -> str:
+        return value.lower() if self.draw.random() < LOWER else value
+
+    def shown(self, question: str, used: Sequence[str]) -> tuple[str, dict[str, str]]:
+        """The table as the model sees it, and what each column is called there."""
+        columns = [
+            one for one in self.table.columns if one.name in used or self.draw.random() >= LEFT_OUT
+        ]
+        self.draw.shuffle(columns)
+        columns = columns or self.table.columns[:2]
+        parts = []
+        for one in columns:
+            cells = self.cells[one.name]
+            hidden = self.draw.random() < UNSEEN
+            named = [] if hidden else matching(question, cells)[:MATCHED]
+            parts.append(described(self.headers[one.name], one.type, cells, named))
+        numbers = {one.name: f"c{at}" for at, one in enumerate(columns, 1)}
+        return shown_table(self.draw.choice(self.table.names), parts), numbers
+
+
+def _typed_number(value: str, draw: Random, *, money: bool) -> str:
+    """As people write limits: 1,200, 50k, £300."""
+    number = float(value)
+    if number >= 1000 and draw.random() < 0.4:  # noqa: PLR2004
+        value = draw.choice((f"{round(number, -2):,.0f}", f"{round(number / 1000)}k"))
+    elif number > 20 and draw.random() < 0.4:  # noqa: PLR2004
+        value = f"{round(number / 10) * 10}"
+    return draw.choice(("£", "$", "€")) + value if money and draw.random() < 0.25 else value  # noqa: PLR2004
+
+
+def _snake(text: str) -> str:
+    return re.sub(r"\W+", "_", text.lower()).strip("_")
+
+
+def _cells(kind: str, draw: Random) -> list[str]:
+    name, _, rest = kind.partition(" ")
+    if name in {"pick", "text"}:
+        return [one.strip() for one in rest.partition("//")[0].split("/")]
+    if name == "date":
+        low, _, high = rest.partition("-")
+        return [
+            f"{draw.randint(int(low), int(high))}-{draw.randint(1, 12):02}-{draw.randint(1, 28):02}"
+            for _ in range(12)
+        ]
+    if name in _NUMBERS:
+        low, _, high = rest.replace(",", "").partition("-")
+        whole = name in {"int", "year"} or float(high) > 500  # noqa: PLR2004
+        numbers = [draw.uniform(float(low), float(high)) for _ in range(12)]
+        return [f"{one:.0f}" if whole else f"{one:.1f}" for one in numbers]
+    return list(dict.fromkeys(value_of(kind, draw) for _ in range(12)))
+
+
+def matching(question: str, cells: Sequence[str]) -> list[str]:
+    """Cells that the question names."""
+    words = _plain(question)
+    return [one for one in cells if _plain(one) in words]
+
+
+def _plain(text: str) -> str:
+    return f" {' '.join(_WORD.findall(text.casefold()))} "
+
+
+def described(header: str, kind: str, cells: Sequence[str], named: Sequence[str]) -> str:
+    few = list(dict.fromkeys([*named, *cells[:SHOWN]]))
+    return f"{header} ({kind}: {', '.join(few)})" if few else f"{header} ({kind})"
+
+
+def shown_table(name: str, columns: Sequence[str]) -> str:
+    """Columns are numbered, and forms name them by their numbers: what is short is written fast,
+    and a column that is not there cannot be written."""
+    numbered = " ; ".join(f"c{at} {one}" for at, one in enumerate(columns, 1))
+    return f"table {name}: {numbered}" if name else f"table: {numbered}"
+
+
+def table_rows(table: Table, draw: Random, *, times: int, source: str) -> Iterator[Row]:
+    for line in table.lines:
+        for wording in line.wordings:
+            for _ in range(times):
+                yield _table_row(table, line.form, wording, draw, source)
+
+
+def _table_row(table: Table, form: str, wording: str, draw: Random, source: str) -> Row:
+    made = _Drawn(table, draw)
+    question, line = made.filled(wording, form)
+    meant = parsed(line, [one.name for one in table.columns])
+    question = as_typed(question, draw)
+    if question == question.lower():
+        line = _lowered(line)
+    shown, numbers = made.shown(question, meant.columns)
+    return Row(f"query: {question} | {shown}", spoken(renamed(line, numbers)), source)
+
+
+def _lowered(line: str) -> str:
+    """Values as the question has them."""
+    act, *conditions = line.split(" | ")
+    signs = re.compile(r"( (?:!=|>=|<=|>|<|=|contains|in) )([^/]+)")
+    lowered = [signs.sub(lambda found: found[1] + found[2].lower(), one) for one in conditions]
+    if act.startswith("share "):
+        act = signs.sub(lambda found: found[1] + found[2].lower(), act)
+    return " | ".join([act, *lowered])
+
+
+def renamed(line: str, numbers: Mapping[str, str]) -> str:
+    """A form with other names for its columns. Values stay as they are."""
+    names = sorted(numbers, key=len, reverse=True)
+    known = re.compile(rf"(?<![\w{{])({'|'.join(map(re.escape, names))})(?!\w)")
+
+    def say(text: str) -> str:
+        return known.sub(lambda found: numbers[found[1]], text)
+
+    parts = []
+    for part in line.split(" | "):
+        both = []
+        for one in part.split(" / "):
+            found = _CONDITION.match(one)
+            both.append(say(found[1]) + found[2] + found[3] if found else say(one))
+        parts.append(" / ".join(both))
+    return " | ".join(parts).replace("distinct ", "show ", int(line.startswith("distinct ")))
+
+
+# Checking
+
+
+def faults(file: Path) -> Iterator[str]:
+    text = file.read_text("utf-8")
+    if file.name.startswith("talks"):
+        for _, said, asked, full in talks(text):
+            if not said or not asked or not full:
+                yield f"a turn without what came before it: {asked!r}"
+        return
+    if file.name.startswith("parts"):
+        yield from (f"no parts: {one!r}" for one, parts in compounds(text) if not parts)
+        return
+    for table in tables(text):
+        yield from (f"{table.names[0]}: {fault}" for fault in _table_faults(table))
+
+
+def _table_faults(table: Table) -> Iterator[str]:
+    draw = chance(0, table.names[0])
+    try:
+        _Drawn(table, draw)
+    except (ValueError, IndexError, TypeError) as fault:
+        yield f"a column's kind: {fault}"
+        return
+    for line in table.lines:
+        if not line.wordings:
+            yield f"no wording: {line}"
+        for wording in line.wordings:
+            yield from _wording_faults(table, line.form, wording, draw)
+
+
+def _wording_faults(table: Table, form: str, wording: str, draw: Random) -> Iterator[str]:
+    slots = {found[0] for found in _SLOT.finditer(wording)}
+    lacking = {found[0] for found in _SLOT.finditer(form)} - slots
+    if lacking:
+        yield f"{sorted(lacking)} not said in {wording!r}"
+    if "=>" in wording or " | " in wording:
+        yield f"two lines in one: {wording!r}"
+    try:
+        _table_row(table, form, wording, draw, "")
+    except (FormError, IndexError) as fault:
+        yield f"{fault} in {wording!r} => {form!r}"
+
+
+def main(files: Sequence[str]) -> int:
+    wrong = 0
+    for file in map(Path, files):
+        for fault in faults(file):
+            sys.stderr.write(f"{file.name}: {fault}\n")
+            wrong += 1
+        text = file.read_text("utf-8")
+        if file.name.startswith("tables"):
+            found = tables(text)
+            lines = sum(len(one.lines) for one in found)
+            wordings = sum(len(line.wordings) for one in found for line in one.lines)
+            sys.stdout.write(
+                f"{file.name}: {len(found)} tables, {lines} lines, {wordings} wordings\n"
+            )
+            for table in [] if wrong else found[:1]:
+                for row in list(table_rows(table, chance(1, "shown"), times=1, source=""))[:6]:
+                    sys.stdout.write(f"  {row.given}\n    {row.wanted}\n")
+        elif file.name.startswith("talks"):
+            sys.stdout.write(f"{file.name}: {len(list(talks(text)))} turns\n")
+        else:
+            sys.stdout.write(f"{file.name}: {len(list(compounds(text)))} questions\n")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

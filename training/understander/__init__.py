@@ -1,0 +1,1 @@
+"""A small text-to-text model that says what a question means."""
