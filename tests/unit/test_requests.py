@@ -52,7 +52,8 @@ def test_the_doors_take_choices(tmp_path: Path) -> None:
 
 
 def test_a_follow_up_is_made_stand_alone_without_its_choices() -> None:
-    earlier = [Turn(asked="Who runs the Tamsel ferry?", short="Ann Weir")]
+    said = "The Tamsel ferry is run by Ann Weir."
+    earlier = [Turn(asked="Who runs the Tamsel ferry?", short="Ann Weir", text=said)]
     typed = "When did she begin?\n(A) 1990\n(B) 2001"
     asker = Models(Settings()).asker(
         run="r", workflow="linear", ledger=Ledger(Caps()), journal=MemoryJournal()

@@ -69,6 +69,7 @@ def _findings(call: Call) -> Iterator[Finding]:
     checks: tuple[tuple[str, str, Callable[[], Iterator[Finding]]], ...] = (
         ("weights", "embedder", lambda: _weights("embedder")),
         ("weights", "reader", lambda: _weights("reader")),
+        ("weights", "understander", lambda: _weights("understander")),
         ("model", settings.reader.model, lambda: _reader(settings.reader.model)),
         ("library", place, lambda: _library(settings, place)),
         ("runs", runs, lambda: _runs(settings, runs)),

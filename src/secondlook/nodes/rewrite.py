@@ -174,7 +174,7 @@ def _flat(text: str) -> str:
     return " ".join(text.split())[:_LONGEST]
 
 
-# A follow-up question made stand-alone: by a model where there is one, else by rules.
+# A follow-up question made stand-alone: by a model where there is one, else by the understander.
 
 REMEMBERED = 6  # turns that a model is shown
 _LONGEST_ADDITION = 240  # characters by which a question may grow
@@ -196,16 +196,19 @@ async def condense(models: Asker, question: str, turns: Sequence[Turn]) -> Stand
         return StandAlone(question)
     if turns and (asked := reading(question, turns[-1])):  # what was asked back for is certain
         by = "the reply"
-    elif not turns or not leans(question):
+    elif not turns:
         return StandAlone(question)
     else:
-        asked, by = stand_alone(question, turns), "rules"
+        asked, by = question, "nobody"
         try:
+            if not await asyncio.to_thread(leans, question, turns):
+                return StandAlone(question)
+            asked, by = await asyncio.to_thread(stand_alone, question, turns), "the understander"
             if models.serves("condense"):
                 async with asyncio.timeout(models.ledger.remaining_seconds(final=False)):
                     asked, by = await _by_a_model(models, question, turns), "a model"
         except (ModelError, BudgetExceeded, TimeoutError) as error:
-            told = trouble("condense", error, "the question was made stand-alone by rules")
+            told = trouble("condense", error, "the question was made stand-alone without it")
             warnings = (Trouble.model_validate(told),)
         usage = models.ledger.usage()
     changed = asked != question

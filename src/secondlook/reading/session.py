@@ -75,6 +75,11 @@ class OnnxModel:
             ) from failure
         self.outputs = tuple(str(value.name) for value in self._session.get_outputs())
 
+    def inputs(self, prefix: str) -> dict[str, tuple[int, int]]:
+        """Of those that begin so: how many heads they have, and how wide each is."""
+        known = {str(one.name): one.shape for one in self._session.get_inputs()}
+        return {k: (int(v[1]), int(v[3])) for k, v in known.items() if k.startswith(prefix)}
+
     def run(self, feed: Feed) -> Outputs:
         """What one pass yields, by name."""
         try:

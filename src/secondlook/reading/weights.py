@@ -13,12 +13,13 @@ from secondlook.reading.languages import ENGLISH
 if TYPE_CHECKING:
     from pathlib import Path
 
-ModelName: TypeAlias = Literal["embedder", "reader"]
+ModelName: TypeAlias = Literal["embedder", "reader", "understander"]
 INSTALL_HINT = "install the distribution secondlook-qa-weights: pip install ./weights in a clone"
 _SHORT_HASH = 12
 _WHOLE = "model.onnx"
-_PARTED = ("glance.onnx", "look.onnx")
-"""A reader cut in two, so that a passage can be glanced at before it is looked at."""
+_PARTED = (("glance.onnx", "look.onnx"), ("reads.onnx", "writes.onnx"))
+"""A reader cut in two, so that a passage can be glanced at before it is looked at; what reads a
+question, and what writes its meaning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,10 @@ class Weights:
     @property
     def graphs(self) -> tuple[Path, ...]:
         """The whole model, or what it glances with and what it looks with."""
-        names = (_WHOLE,) if _WHOLE in self.sha256 else _PARTED
+        whole = (_WHOLE,) if _WHOLE in self.sha256 else ()
+        names = whole or next(
+            (two for two in _PARTED if set(two) <= self.sha256.keys()), _PARTED[0]
+        )
         return tuple(self.folder / name for name in names)
 
     @property
@@ -58,11 +62,13 @@ def find_weights(model: ModelName) -> Weights:
     """The embedded model that comes with the distribution `secondlook-qa-weights`."""
     try:
         import secondlook_weights
-    except ImportError as missing:
+
+        folder = secondlook_weights.path(model)
+    except (ImportError, ValueError) as missing:  # none, or older ones
         raise ModelUnavailable(
             f"the embedded {model} is not installed", hint=INSTALL_HINT
         ) from missing
-    return read_weights(secondlook_weights.path(model))
+    return read_weights(folder)
 
 
 def read_weights(folder: Path) -> Weights:

@@ -8,8 +8,8 @@ from typing import Literal, TypeAlias
 
 __all__ = ["MODELS", "ModelName", "path"]
 
-ModelName: TypeAlias = Literal["embedder", "reader"]
-MODELS: tuple[ModelName, ...] = ("embedder", "reader")
+ModelName: TypeAlias = Literal["embedder", "reader", "understander"]
+MODELS: tuple[ModelName, ...] = ("embedder", "reader", "understander")
 
 
 def path(name: ModelName) -> Path:
