@@ -86,9 +86,13 @@ def test_many_jobs_leave_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
         outcome = sandbox.run(code, [table])
         assert status in (None, outcome.status), outcome
     assert left_over(servers) == set()
-    after = open_descriptors({os.getpid(), *servers})
-    # A connection of a test before this one may be closed meanwhile.
-    assert {pid: count for pid, count in after.items() if count > before[pid]} == {}
+
+    def is_back() -> bool:
+        """A connection of a test before this one may be closed meanwhile."""
+        after = open_descriptors({os.getpid(), *servers})
+        return all(count <= before[pid] for pid, count in after.items())
+
+    wait_for(is_back, seconds=10.0)
     assert list(Path(tempfile.gettempdir()).iterdir()) == []
 
 
