@@ -242,11 +242,11 @@ def _cells(kind: str, draw: Random) -> list[str]:
 
 def matching(question: str, cells: Sequence[str]) -> list[str]:
     """Cells that the question names."""
-    words = _plain(question)
-    return [one for one in cells if _plain(one) in words]
+    words = plain(question)
+    return [one for one in cells if plain(one) in words]
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 

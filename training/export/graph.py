@@ -38,6 +38,11 @@ Attention: TypeAlias = Literal["quantised", "separate"]
 """quantised: projections inside the attention node; separate: before it."""
 
 
+def blocks(size: int, columns: int, block: int) -> dict[str, Any]:
+    """What MatMulNBits is told of weights of eight bits in blocks."""
+    return {"K": size, "N": columns, "bits": 8, "block_size": block, "accuracy_level": 4}
+
+
 @dataclass(frozen=True, slots=True)
 class Plan:
     """How to write the graph. The defaults measured best (docs/models.md)."""
@@ -117,11 +122,7 @@ class Graph:
             [*inputs, self.vector(f"{module}.bias")],
             f"{module}/out",
             domain=MICROSOFT,
-            K=size,
-            N=columns,
-            bits=8,
-            block_size=block,
-            accuracy_level=4,
+            **blocks(size, columns, block),
         )
 
     def layer_norm(self, value: str, module: str) -> str:

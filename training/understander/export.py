@@ -22,10 +22,10 @@ import torch
 from onnx import helper, numpy_helper
 from torch import Tensor, nn
 
-from training.export.graph import MICROSOFT, OPSET
+from secondlook.reading.understander import LONGEST_GIVEN
+from training.export.graph import MICROSOFT, OPSET, blocks
 from training.understander.model import Shape, Understander
 from training.understander.packed import load
-from training.understander.train import LONGEST_GIVEN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -142,11 +142,7 @@ def _small_matrices(model: onnx.ModelProto) -> None:
             [node.input[0], *names],
             list(node.output),
             domain=MICROSOFT,
-            K=size,
-            N=columns,
-            bits=8,
-            block_size=block,
-            accuracy_level=4,
+            **blocks(size, columns, block),
         )
         node.CopyFrom(new)
 

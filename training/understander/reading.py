@@ -33,7 +33,15 @@ from secondlook.tables.understand import interpreter
 from secondlook.tables.understand.readings import Output, Reading, queries, values_of, wanted_of
 from secondlook.tables.words import FUNCTION_WORDS, MONTHS, NUMBER_WORDS, atoms, same_word, stem
 from secondlook.tables.worker import Worker
-from training.data.asked import FOLDER, tables
+from training.data.asked import (
+    FOLDER,
+    MATCHED,
+    described,
+    matching,
+    plain,
+    shown_table,
+    tables,
+)
 from training.data.forms import Form, FormError, parsed, signed
 
 if TYPE_CHECKING:
@@ -49,8 +57,6 @@ if TYPE_CHECKING:
 FAMILY = "forms"
 MOST_TABLES = 4
 MOST_COLUMNS = 24
-SHOWN, MATCHED = 2, 3
-"""Cells of a column that the model sees: so many of the first, so many that the question names."""
 LONGEST_CELL = 40
 IMPLYING = 50
 """Cells of a column that is used whose words are taken to be about it."""
@@ -65,7 +71,6 @@ _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 _THOUSAND = re.compile(r"\d\s*k\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
-_WORD = re.compile(r"[\w.]+")
 _SLOT = re.compile(r"\{[^}]*\}")
 
 
@@ -137,18 +142,14 @@ def _reading(question: str, asked: AskedTable, resolver: Resolver) -> Iterator[R
 
 def shown(question: str, asked: AskedTable) -> str:
     parts = []
-    for at, column in enumerate(asked.profile.columns[:MOST_COLUMNS], 1):
-        cells = _cells(column, asked)
+    for column in asked.profile.columns[:MOST_COLUMNS]:
+        cells = [one[:LONGEST_CELL] for one in _cells(column, asked) if one.strip()]
         named = matching(question, cells)[:MATCHED] if column.type not in NUMERIC else []
-        few = list(dict.fromkeys([*named, *cells[:SHOWN]]))
-        few = [one[:LONGEST_CELL] for one in few if one.strip()]
         kind = "date" if column.type in _DATES else "text"
         kind = "number" if column.type in NUMERIC else kind
         kind = "time" if column.type == "time" else kind
-        samples = f": {', '.join(few)}" if few else ""
-        parts.append(f"c{at} {column.name} ({kind}{samples})")
-    name = asked.table.name.replace("_", " ")
-    return f"table {name}: {' ; '.join(parts)}"
+        parts.append(described(column.name, kind, cells, named))
+    return shown_table(asked.table.name.replace("_", " "), parts)
 
 
 def _cells(column: ColumnProfile, asked: AskedTable) -> list[str]:
@@ -157,15 +158,6 @@ def _cells(column: ColumnProfile, asked: AskedTable) -> list[str]:
     if column.type == "text":
         return list(asked.values(column.name))
     return [one.value for one in column.top] or list(column.examples)
-
-
-def matching(question: str, cells: Sequence[str]) -> list[str]:
-    words = _plain(question)
-    return [one for one in cells if len(one) <= LONGEST_CELL and _plain(one) in words]
-
-
-def _plain(text: str) -> str:
-    return f" {' '.join(_WORD.findall(text.casefold()))} "
 
 
 # From a form to a query
@@ -305,8 +297,8 @@ class _Maker:
         """As the table has it: the same words, up to endings, or the only cells that hold them."""
         cells = list(self.asked.values(column.name))
         words = [stem(one.text) for one in atoms(said)]
-        plain = _plain(said)
-        if same := [one for one in cells if _plain(one) == plain]:
+        folded_words = plain(said)
+        if same := [one for one in cells if plain(one) == folded_words]:
             return same
         if same := [one for one in cells if [stem(a.text) for a in atoms(one)] == words]:
             return same
@@ -354,8 +346,8 @@ class _Maker:
                 return said.sign == "="
             if column.type != "text" or said.sign not in {"=", "!=", "in"}:
                 continue
-            for value in map(_plain, said.values):
-                held = {_plain(one) for one in self.asked.values(column.name)}
+            for value in map(plain, said.values):
+                held = {plain(one) for one in self.asked.values(column.name)}
                 if value in held and any(value in one for one in held - {value}):
                     return True
         return False

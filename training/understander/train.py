@@ -24,6 +24,7 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional as F  # noqa: N812 as everybody calls it
 
+from secondlook.reading.understander import LONGEST_GIVEN, LONGEST_WRITTEN
 from training.understander.model import END, PAD, Shape, Understander
 from training.understander.packed import load, save
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
     Pair = tuple[list[int], list[int], str]
 
-LONGEST_GIVEN, LONGEST_WRITTEN = 288, 96
 HELD_OUT = ("-dev", "-test")
 
 

@@ -1,7 +1,7 @@
 """The embedded understander: a small text-to-text model that says what a question means.
 
-Each task has its first word: `query:` a question over a table to a form (`tables/forms.py`),
-`alone:` a follow-up to the question said in full, `parts:` a question to those it is made of.
+Each task has its first word. The product asks for `alone:`, a follow-up said in full; what else it
+was trained for stands in `training/understander/rows.py`.
 """
 
 from __future__ import annotations

@@ -99,7 +99,7 @@ def read_weights(folder: Path) -> Weights:
 
 
 def verify_weights(weights: Weights) -> None:
-    """Hash every file. Too slow for each start (70 MB), meant for tests and for doubt."""
+    """Hash every file. Too slow for each start (150 MB), meant for tests and for doubt."""
     for name, expected in weights.sha256.items():
         with (weights.folder / name).open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
