@@ -13,10 +13,10 @@ from secondlook.tables import formats as task
 from secondlook.tables.compute import run_query
 from secondlook.tables.profile import profile
 from secondlook.tables.query import Filter, Query
-from secondlook.tables.resolver import AskedTable
+from secondlook.tables.resolver import AskedTable, Resolver
 from secondlook.tables.table import Column, Table, TableProfile
 from secondlook.tables.understand.readings import Wanted, queries, values_of
-from secondlook.tables.understand.rows import read as read_rows
+from secondlook.tables.understand.written import read as read_form
 from tests.support.tables import database
 
 if TYPE_CHECKING:
@@ -97,7 +97,8 @@ def table_of(text: str, name: str = "data", *, blind: bool = False) -> AskedTabl
 
 
 def readings(question: str, text: str, **options: str) -> list[Reading]:
-    return read_rows(question, [table_of(text, **options)], None, Wanted())
+    tables = [table_of(text, **options)]
+    return read_form(question, tables, Resolver(tables), Wanted())
 
 
 def best(question: str, text: str, **options: str) -> Reading:

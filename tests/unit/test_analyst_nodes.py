@@ -133,7 +133,7 @@ def test_rules_find_who_can_mend_a_failure(issue: str, action: str, way: str) ->
 
 # How sure a result over tables is: from what the run saw, and only where that was fitted.
 
-READ = {"family": "lookups", "doubt": 0.25, "answer": "value"}
+READ = {"family": "forms", "doubt": 0.25, "answer": "value"}
 
 
 def of(query: Mapping[str, Any] | None = None, **given: Any) -> tuple[str, dict[str, float]]:

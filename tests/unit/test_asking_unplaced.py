@@ -8,7 +8,6 @@ import random
 import pandas as pd
 import pytest
 
-from secondlook.tables.understand.readings import queries
 from tests.support.shop import asked_table, read, value
 
 TABLES = 1_000 if os.environ.get("SECONDLOOK_SOAK") else 30
@@ -55,8 +54,8 @@ def test_a_value_that_does_not_occur_is_never_left_out() -> None:
         question = random.Random(seed).choice(WAYS).format(measure=measure, value=absent)
         found = read(question, asked_table(frame))
         assert found.best is None, f"{question!r} was read as: {found.why}"
-        named += found.refused and repr(absent.lower()) in found.why
-    assert named > TABLES / 2, "most refusals say which word it is"
+        named += found.refused and absent.lower() in found.why.lower()
+    assert named > TABLES * 0.9, "refusals say which word it is"
 
 
 def test_a_value_that_occurs_is_a_condition() -> None:
@@ -82,17 +81,22 @@ def test_months_of_several_years_are_not_merged(question: str) -> None:
     dates = pd.date_range("2023-01-05", periods=48, freq="15D")
     frame = pd.DataFrame({"date": dates, "revenue": range(48)})
     found = read(question, asked_table(frame, "sales"))
-    assert found.best is None
-    assert found.refused
-    assert "several years" in found.why
-    one_year = frame[frame.date.dt.year == 2023].reset_index(drop=True)
-    found = read(question, asked_table(one_year, "sales"))
     assert found.best is not None, found.why
-    assert any(key.part for query in queries(found.best) for key in query.group_by)
+    (key,) = found.best.query.group_by
+    assert key.part in {"year_month", "year_quarter"}
 
 
-def test_a_chart_says_what_of_each_group_is_shown() -> None:
-    """The total or the mean? Nobody knows."""
+def test_a_month_of_several_years_asks_for_the_year() -> None:
+    dates = pd.date_range("2023-01-05", periods=48, freq="15D")
+    frame = pd.DataFrame({"date": dates, "revenue": range(48)})
+    found = read("total revenue in March", asked_table(frame, "sales"))
+    assert found.best is None
+    assert "several years" in found.why
+    of_one = frame[frame.date.dt.strftime("%Y-%m") == "2024-03"].revenue.sum()
+    assert value("total revenue in March 2024", asked_table(frame, "sales")) == of_one
+
+
+def test_a_chart_shows_the_sum_of_each_group_and_says_so() -> None:
     frame = pd.DataFrame({"country": ["Peru", "Chile"] * 9, "revenue": range(18)})
-    assert read("revenue by country as a chart", asked_table(frame, "sales")).best is None
-    assert read("chart of total revenue by country", asked_table(frame, "sales")).best is not None
+    found = read("revenue by country as a chart", asked_table(frame, "sales"))
+    assert found.why == "Read as: sum of revenue by country."

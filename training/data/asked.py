@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import re
 import sys
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from secondlook.tables.understand.forms import FormError, ordered, parsed, spoken
+from secondlook.tables.understand.written import MATCHED, described, matching, shown_table
+from secondlook.tables.words import FUNCTION_WORDS, atoms, stem
 from training.data.chance import chance
 from training.data.files import as_typed
-from training.data.forms import FormError, parsed, spoken
 from training.data.values import MONTHS, value_of
 
 if TYPE_CHECKING:
@@ -24,8 +28,9 @@ if TYPE_CHECKING:
     from random import Random
 
 FOLDER = Path(__file__).parents[1] / "asked"
-SHOWN, MATCHED = 2, 3
-"""Cells of a column that the model sees: so many of the first, so many that the question names."""
+SEVERAL, GENERAL = 4, 20
+"""A word that is used with so many different tables names nothing in one of them; the larger number
+is for words that are also headers, for those name something in most tables."""
 LEFT_OUT, LOWER, UNSEEN = 0.3, 0.35, 0.15
 """How often a column that does not count is left out, a value is typed in lower case, and a cell
 that the question names is not among those shown."""
@@ -33,7 +38,6 @@ _SLOT = re.compile(
     r"\{(?P<key>[^{}.!]+?)(?:\.(?P<what>2|year|month|quarter)(?:\.2)?|(?P<absent>!))?\}"
 )
 _CONDITION = re.compile(r"(.*?)( (?:!=|>=|<=|>|<|=|contains|in) )(.*)$")
-_WORD = re.compile(r"[\w.]+")
 _NUMBERS = frozenset(("int", "decimal", "money", "percent", "year"))
 _TYPES = {"date": "date", "time": "time"} | dict.fromkeys(_NUMBERS, "number")
 
@@ -115,7 +119,9 @@ def talks(text: str) -> Iterator[tuple[str, list[str], str, str]]:
             said += [asked, rest.strip()]
             asked = ""
         elif mark == "S:":
-            yield title, list(said), asked, asked if rest.strip() == "=" else rest.strip()
+            full = asked if rest.strip() == "=" else rest.strip()
+            yield title, list(said), asked, full
+            asked = full
 
 
 def compounds(text: str) -> Iterator[tuple[str, list[str]]]:
@@ -133,7 +139,7 @@ def _parts(text: str, mark: str) -> tuple[str, ...]:
 
 
 @dataclass(slots=True)
-class _Drawn:
+class Drawn:
     """One table filled in."""
 
     table: Table
@@ -240,28 +246,6 @@ def _cells(kind: str, draw: Random) -> list[str]:
     return list(dict.fromkeys(value_of(kind, draw) for _ in range(12)))
 
 
-def matching(question: str, cells: Sequence[str]) -> list[str]:
-    """Cells that the question names."""
-    words = plain(question)
-    return [one for one in cells if plain(one) in words]
-
-
-def plain(text: str) -> str:
-    return f" {' '.join(_WORD.findall(text.casefold()))} "
-
-
-def described(header: str, kind: str, cells: Sequence[str], named: Sequence[str]) -> str:
-    few = list(dict.fromkeys([*named, *cells[:SHOWN]]))
-    return f"{header} ({kind}: {', '.join(few)})" if few else f"{header} ({kind})"
-
-
-def shown_table(name: str, columns: Sequence[str]) -> str:
-    """Columns are numbered, and forms name them by their numbers: what is short is written fast,
-    and a column that is not there cannot be written."""
-    numbered = " ; ".join(f"c{at} {one}" for at, one in enumerate(columns, 1))
-    return f"table {name}: {numbered}" if name else f"table: {numbered}"
-
-
 def table_rows(table: Table, draw: Random, *, times: int, source: str) -> Iterator[Row]:
     for line in table.lines:
         for wording in line.wordings:
@@ -270,14 +254,14 @@ def table_rows(table: Table, draw: Random, *, times: int, source: str) -> Iterat
 
 
 def _table_row(table: Table, form: str, wording: str, draw: Random, source: str) -> Row:
-    made = _Drawn(table, draw)
+    made = Drawn(table, draw)
     question, line = made.filled(wording, form)
     meant = parsed(line, [one.name for one in table.columns])
     question = as_typed(question, draw)
     if question == question.lower():
         line = _lowered(line)
     shown, numbers = made.shown(question, meant.columns)
-    return Row(f"query: {question} | {shown}", spoken(renamed(line, numbers)), source)
+    return Row(f"query: {question} | {shown}", spoken(ordered(renamed(line, numbers))), source)
 
 
 def _lowered(line: str) -> str:
@@ -308,6 +292,33 @@ def renamed(line: str, numbers: Mapping[str, str]) -> str:
     return " | ".join(parts).replace("distinct ", "show ", int(line.startswith("distinct ")))
 
 
+def words_of_tables() -> list[str]:
+    """Lines of one word that people use with tables of any kind, which asks and names nothing; and
+    lines of two words that measure the same: they are headers of the same columns of numbers."""
+    asked_of: dict[str, set[str]] = defaultdict(set)
+    together: Counter[str] = Counter()
+    headers: set[str] = set()
+    for file in sorted(FOLDER.glob("tables-*.txt")):
+        for table in tables(file.read_text("utf-8")):
+            said = " ; ".join(wording for line in table.lines for wording in line.wordings)
+            for atom in atoms(_SLOT.sub(" ", said)):
+                for word in (atom.text, stem(atom.text)):
+                    asked_of[word].add(f"{file.stem} {table.names[0]}")
+            for column in table.columns:
+                text = re.sub(r"\(.*?\)", " ", " ".join(column.headers))
+                same = {stem(atom.text) for atom in atoms(text)} - FUNCTION_WORDS
+                headers |= same
+                if column.type == "number":
+                    together.update(" ".join(two) for two in combinations(sorted(same), 2))
+    general = {
+        word
+        for word, some in asked_of.items()
+        if len(some) >= (GENERAL if stem(word) in headers else SEVERAL)
+    }
+    alike = {two for two, count in together.items() if count > 1}
+    return sorted({word for word in general if not word.isdigit()} | alike)
+
+
 # Checking
 
 
@@ -328,7 +339,7 @@ def faults(file: Path) -> Iterator[str]:
 def _table_faults(table: Table) -> Iterator[str]:
     draw = chance(0, table.names[0])
     try:
-        _Drawn(table, draw)
+        Drawn(table, draw)
     except (ValueError, IndexError, TypeError) as fault:
         yield f"a column's kind: {fault}"
         return

@@ -23,6 +23,7 @@ from onnx import helper, numpy_helper
 from torch import Tensor, nn
 
 from secondlook.reading.understander import LONGEST_GIVEN
+from training.data.asked import words_of_tables
 from training.export.graph import MICROSOFT, OPSET, blocks
 from training.understander.model import Shape, Understander
 from training.understander.packed import load
@@ -179,13 +180,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--weights", type=Path, required=True)
     options.add_argument("--out", type=Path, required=True)
-    options.add_argument("--name", default="secondlook-understander-1")
+    options.add_argument("--name", default="secondlook-understander-2")
     given = options.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
     model = model_of(given.weights / "weights.npz")
     exported(model, given.out)
     shutil.copy(given.weights / "tokenizer.json", given.out / "tokenizer.json")
-    files = sorted(one.name for one in given.out.iterdir() if one.suffix in {".onnx", ".json"})
+    (given.out / "words.txt").write_text("\n".join(words_of_tables()) + "\n", "utf-8")
+    kinds = {".onnx", ".json", ".txt"}
+    files = sorted(one.name for one in given.out.iterdir() if one.suffix in kinds)
     manifest = {
         "name": given.name,
         "max_tokens": LONGEST_GIVEN,

@@ -3,8 +3,7 @@
     python -m training.understander.rows --data $SECONDLOOK_DATA --out rows.jsonl.gz
 
 Tasks are told by the first word: `query:` a question over a table to a form, `alone:` a follow-up
-to the question said in full, `parts:` a question to the questions that it is made of, `steps:` a
-question to the steps that lead to its answer.
+to the question said in full, `parts:` a question to the questions that it is made of.
 """
 
 from __future__ import annotations
@@ -15,46 +14,52 @@ import json
 import re
 import sys
 from collections import defaultdict
+from itertools import islice, starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from training.data.asked import (
-    FOLDER,
+from benchmarks import wikitables as wiki
+from secondlook.roles.follow_up import conversation
+from secondlook.tables.understand.forms import ordered, spoken
+from secondlook.tables.understand.written import (
     MATCHED,
-    Row,
-    compounds,
+    MOST_COLUMNS,
     described,
     matching,
-    renamed,
+    shown,
     shown_table,
+)
+from training.data.asked import (
+    FOLDER,
+    Drawn,
+    Row,
+    compounds,
+    renamed,
     table_rows,
     tables,
     talks,
 )
 from training.data.chance import chance, is_dev
 from training.data.files import as_typed
-from training.data.forms import spoken
+from training.data.follow_ups import Talk, asked_again, by_page, with_pronouns
+from training.understander.reading import asked_table, desks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from random import Random
 
+    from secondlook.tables.resolver import AskedTable
+
 SEED, DEV_SHARE = 22, 0.08
-TURNS = 3
-"""Questions and answers before this one that a follow-up is read with."""
-ANSWER_WORDS = 40
+AGAIN, PAGES = 3, 12_000
+"""How often the questions of a table are asked again of another value; how many passages lend
+their questions."""
 TITLED = 0.5
 """How often a follow-up is told what it is about."""
+WIKISQL, WIKISQL_TEST = 0.4, 0.05
+"""Of the rows of WikiSQL, so many."""
 _FIGURES = {"max": "max", "min": "min", "sum": "sum", "avg": "mean"}
 _NUMBER = re.compile(r"[-+]?[\d.,]+%?")
-
-
-def conversation(about: str, said: Sequence[str], question: str) -> str:
-    """A follow-up as the model sees it: `about` is the title of what the last answer was from, and
-    `said` alternates questions and answers."""
-    last = said[-2 * TURNS :]
-    short = [" ".join(one.split()[:ANSWER_WORDS]) for one in last]
-    return f"alone: {' | '.join([f'[{about}]', *short, question])}"
 
 
 def own_rows(seed: int, times: int) -> Iterator[Row]:
@@ -67,17 +72,15 @@ def own_rows(seed: int, times: int) -> Iterator[Row]:
                 source = "tables-dev" if dev else "tables"
                 number = 1 if dev else times
                 yield from table_rows(table, chance(seed, name), times=number, source=source)
+                for at in range(1 if dev else AGAIN):
+                    draw = chance(seed, f"again {name} {at}")
+                    made = asked_again(table, Drawn(table, draw), draw)
+                    yield from _turns(made, draw, "again-dev" if dev else "again")
         elif kind == "talks":
-            for at, (title, said, asked, full) in enumerate(talks(text)):
-                dev = is_dev(SEED, said[0], DEV_SHARE)
+            for at, talk in enumerate(starmap(Talk, talks(text))):
+                dev = is_dev(SEED, talk.said[0], DEV_SHARE)
                 draw = chance(seed, f"{file.stem} {at}")
-                for _ in range(1 if dev else 8):
-                    about = title if draw.random() < TITLED else ""
-                    yield Row(
-                        conversation(about, said, as_typed(asked, draw)),
-                        full,
-                        "talks-dev" if dev else "talks",
-                    )
+                yield from _turns([talk] * (1 if dev else 8), draw, f"talks{'-dev' if dev else ''}")
         elif kind == "parts":
             for question, parts in compounds(text):
                 dev = is_dev(SEED, question, DEV_SHARE)
@@ -88,6 +91,24 @@ def own_rows(seed: int, times: int) -> Iterator[Row]:
                         " || ".join(parts),
                         "parts-dev" if dev else "parts",
                     )
+
+
+def _turns(talks: Iterable[Talk], draw: Random, source: str) -> Iterator[Row]:
+    for one in talks:
+        told = " ".join((*one.said, one.asked))
+        needed = one.about in one.full and one.about not in told
+        about = one.about if needed or draw.random() < TITLED else ""
+        given = conversation(about, one.said, as_typed(one.asked, draw))
+        yield Row(given, one.full, source)
+
+
+def pages(data: Path, seed: int) -> Iterator[Row]:
+    """Questions of SQuAD, with pronouns for names that were just said."""
+    titles = {row["id"]: row["title"] for row in _rows(data / "squad-train" / "corpus.jsonl.gz")}
+    questions = list(_rows(data / "squad-train" / "queries.jsonl.gz"))
+    for at, (title, asked) in enumerate(islice(by_page(questions, titles), PAGES)):
+        dev, draw = is_dev(SEED, title, DEV_SHARE / 4), chance(seed, f"page {at}")
+        yield from _turns(with_pronouns(title, asked, draw), draw, f"pages{'-dev' if dev else ''}")
 
 
 def wikisql(data: Path, seed: int) -> Iterator[Row]:
@@ -102,7 +123,9 @@ def wikisql(data: Path, seed: int) -> Iterator[Row]:
         columns = headers.get(row["table"], ())
         if not {row["select"], *(one[0] for one in row["where"])} <= set(columns):
             continue
-        draw = chance(seed, f"wikisql {at}")
+        draw, test = chance(seed, f"wikisql {at}"), row["split"] == "test"
+        if draw.random() > (WIKISQL_TEST if test else WIKISQL):
+            continue
         question = row["question"].strip()
         question = question.lower() if draw.random() < 0.3 else question  # noqa: PLR2004
         parts, order = [], draw.sample(columns, len(columns))
@@ -117,8 +140,11 @@ def wikisql(data: Path, seed: int) -> Iterator[Row]:
             named = [] if draw.random() < 0.25 else matching(question, known)[:MATCHED]  # noqa: PLR2004
             others = [one for one in known if one not in matching(question, known)]
             parts.append(described(column, "number" if counts else "text", others, named))
-        shown, test = shown_table("", parts), row["split"] == "test"
-        yield Row(f"query: {question} | {shown}", wanted, "wikisql-test" if test else "wikisql")
+        yield Row(
+            f"query: {question} | {shown_table('', parts)}",
+            wanted,
+            "wikisql-test" if test else "wikisql",
+        )
 
 
 def _wikisql_form(row: dict[str, Any], asked: str, numbers: dict[str, str]) -> str | None:
@@ -135,7 +161,7 @@ def _wikisql_form(row: dict[str, Any], asked: str, numbers: dict[str, str]) -> s
         head = "count"
     elif figure:
         head = f"{_FIGURES[figure.lower()]} {column}"
-    return spoken(" | ".join([head, *conditions]))
+    return spoken(ordered(" | ".join([head, *conditions])))
 
 
 def wikitables(data: Path, seed: int, times: int) -> Iterator[Row]:
@@ -145,57 +171,52 @@ def wikitables(data: Path, seed: int, times: int) -> Iterator[Row]:
         for line in file.read_text("utf-8").splitlines():
             name, _, form = line.partition("=>")
             forms[name.strip()] = form.strip()
-    folder = data / "wikitables"
-    held = {row["table"]: row for row in _rows(folder / "tables.jsonl.gz")}
-    for row in _rows(folder / "questions.jsonl.gz"):
-        if row["id"] in forms:
-            table, dev = held[row["table"]], is_dev(SEED, row["table"], DEV_SHARE)
+    known = wiki.load(data / "wikitables")
+    with desks(known) as desk_of:
+        for case in known.cases:
+            if case.id not in forms:
+                continue
+            desk, dev = desk_of(case.table or ""), is_dev(SEED, case.table or "", DEV_SHARE)
+            table = asked_table(desk, desk.tables()[0])
             for at in range(1 if dev else times):
-                draw = chance(seed, f"{row['id']} {at}")
-                yield _wikitables_row(row, table, forms[row["id"]], draw, dev=dev)
+                draw = chance(seed, f"{case.id} {at}")
+                yield _wikitables_row(case.question, table, forms[case.id], draw, dev=dev)
 
 
-def _wikitables_row(
-    row: dict[str, Any], table: dict[str, Any], form: str, draw: Random, *, dev: bool
-) -> Row:
-    question, order = row["question"], [*range(len(table["header"]))]
+def _wikitables_row(question: str, table: AskedTable, form: str, draw: Random, *, dev: bool) -> Row:
+    """As the product shows the table, with its columns in some order."""
+    columns = list(table.profile.columns)[:MOST_COLUMNS]
+    order = [*range(len(columns))]
     if not dev:
         draw.shuffle(order)
         question = as_typed(question, draw)
-    parts = []
-    for at in order:
-        cells = list(dict.fromkeys(str(cells[at]) for cells in table["rows"] if at < len(cells)))
-        numbers = all(map(_NUMBER.fullmatch, filter(None, cells)))
-        named = [] if numbers else matching(question, cells)[:MATCHED]
-        kind = "number" if numbers else "text"
-        parts.append(described(table["header"][at], kind, [one[:40] for one in cells], named))
-    numbers_of = {f"c{at + 1}": f"c{place}" for place, at in enumerate(order, 1)}
-    wanted = spoken(renamed(form, numbers_of))
+    asked = shown(question, table, [columns[at] for at in order])
+    asked = re.sub(r"^table [^:]*:", "table:", asked)
+    numbers = {f"c{at + 1}": f"c{place}" for place, at in enumerate(order, 1)}
     return Row(
-        f"query: {question} | {shown_table('', parts)}", wanted, f"wtq{'-dev' if dev else ''}"
+        f"query: {question} | {asked}",
+        spoken(ordered(renamed(form, numbers))),
+        f"wtq{'-dev' if dev else ''}",
     )
 
 
 def canard(data: Path) -> Iterator[Row]:
-    """Of half of the conversations; the other half is for figures (`benchmarks/rewriting.py`)."""
+    """Of half of the conversations; the other half is for figures (`benchmarks/rewriting.py`). What
+    was asked before is told as it was typed and as it was said in full."""
+    full: dict[str, str] = {}
     for row in _rows(data / "rewriting" / "canard_dev.jsonl.gz"):
         name = row["id"].split("_")[1]
         if int(name[:4], 16) % 2 == 1:
             continue
+        full[f"{name} {row['question']}"] = row["rewrite"]
         title, _, *said = row["history"]
+        again = [full.get(f"{name} {one}", one) for one in said]
         dev = is_dev(SEED, name, DEV_SHARE)
-        yield Row(
-            conversation(title, said, row["question"]),
-            row["rewrite"],
-            "canard-dev" if dev else "canard",
-        )
-
-
-def qdmr(data: Path) -> Iterator[Row]:
-    for row in _rows(data / "break" / "rows.jsonl.gz"):
-        dev = is_dev(SEED, row["question"], DEV_SHARE)
-        steps = " ; ".join(" ".join(step.split()) for step in row["steps"])
-        yield Row(f"steps: {row['question']}", steps, "break-dev" if dev else "break")
+        draw = chance(SEED, row["id"])
+        for at, told in enumerate([again] if dev else [said, again, again]):
+            asked = as_typed(row["question"], draw) if at else row["question"]
+            given = conversation(title, told, asked)
+            yield Row(given, row["rewrite"], "canard-dev" if dev else "canard")
 
 
 def _rows(file: Path) -> Iterator[dict[str, Any]]:
@@ -210,7 +231,7 @@ def every(data: Path | None, *, seed: int, times: int) -> Iterator[Row]:
         yield from wikitables(data, seed, times)
         yield from wikisql(data, seed)
         yield from canard(data)
-        yield from qdmr(data)
+        yield from pages(data, seed)
 
 
 def write(file: Path, rows: Iterable[Row]) -> int:

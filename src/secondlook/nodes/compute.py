@@ -173,7 +173,7 @@ def figures_of(outcome: Outcome | None) -> tuple[AnalysisFigure, ...]:
 _MOST_POINTS = 2_000
 _MOST_TRACES = 6
 _PAIRED = frozenset({"correlation", "correlation_p", "covariance", "slope"})
-_IN_ORDER = frozenset({"year", "quarter", "month", "hour"})
+_IN_ORDER = frozenset({"year", "quarter", "month", "hour", "year_month", "year_quarter"})
 
 
 def _chart_of(
@@ -207,7 +207,7 @@ def _of_groups(reading: Reading, computed: Computed, desk: Desk) -> Figure:
     for name in shown[:_MOST_TRACES]:
         at = computed.columns.index(name)
         traces.append({**kind, "name": name, "x": x, "y": [row[at] for row in computed.rows]})
-    named = f"{key.column} ({key.part})" if key.part else key.column
+    named = f"{key.column} ({key.part.removeprefix('year_')})" if key.part else key.column
     more = {"bargap": 0.02} if key.bins else {}
     axis = {} if key.bins or over_time else {"type": "category"}
     y = shown[0] if len(shown) == 1 else ""

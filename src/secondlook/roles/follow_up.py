@@ -66,9 +66,15 @@ def stand_alone(question: str, turns: Sequence[Turn]) -> str:
 
 
 def _written(question: str, turns: Sequence[Turn]) -> Written:
-    said = [text for turn in turns[-TURNS:] for text in (turn.asked, _plain(turn.text))]
-    told = [f"[{_topic(turns[-1])}]", *map(_shortened, said), " ".join(question.split())]
-    return understander().write(f"alone: {' | '.join(told)}")
+    said = [text for turn in turns for text in (turn.asked, _plain(turn.text))]
+    return understander().write(conversation(_topic(turns[-1]), said, question))
+
+
+def conversation(about: str, said: Sequence[str], question: str) -> str:
+    """A follow-up as the understander sees it: `about` is the title of what the last answer was
+    from, and `said` alternates questions and answers."""
+    short = (" ".join(one.split()[:ANSWER_WORDS]) for one in said[-2 * TURNS :])
+    return f"alone: {' | '.join([f'[{about}]', *short, ' '.join(question.split())])}"
 
 
 def _topic(last: Turn) -> str:
@@ -85,10 +91,6 @@ def _bare(text: str) -> str:
 def _plain(text: str) -> str:
     """An answer without its marks."""
     return _MARK.sub("", text)
-
-
-def _shortened(text: str) -> str:
-    return " ".join(text.split()[:ANSWER_WORDS])
 
 
 def _is_safe(new: str, question: str, said: Sequence[str]) -> bool:

@@ -18,7 +18,10 @@ Comparison = Literal[
 `value` standard deviations from the mean of the column, `within_iqr` for values at most `value`
 times the interquartile range outside the quartiles: what is no outlier. A row without a value
 meets `!=`, as in pandas, and none of the others."""
-PartOfDate = Literal["year", "quarter", "month", "weekday", "day", "hour"]
+PartOfDate = Literal[
+    "year", "quarter", "month", "weekday", "day", "hour", "year_month", "year_quarter"
+]
+"""`year_month` and `year_quarter` keep years apart: 2024-03, 2024-Q1."""
 Statistic = Literal[
     "count", "distinct", "sum", "mean", "median", "mode", "min", "max", "range", "iqr", "std",
     "variance", "skewness", "kurtosis", "quantile", "missing", "missing_share", "share",

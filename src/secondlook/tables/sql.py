@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 SOURCE = "source"
 """The view of the table's file; `"row"` is the place of a row in it."""
 ROW = "row number"
+PLACE = '"place of the row"'
+"""In an order; no header of a table is likely to be called so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +161,11 @@ def _rows(writing: Writing, query: Query) -> str:
         by += term(writing, sorted_by, numeric=False) if one.by else f'"{ROW}"'
         by += f" {'DESC' if one.descending else 'ASC'} NULLS LAST, "
     order = f'ORDER BY {by}"{ROW}"'
-    ranked = f"SELECT *, row_number() OVER ({order}) AS place FROM {SOURCE}"
+    ranked = f"SELECT *, row_number() OVER ({order}) AS {PLACE} FROM {SOURCE}"
     if query.neighbour is not None:
         step = 1 if query.neighbour == "after" else -1
-        there = f"SELECT place + {step} FROM ({_met(writing, query, 'ranked')})"
-        found = f"SELECT * FROM ranked WHERE place IN ({there})"
+        there = f"SELECT {PLACE} + {step} FROM ({_met(writing, query, 'ranked')})"
+        found = f"SELECT * FROM ranked WHERE {PLACE} IN ({there})"
         start = f"WITH ranked AS ({ranked}), found AS ({found})"
     else:
         start = f"WITH found AS ({_met(writing, query, SOURCE)})"
@@ -177,8 +179,8 @@ def _rows(writing: Writing, query: Query) -> str:
         limit = "" if query.limit is None else f"LIMIT {query.limit:d} "
         return f"{start} SELECT {wanted} FROM {source} {order} {limit}OFFSET {query.offset:d}"
     tied = order.removesuffix(f', "{ROW}"')
-    ranked = f"SELECT *, rank() OVER ({tied}) AS standing FROM {source}"
-    bounds = f"standing > {query.offset:d} AND standing <= {query.offset + query.limit:d}"
+    ranked = f"SELECT *, rank() OVER ({tied}) AS {PLACE} FROM {source}"
+    bounds = f"{PLACE} > {query.offset:d} AND {PLACE} <= {query.offset + query.limit:d}"
     return f"{start} SELECT {wanted} FROM ({ranked}) WHERE {bounds} {order}"
 
 
@@ -438,6 +440,10 @@ def part_of_date(column: str, part: PartOfDate, kind: ColumnType) -> str:
         return column
     name = "isodow" if part == "weekday" else part
     moment = column if kind in {*TEMPORAL, "time"} else f"TRY_CAST({column} AS TIMESTAMP)"
+    if part == "year_month":
+        return f"strftime({moment}, '%Y-%m')"
+    if part == "year_quarter":
+        return f"date_part('year', {moment}) || '-Q' || date_part('quarter', {moment})"
     return f"date_part('{name}', {moment})"
 
 

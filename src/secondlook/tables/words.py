@@ -20,6 +20,7 @@ SHORTEST_STEM = 4
 FIRST_YEAR, LAST_YEAR = 1000, 2100
 ATOM = re.compile(r"[^\W\d_]+|\d+")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_PLAIN = re.compile(r"[\w.]+")
 TOKEN = re.compile(
     r"[<>!=]=|<>|[<>=\u2264\u2265\u2260]|(?<!\S)-(?=\d)(?:\d+\.\d+|\d+)|\d+(?:st|nd|rd|th)\b"
     r"|\d+(?:,\d{3})+(?:\.\d+)?|\d+\.\d+|\d+|[^\W\d_]+(?:['\u2019][^\W\d_]+)?|[^\w\s]"
@@ -180,3 +181,8 @@ def number(word: str) -> float | None:
 
 def is_year(value: float | None) -> bool:
     return value is not None and value == int(value) and FIRST_YEAR <= value <= LAST_YEAR
+
+
+def plain(text: str) -> str:
+    """Its words alone, in small letters, with a blank before and after each."""
+    return f" {' '.join(_PLAIN.findall(text.casefold()))} "

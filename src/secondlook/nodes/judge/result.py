@@ -36,7 +36,7 @@ from secondlook.nodes.state import (
     trouble,
 )
 from secondlook.reading.logistic import Logistic
-from secondlook.tables.understand.interpreter import MOST_DOUBT
+from secondlook.tables.understand.written import FAMILY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -253,7 +253,7 @@ def signals(
     }
     if query is None:
         return "generated", {**common, "attempts": float(attempts), "remedies": float(remedies)}
-    kind = "statistics" if query["family"] in MOST_DOUBT else "rows"
+    kind = "rows" if query["family"] == FAMILY else "statistics"
     several = float(query["answer"] in {"list", "rows"})
     return kind, {**common, "doubt": query["doubt"], "several": several}
 

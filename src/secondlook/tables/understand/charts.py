@@ -29,6 +29,12 @@ _ASKED = re.compile(
     r"|\bshow (?:me )?(?:the |a )?(?:distribution|trend)\b",
     re.IGNORECASE,
 )
+_DRAWN = re.compile(
+    r"\b(?:as|in|on) an? (?:\w+ )?(?:chart|graph|plot)\b"
+    r"|\b(?:plot|draw|graph|chart|visuali[sz]e)\b"
+    r"(?: (?:me )?an? (?:\w+ )?(?:chart|graph|plot))?(?: of)?\b",
+    re.IGNORECASE,
+)
 _SPREAD = re.compile(r"\b(?:histogram|distribution)\b", re.IGNORECASE)
 _AGAINST = re.compile(r"\b(?:scatter|against|versus|vs|relationship)\b", re.IGNORECASE)
 _TIME = re.compile(r"\b(?:over time|over the (?:years|months|days)|trend)\b", re.IGNORECASE)
@@ -52,6 +58,11 @@ _OWN_WORDS = frozenset(_OWN.split())
 _SURE = 0.8
 _FEWEST_BINS, _MOST_BINS = 5, 30
 _MOST_BARS = 30
+
+
+def without_chart(question: str) -> str:
+    """What is to be drawn."""
+    return " ".join(_DRAWN.sub(" ", question).split())
 
 
 def asks_for_chart(question: str) -> bool:

@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from secondlook.tables.query import Computed
     from secondlook.tables.resolver import AskedTable, Resolver
 
-Operation = Literal["difference", "greater", "less", "exists"]
-"""`difference` is the first less the second, `greater` asks whether the first is; `exists` asks
+Operation = Literal["difference", "apart", "greater", "less", "exists"]
+"""`difference` is the first less the second, `apart` the same without its sign, `greater` asks
+whether the first is larger; `exists` asks
 whether the query has a row."""
 AnswerForm = Literal["value", "rows", "list", "boolean", "words"]
 
@@ -332,7 +333,7 @@ def _of_rows(reading: Reading, computed: Computed) -> JsonValue:
         return bool(computed.rows)
     if not computed.rows:
         return None
-    if reading.answer == "value":
+    if reading.answer == "value" and len(computed.rows) == 1:
         return computed.rows[0][0]
     if len(computed.columns) == 1:
         return [row[0] for row in computed.rows]
@@ -347,8 +348,8 @@ def _operated(operation: Operation, computed: Sequence[Computed]) -> JsonValue:
     if len(numbers) != len(firsts) or len(numbers) < 2:  # noqa: PLR2004
         return None
     first, second = numbers[:2]
-    if operation == "difference":
-        return first - second
+    if operation in {"difference", "apart"}:
+        return first - second if operation == "difference" else abs(first - second)
     return first > second if operation == "greater" else first < second
 
 

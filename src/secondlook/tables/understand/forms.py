@@ -23,6 +23,7 @@ _SIGNED = re.compile(r"(?<= )(!=|>=|<=|>|<|=)(?= )")
 _OPERATOR = re.compile(r" (!=|>=|<=|>|<|=|contains|in) (.+)$| (missing|present)$")
 _RANKED = re.compile(r"^(top|bottom) (\d+|\{n\}) (.+)$")
 _LIMIT = re.compile(r"^(.+) (!=|>=|<=|>|<|=) (\S+)$")
+_COLUMN = re.compile(r"\bc(\d+)\b")
 _PART = re.compile(rf"^({'|'.join(PARTS)})\((.+)\)$")
 
 
@@ -72,6 +73,16 @@ class FormError(ValueError):
 def spoken(line: str) -> str:
     """With words for signs, as the model writes it."""
     return _SIGNED.sub(lambda found: SIGNS[found[1]], line)
+
+
+def ordered(line: str) -> str:
+    """With its conditions by their columns, so that what means the same is written the same."""
+    act, *conditions = line.split(" | ")
+    first = conditions[:1] if act.startswith("difference ") else []
+    rest = sorted(
+        conditions[len(first) :], key=lambda one: [int(c) for c in _COLUMN.findall(one)[:1]]
+    )
+    return " | ".join([act, *first, *rest])
 
 
 def signed(line: str) -> str:

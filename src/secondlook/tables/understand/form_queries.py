@@ -1,0 +1,371 @@
+"""A form over one table as queries: every value has its cell, every part of a date its column."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from secondlook.tables.query import Filter, Key, Measure, Order, Query, Term
+from secondlook.tables.resolver import Resolved
+from secondlook.tables.sql import key_name
+from secondlook.tables.table import NUMERIC
+from secondlook.tables.understand.readings import Output
+from secondlook.tables.words import MONTHS, NUMBER_WORDS, atoms, plain, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator
+
+    from secondlook.tables.query import Comparison, Statistic
+    from secondlook.tables.resolver import AskedTable
+    from secondlook.tables.table import ColumnProfile
+    from secondlook.tables.understand.forms import Condition as Said
+    from secondlook.tables.understand.forms import Form
+
+DATES = frozenset({"date", "datetime"})
+_STATISTICS: dict[str, Statistic] = {"count distinct": "distinct"}
+YES = frozenset({"yes", "y", "true", "1", "x", "ja", "oui"})
+NO = frozenset({"no", "n", "false", "0", "nein", "non"})
+SUMMING = 2
+"""Columns in which a row is called a sum, and the most words it is called so by."""
+OVERALL = (["sum"], ["average"], ["overall"], ["all"], ["career"])
+_NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
+_THOUSAND = re.compile(r"\d\s*k\b", re.IGNORECASE)
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+_DATED = re.compile(
+    r"(?:(?P<first>\d{1,2})(?:st|nd|rd|th)? (?:of )?)?"
+    r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+    r"(?: (?P<day>\d{1,2})(?:st|nd|rd|th)?)?,? (?P<year>\d{4})",
+    re.IGNORECASE,
+)
+_BRACKETS = re.compile(r"\(.*?\)|\[.*?\]")
+WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_ISO = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+class Unplaced(Exception):
+    def __init__(self, words: str) -> None:
+        super().__init__(words)
+        self.words = words
+
+
+@dataclass(slots=True)
+class Maker:
+    asked: AskedTable
+    columns: dict[str, ColumnProfile]
+    form: Form
+    used: frozenset[str] = frozenset()
+    """Names of columns."""
+
+    def queries(self) -> list[Query]:  # noqa: PLR0911 - one line a kind
+        form, where = self.form, (*self.filters(self.form.where), *self.apart())
+        self.used = frozenset(self.columns[one].name for one in form.columns)
+        table = self.asked.table.id
+        if form.act == "difference":
+            pair = [tuple(self.filters([one])) for one in form.between]
+            measures = (self.measure(),)
+            return [Query(table=table, where=(*where, *one), measures=measures) for one in pair]
+        if form.act == "share":
+            if form.figure != "count":
+                raise Unplaced("share")
+            counted = tuple(self.filters(form.between))
+            share = Measure(name="share in %", statistic="share", where=counted)
+            return [Query(table=table, where=where, measures=(share,))]
+        if form.act in {"show", "distinct"}:
+            select = tuple(self.columns[one].name for one in form.shown)
+            return [Query(table=table, where=where, select=select, distinct=True)]
+        if form.act in {"first", "last"}:
+            select = tuple(self.columns[one].name for one in form.shown)
+            order = (Order(by="", descending=form.act == "last"),)
+            return [Query(table=table, where=where, select=select, order=order, limit=1)]
+        if form.act in {"after", "before"}:
+            select, side = tuple(self.columns[one].name for one in form.shown), form.act
+            return [Query(table=table, where=where, select=select, neighbour=side)]  # type: ignore[arg-type]
+        if form.act == "groups":
+            measure, (limit,) = self.measure(), form.between
+            sign: Any = limit.sign
+            kept = Filter(column=measure.name, comparison=sign, value=_number(limit.values[0]))
+            return [
+                Query(
+                    table=table, where=where, group_by=self.keys(), measures=(measure,),
+                    having=(kept,),
+                )
+            ]  # fmt: skip
+        if form.act == "figure":
+            keys = self.keys()
+            measures = (self.measure(),)
+            return [Query(table=table, where=where, group_by=keys, measures=measures)]
+        return [self.ranked(table, where)]
+
+    def apart(self) -> Iterator[Filter]:
+        """Leaves out rows that sum up others, unless one is named."""
+        said = " ".join(value for one in self.form.where for value in one.values).casefold()
+        names = [one.name for one in self.asked.profile.columns if one.type == "text"]
+        for name in names[:SUMMING]:
+            for value in self.asked.values(name):
+                words = [atom.text for atom in atoms(value)][: SUMMING + 1]
+                sums = {*words[:1], *words[-1:]} & {"total", "totals", "subtotal"}
+                summing = (sums and len(words) <= SUMMING) or words in OVERALL
+                if summing and words[0] not in said:
+                    yield Filter(column=name, comparison="!=", value=value)
+
+    def ranked(self, table: str, where: tuple[Filter, ...]) -> Query:
+        form, last = self.form, self.form.act == "top"
+        limit = int(form.n)
+        if form.figure:
+            measure = self.measure()
+            order = (Order(by=measure.name, descending=last),)
+            keys = self.keys()
+            return Query(
+                table=table, where=where, group_by=keys, measures=(measure,), order=order,
+                limit=limit,
+            )  # fmt: skip
+        by = self.columns[form.by[0].column]
+        transform: Any = None if by.type in NUMERIC or by.type in DATES else "number"
+        order = (Order(by=by.name, descending=last, transform=transform),)
+        present = Filter(column=by.name, comparison="present")
+        select = tuple(dict.fromkeys(self.columns[one].name for one in form.shown))
+        return Query(table=table, where=(*where, present), select=select, order=order, limit=limit)
+
+    def keys(self) -> tuple[Key, ...]:
+        found: list[Key] = []
+        for one in self.form.by:
+            column = self.columns[one.column]
+            if not one.part or (one.part == "year" and column.type in NUMERIC):
+                found.append(Key(column=column.name))
+                continue
+            if column.type not in DATES:
+                raise Unplaced(one.part)
+            part: Any = one.part
+            if part in {"month", "quarter"} and not self._of_one_year(column):
+                part = f"year_{part}"
+            found.append(Key(column=column.name, part=part))
+        return tuple(found)
+
+    def _of_one_year(self, column: ColumnProfile) -> bool:
+        """Chosen by a condition; a table of one year says which it is all the same."""
+        return any(
+            one.key.part == "year" and self.columns[one.key.column].name == column.name
+            for one in self.form.where
+        )
+
+    def measure(self) -> Measure:
+        form = self.form
+        if form.figure == "count":
+            return Measure(name="count", statistic="count")
+        column = self.columns[form.of]
+        statistic: Any = _STATISTICS.get(form.figure, form.figure)
+        counts = column.type in NUMERIC or column.type in DATES or statistic == "distinct"
+        term = Term(column=column.name, transform=None if counts else "number")
+        return Measure(name=f"{form.figure} of {column.name}", statistic=statistic, of=term)
+
+    def filters(self, conditions: Iterable[Said]) -> Iterator[Filter]:
+        for said in conditions:
+            dated = _DATED.fullmatch(said.values[0]) if len(said.values) == 1 else None
+            column = self.columns[said.key.column]
+            if dated and not said.key.part and column.type in {*DATES, "text"}:
+                yield from _of_day(column.name, said.sign, dated)
+            else:
+                yield self.filter(said)
+
+    def filter(self, said: Said) -> Filter:
+        column = self.columns[said.key.column]
+        comparison: Any = said.sign
+        if comparison in {"missing", "present"}:
+            return Filter(column=column.name, comparison=comparison)
+        if said.key.part:
+            return self._of_part(said, column)
+        if column.type in DATES:
+            return self._of_date(said, column)
+        if column.type in NUMERIC:
+            values = tuple(map(_number, said.values))
+            every = values if len(values) > 1 else ()
+            return Filter(column=column.name, comparison=comparison, value=values[0], values=every)
+        if column.type == "boolean":
+            yes = said.values[0].casefold() in YES
+            if not yes and said.values[0].casefold() not in NO:
+                raise Unplaced(said.values[0])
+            return Filter(column=column.name, comparison=comparison, value=yes)
+        return self._of_text(said, column)
+
+    def _of_text(self, said: Said, column: ColumnProfile) -> Filter:
+        comparison: Any = said.sign
+        if comparison == "contains":
+            words = plain(said.values[0]).strip()
+            if not any(words in plain(one) for one in self.asked.values(column.name)):
+                raise Unplaced(said.values[0])
+            return Filter(column=column.name, comparison="contains", value=said.values[0])
+        if comparison not in {"=", "!=", "in"}:
+            value = _number(said.values[0])
+            return Filter(
+                column=column.name, comparison=comparison, value=value, transform="number"
+            )
+        cells = tuple(dict.fromkeys(x for one in said.values for x in self.cell(column, one)))
+        negated = comparison == "!="
+        if len(cells) == 1:
+            return Filter(column=column.name, comparison="!=" if negated else "=", value=cells[0])
+        return Filter(column=column.name, comparison="in", values=cells, negated=negated)
+
+    def cell(self, column: ColumnProfile, said: str) -> list[str]:
+        """As the table has it: the same words, up to endings, or the only cells that hold them."""
+        cells = list(self.asked.values(column.name))
+        words = [stem(one.text) for one in atoms(said)]
+        folded_words = plain(said)
+        if same := [one for one in cells if plain(one) == folded_words]:
+            return same
+        if same := [one for one in cells if [stem(a.text) for a in atoms(one)] == words]:
+            return same
+        folded = said.casefold()
+        for known in (YES, NO):
+            if folded in known and (same := [one for one in cells if one.casefold() in known]):
+                return same
+        if words and (
+            same := [one for one in cells if set(words) <= {stem(a.text) for a in atoms(one)}]
+        ):
+            return same if len(same) == 1 or len(words) > 1 else _lost(said)
+        return _lost(said)
+
+    def _of_part(self, said: Said, column: ColumnProfile) -> Filter:
+        part: Any = said.key.part
+        comparison: Any = said.sign
+        value = said.values[0].casefold()
+        number = MONTHS.get(value, MONTHS.get(value[:3])) if part == "month" else None
+        if part == "weekday" and number is None:
+            days = (at for at, day in enumerate(WEEKDAYS, 1) if value.startswith(day))
+            number = next(days, None) or _lost(said.values[0])
+        number = number if number is not None else int(_number(value.lstrip("q")))
+        if column.type in NUMERIC and part == "year":
+            return Filter(column=column.name, comparison=comparison, value=number)
+        if column.type not in DATES:
+            if part not in {"year", "month"}:
+                raise Unplaced(said.values[0])
+            return Filter(column=column.name, comparison=comparison, value=number, transform=part)
+        return Filter(column=column.name, comparison=comparison, value=number, part=part)
+
+    def _of_date(self, said: Said, column: ColumnProfile) -> Filter:
+        value = said.values[0].strip()
+        comparison: Any = said.sign
+        if _YEAR.fullmatch(value):
+            return Filter(column=column.name, comparison=comparison, value=int(value), part="year")
+        if _ISO.fullmatch(value) and len(said.values) == 1:
+            return Filter(column=column.name, comparison=comparison, value=value)
+        raise Unplaced(said.values[0])
+
+    def is_vague(self, asked: Collection[str]) -> bool:
+        """Whether another thing may have been asked for, in words whose stems are `asked`: sums of
+        numbers that name rows, columns that differ in their units alone, cells that hold a value
+        and more, and rows that are counted though one alone can be meant."""
+        of, form = self.columns.get(self.form.of), self.form
+        summed = of is not None and of.key and form.figure in {"sum", "mean", "median", "std"}
+        if of is not None and summed and not _stems(of.name) & set(asked):
+            return True
+        bare = [_BRACKETS.sub("", one.name).strip() for one in self.asked.profile.columns]
+        for name in self.used:
+            units = _stems(*_BRACKETS.findall(name))
+            if bare.count(_BRACKETS.sub("", name).strip()) > 1 and not units & set(asked):
+                return True
+        return any(map(self._is_vague, (*form.where, *form.between)))
+
+    def _is_vague(self, said: Said) -> bool:
+        column = self.columns.get(said.key.column)
+        if column is None:
+            return False
+        if self.form.figure == "count" and self.form.act == "figure" and column.key:
+            return said.sign == "=" and not said.key.part
+        if column.type != "text" or said.sign not in {"=", "!=", "in"}:
+            return False
+        held = {plain(one) for one in self.asked.values(column.name)}
+        return any(
+            value in held and any(value in one for one in held - {value})
+            for value in map(plain, said.values)
+        )
+
+    # How it is told
+
+    @property
+    def answer(self) -> Any:
+        form = self.form
+        return "list" if len(form.shown) > 1 else "value"
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        form = self.form
+        ranked = form.act in {"top", "bottom"} and form.n == "1"
+        if not (ranked or form.act == "groups") or not form.figure or len(form.by) != 1:
+            return ()
+        key = self.keys()[-1]
+        every = None if ranked else "list"
+        return (Output(name="answer", measure=key_name(key), every=every),)  # type: ignore[arg-type]
+
+    @property
+    def said(self) -> str:
+        form = self.form
+
+        def name(key: str) -> str:
+            return self.columns[key].name if key in self.columns else key
+
+        def told(said: Said) -> str:
+            key = name(said.key.column)
+            key = f"{said.key.part} of {key}" if said.key.part else key
+            return " ".join(filter(None, (key, said.sign, " or ".join(said.values))))
+
+        figure = f"{form.figure} of {name(form.of)}" if form.of else form.figure
+        keys = ", ".join(
+            f"{one.part} of {name(one.column)}" if one.part else name(one.column) for one in form.by
+        )
+        listed = ", ".join(map(name, form.shown))
+        which = "highest" if form.act == "top" else "lowest"
+        text = {
+            "show": listed,
+            "figure": f"{figure or 'count'} of rows" if form.figure == "count" else figure,
+            "share": f"share of rows where {' and '.join(map(told, form.between))}",
+            "difference": f"{figure}: {' less '.join(map(told, form.between))}",
+        }.get(form.act, "")
+        if form.act == "figure" and keys:
+            text += f" by {keys}"
+        if form.act in {"top", "bottom"}:
+            text = (
+                f"the {form.n} {keys} with the {which} {figure}"
+                if form.figure
+                else f"{listed} of the {form.n} with the {which} {keys}"
+            )
+        where = " and ".join(map(told, form.where))
+        return f"{text} where {where}" if where else text
+
+    def resolved(self) -> Iterator[Resolved]:
+        for name in sorted(self.used):
+            yield Resolved(name, self.asked.table.id, name, 1.0, "meaning")
+
+
+def _stems(*texts: str) -> set[str]:
+    return {stem(atom.text) for text in texts for atom in atoms(text)}
+
+
+def _of_day(column: str, sign: str, found: re.Match[str]) -> Iterator[Filter]:
+    """A day, or a month of a year, as the number that its cells are turned into."""
+    month = MONTHS[found["month"][:3].casefold()]
+    low = int(found["year"]) * 10_000 + month * 100 + int(found["first"] or found["day"] or 0)
+    high = low if found["first"] or found["day"] else low + 99
+    ends: dict[str, list[tuple[Comparison, int]]] = {
+        ">": [(">", high)], ">=": [(">=", low)], "<": [("<", low)], "<=": [("<=", high)],
+        "=": [(">=", low), ("<=", high)],
+    }  # fmt: skip
+    if sign not in ends:
+        raise Unplaced(found[0])
+    for comparison, value in ends[sign]:
+        yield Filter(column=column, comparison=comparison, value=value, transform="date")
+
+
+def _lost(said: str) -> NoReturn:
+    raise Unplaced(said)
+
+
+def _number(text: str) -> float:
+    if text.casefold() in NUMBER_WORDS:
+        return NUMBER_WORDS[text.casefold()]
+    found = _NUMBER.search(text)
+    if found is None:
+        raise Unplaced(text)
+    value = float(found[0].replace(",", ""))
+    value = value * 1000 if _THOUSAND.search(text) else value
+    return int(value) if value.is_integer() else value

@@ -1,0 +1,279 @@
+"""Questions over a table read by the embedded understander: it writes a form, code accounts for it.
+
+A reading stands only where every condition has its place in the table and no word that names
+something is left over; how sure it is comes from how likely the model held what it wrote.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING
+
+from secondlook.reading.understander import understander
+from secondlook.reading.weights import find_weights
+from secondlook.tables.query import Query
+from secondlook.tables.resolver import AS_WRITTEN
+from secondlook.tables.table import NUMERIC
+from secondlook.tables.understand.form_queries import DATES, Maker, Unplaced
+from secondlook.tables.understand.forms import FormError, parsed, signed
+from secondlook.tables.understand.lexicon import other_work, statistics_in
+from secondlook.tables.understand.question import STEMMED_FILLER
+from secondlook.tables.understand.readings import Reading
+from secondlook.tables.words import FUNCTION_WORDS, STOP_WORDS, atoms, plain, same_word, stem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from secondlook.tables.resolver import AskedTable, Resolver
+    from secondlook.tables.table import ColumnProfile
+    from secondlook.tables.understand.forms import Form
+    from secondlook.tables.understand.readings import Operation, Wanted
+
+FAMILY = "forms"
+MOST_TABLES = 4
+MOST_COLUMNS = 24
+LONGEST_CELL = 40
+SHOWN, MATCHED = 2, 3
+"""Cells of a column that the model sees: so many of the first, so many that the question names."""
+NAMED = 0.9
+"""Of a column that the question names, and does not merely seem to mean."""
+_PER = re.compile(r"\b(?:per|each|every) ([^\W\d_]+)", re.IGNORECASE)
+_MONTH = re.compile(
+    r"\b(january|february|april|june|july|august|september|october|november|december)\b"
+    r"|\b(?:in|of|to|by|and|for|from|since|until|before|after|during|between|\d+) (march|may)\b",
+    re.IGNORECASE,
+)
+"""A month that is meant; `may` and `march` are also other words."""
+_QUANTITIES = """number count value amount quantity figure percentage percent share proportion
+formula observation result"""
+QUANTITIES = STEMMED_FILLER | {stem(one) for one in _QUANTITIES.split()}
+"""Words that measure nothing by themselves."""
+_FIGURED = re.compile(
+    r"\b(?:mean|average|avg|median|total|highest|lowest|largest|smallest|maximum|minimum|max|min"
+    r"|sum of(?: the)?) ([^\W\d_]+)",
+    re.IGNORECASE,
+)
+_PERIODS = frozenset(map(stem, ("year", "quarter", "month", "week", "day", "weekday", "hour")))
+IMPLYING = 50
+"""Cells of a column that is used whose words are taken to be about it."""
+
+
+def read(
+    question: str, tables: Sequence[AskedTable], resolver: Resolver, wanted: Wanted
+) -> list[Reading]:
+    """One reading for each of the tables that the question may be about."""
+    if wanted.names:
+        return []
+    named = {table.table.id: 0 for table in tables}
+    for one in resolver.values(question):
+        named[one.table] += 2
+    for mention in resolver.mentions(question):
+        named[mention.resolved.table] += 1
+    for table in tables:
+        titles = {stem(atom.text) for atom in atoms(f"{table.table.name} {table.table.title}")}
+        named[table.table.id] += 2 * sum(stem(atom.text) in titles for atom in atoms(question))
+    likely = sorted(tables, key=lambda table: -named[table.table.id])[:MOST_TABLES]
+    found = [
+        (len(one.unplaced), -named[table.table.id], one.doubt, one)
+        for table in likely
+        for one in _reading(question, table, resolver.only(table))
+    ]
+    return [one for *_, one in sorted(found, key=lambda each: each[:3])][:1]
+
+
+def _reading(question: str, asked: AskedTable, resolver: Resolver) -> Iterator[Reading]:
+    columns = asked.profile.columns[:MOST_COLUMNS]
+    written = understander().write(f"query: {question} | {shown(question, asked, columns)}")
+    names = [f"c{at}" for at in range(1, len(columns) + 1)]
+    try:
+        form = parsed(signed(written.text), names)
+    except FormError:
+        return
+    by_name = dict(zip(names, columns, strict=True))
+    if form.act == "none":
+        lost = unknown_words(question, asked)
+        if lost:
+            yield _unread(asked, lost)
+        return
+    made = Maker(asked, by_name, form)
+    try:
+        first, *more = made.queries()
+        unplaced = left_over(question, made, resolver)
+    except Unplaced as lost:
+        yield _unread(asked, (lost.words,))
+        return
+    yield Reading(
+        query=first,
+        said=made.said,
+        doubt=1.0 if made.is_vague(_stems(question)) else 1.0 - written.likelihood,
+        resolved=tuple(made.resolved()),
+        family=FAMILY,
+        answer=made.answer,
+        outputs=made.outputs,
+        more=tuple(more),
+        operation=_operation(question, form),
+        rows=asked.profile.rows,
+        unplaced=unplaced,
+    )
+
+
+def _unread(asked: AskedTable, words: tuple[str, ...]) -> Reading:
+    """Nothing but the words that have no place."""
+    return Reading(
+        query=Query(table=asked.table.id), said="", doubt=1.0, resolved=(), family=FAMILY,
+        answer="value", unplaced=words,
+    )  # fmt: skip
+
+
+def unknown_words(question: str, asked: AskedTable) -> tuple[str, ...]:
+    """Words that neither the table nor people who ask tables have."""
+    columns = asked.profile.columns
+    known = _stems(asked.table.name, asked.table.title, *(one.name for one in columns))
+    known |= _stems(*(cell for one in columns for cell in _cells(one, asked)[:IMPLYING]))
+    words = (atom.text for atom in atoms(question))
+    return tuple(one for one in words if _is_left(one, set(), known, set(), ()))
+
+
+def _operation(question: str, form: Form) -> Operation | None:
+    if form.act != "difference":
+        return None
+    return "apart" if "differ" in question.casefold() else "difference"
+
+
+# The table as the model sees it
+
+
+def shown(question: str, asked: AskedTable, columns: Sequence[ColumnProfile]) -> str:
+    parts = []
+    for column in columns:
+        cells = [one[:LONGEST_CELL] for one in _cells(column, asked) if one.strip()]
+        named = matching(question, cells)[:MATCHED] if column.type not in NUMERIC else []
+        kind = "date" if column.type in DATES else "text"
+        kind = "number" if column.type in NUMERIC else kind
+        kind = "time" if column.type == "time" else kind
+        parts.append(described(column.name, kind, cells, named))
+    return shown_table(asked.table.name.replace("_", " "), parts)
+
+
+def _cells(column: ColumnProfile, asked: AskedTable) -> list[str]:
+    if column.type == "boolean":
+        return ["yes", "no"]
+    if column.type == "text":
+        return list(asked.values(column.name))
+    return [one.value for one in column.top] or list(column.examples)
+
+
+def matching(question: str, cells: Sequence[str]) -> list[str]:
+    """Cells that the question names."""
+    words = plain(question)
+    return [one for one in cells if plain(one) in words]
+
+
+def described(header: str, kind: str, cells: Sequence[str], named: Sequence[str]) -> str:
+    few = [" ".join(one.split()) for one in dict.fromkeys([*named, *cells[:SHOWN]])]
+    name = " ".join(header.split())
+    return f"{name} ({kind}: {', '.join(few)})" if few else f"{name} ({kind})"
+
+
+def shown_table(name: str, columns: Sequence[str]) -> str:
+    """Columns are numbered, and forms name them by their numbers: what is short is written fast,
+    and a column that is not there cannot be written."""
+    numbered = " ; ".join(f"c{at} {one}" for at, one in enumerate(columns, 1))
+    return f"table {name}: {numbered}" if name else f"table: {numbered}"
+
+
+# What a reading must account for
+
+
+def left_over(question: str, made: Maker, resolver: Resolver) -> tuple[str, ...]:
+    """Words that name something and have no place in the reading: cells, numbers, and words that
+    are neither general nor those of a column it uses."""
+    form, columns = made.form, [made.asked.profile.column(name) for name in made.used]
+    used = [one for one in columns if one is not None]
+    said = [value for one in (*form.where, *form.between) for value in one.values]
+    placed = _stems(*said, form.n)
+    known = _stems(*made.used, made.asked.table.name, made.asked.table.title)
+    implied = _stems(*(value for one in used for value in _cells(one, made.asked)[:IMPLYING]))
+    words = [atom.text for atom in atoms(question)]
+    left = [one for one in words if _is_left(one, placed, known, implied, (*said, form.n))]
+    for mention in resolver.values(question):
+        named = _stems(question[mention.start : mention.end])
+        if mention.score >= AS_WRITTEN and not named <= placed | known and not named & implied:
+            left.append(mention.value)
+    measured = {one.name for one in made.asked.profile.columns if one.type in {*NUMERIC, *DATES}}
+    for column in resolver.mentions(question):
+        text, one = question[column.start : column.end], column.resolved
+        if one.score >= NAMED and one.column in measured and not _stems(text) <= placed | known:
+            left.append(text)
+    for group in _PER.findall(question):
+        known_by = (same_word(stem(group.casefold()), one) for one in known | _PERIODS)
+        left += [] if any(known_by) else [group]
+    months = [one or other for one, other in _MONTH.findall(question)]
+    left += [one for one in months if stem(one.casefold()) not in placed]
+    left += other_work(question, ())
+    if (
+        form.act in {"show", "distinct"}
+        and not form.where
+        and not _stems(*made.used) & _stems(question)
+    ):
+        left += words[:1]  # a whole column that nobody named
+    nouns = [stem(one.casefold()) for one in _FIGURED.findall(question)]
+    left += [one for one in nouns if one not in QUANTITIES and _measures_other(one, made)]
+    figures = {one.kind for one in statistics_in(question)} - {"count", "distinct"}
+    if len(figures) > 1 and form.act == "figure":
+        left += sorted(figures - {form.figure})
+    return tuple(dict.fromkeys(left))
+
+
+def _stems(*texts: str) -> set[str]:
+    words = {atom.text for text in texts for atom in atoms(text)}
+    return {stem(word) for word in words - STOP_WORDS} or {stem(word) for word in words}
+
+
+def _is_left(
+    text: str, placed: set[str], known: set[str], implied: set[str], said: Sequence[str]
+) -> bool:
+    """Whether a word has no place among values, headers, the cells below them, general words."""
+    word, general = stem(text), general_words()
+    if word in placed or text in placed or text in FUNCTION_WORDS:
+        return False
+    if text.isdigit():
+        return not _in_placed_number(text, said)
+    if len(text) < 2 or word in general or text in general:  # noqa: PLR2004
+        return False
+    if any(same_word(word, one) for one in known) or word in implied:
+        return False
+    return not text.endswith(("ed", "ing"))  # what somebody did; cells are asked for apart
+
+
+def _in_placed_number(digits: str, said: Sequence[str]) -> bool:
+    return any(digits in re.sub(r"[,.]", "", one) or digits in one for one in said)
+
+
+def _measures_other(noun: str, made: Maker) -> bool:
+    """`total revenue` of a table that has none is no total of its units."""
+    groups = [one for one in measures() if noun in one]
+    named = _stems(*made.used)
+    return bool(groups) and not any(
+        same_word(noun, word) or any(word in one for one in groups) for word in named
+    )
+
+
+@cache
+def _words() -> tuple[str, ...]:
+    text = (find_weights("understander").folder / "words.txt").read_text("utf-8")
+    return tuple(text.splitlines())
+
+
+@cache
+def general_words() -> frozenset[str]:
+    """Words that people use with tables of any kind, as counted in the training data: they ask, and
+    name nothing."""
+    return frozenset(one for one in _words() if " " not in one)
+
+
+@cache
+def measures() -> tuple[frozenset[str], ...]:
+    """Pairs of words, as stems, that measure the same."""
+    return tuple(frozenset(one.split()) for one in _words() if " " in one)
