@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
     from random import Random
 
 FOLDER = Path(__file__).parents[1] / "asked"
-SEVERAL, GENERAL = 4, 20
-"""A word that is used with so many different tables names nothing in one of them; the larger number
-is for words that are also headers, for those name something in most tables."""
+SEVERAL, GENERAL, COMMON = 4, 20, 60
+"""A word that is used with so many different tables names nothing in one of them. The larger numbers
+are for words that are headers or values elsewhere: those name something more often."""
 LEFT_OUT, LOWER, UNSEEN = 0.3, 0.35, 0.15
 """How often a column that does not count is left out, a value is typed in lower case, and a cell
 that the question names is not among those shown."""
@@ -292,31 +292,31 @@ def renamed(line: str, numbers: Mapping[str, str]) -> str:
     return " | ".join(parts).replace("distinct ", "show ", int(line.startswith("distinct ")))
 
 
-def words_of_tables() -> list[str]:
-    """Lines of one word that people use with tables of any kind, which asks and names nothing; and
-    lines of two words that measure the same: they are headers of the same columns of numbers."""
-    asked_of: dict[str, set[str]] = defaultdict(set)
-    together: Counter[str] = Counter()
-    headers: set[str] = set()
-    for file in sorted(FOLDER.glob("tables-*.txt")):
-        for table in tables(file.read_text("utf-8")):
-            said = " ; ".join(wording for line in table.lines for wording in line.wordings)
-            for atom in atoms(_SLOT.sub(" ", said)):
-                for word in (atom.text, stem(atom.text)):
-                    asked_of[word].add(f"{file.stem} {table.names[0]}")
-            for column in table.columns:
-                text = re.sub(r"\(.*?\)", " ", " ".join(column.headers))
-                same = {stem(atom.text) for atom in atoms(text)} - FUNCTION_WORDS
-                headers |= same
-                if column.type == "number":
-                    together.update(" ".join(two) for two in combinations(sorted(same), 2))
-    general = {
-        word
-        for word, some in asked_of.items()
-        if len(some) >= (GENERAL if stem(word) in headers else SEVERAL)
-    }
-    alike = {two for two, count in together.items() if count > 1}
-    return sorted({word for word in general if not word.isdigit()} | alike)
+def words_of_tables() -> str:
+    """A line of words that people use with tables of any kind, which ask and name nothing; and one
+    of pairs that measure the same: they are headers of the same columns of numbers."""
+    asked_of, valued = Counter[str](), Counter[str]()
+    together, headers = Counter[str](), set[str]()
+    every = [
+        t for file in sorted(FOLDER.glob("tables-*.txt")) for t in tables(file.read_text("utf-8"))
+    ]
+    for table in every:
+        said = " ; ".join(wording for line in table.lines for wording in line.wordings)
+        words = {atom.text for atom in atoms(_SLOT.sub(" ", said))}
+        asked_of.update(words | {stem(word) for word in words})
+        for column in table.columns:
+            text = re.sub(r"\(.*?\)", " ", " ".join(column.headers))
+            same = {stem(atom.text) for atom in atoms(text)} - FUNCTION_WORDS
+            headers |= same
+            if column.type == "number":
+                together.update("=".join(two) for two in combinations(sorted(same), 2))
+            elif column.kind.startswith("pick "):
+                valued.update(atom.text for atom in atoms(column.kind[5:]))
+    least = {word: GENERAL if stem(word) in headers else SEVERAL for word in asked_of}
+    least |= dict.fromkeys((word for word, count in valued.items() if count > 1), COMMON)
+    general = sorted(w for w, count in asked_of.items() if count >= least[w] and not w.isdigit())
+    alike = sorted(two for two, count in together.items() if count > 1)
+    return f"{' '.join(general)}\n{' '.join(alike)}\n"
 
 
 # Checking

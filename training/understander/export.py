@@ -186,7 +186,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model = model_of(given.weights / "weights.npz")
     exported(model, given.out)
     shutil.copy(given.weights / "tokenizer.json", given.out / "tokenizer.json")
-    (given.out / "words.txt").write_text("\n".join(words_of_tables()) + "\n", "utf-8")
+    (given.out / "words.txt").write_text(words_of_tables(), "utf-8")
     kinds = {".onnx", ".json", ".txt"}
     files = sorted(one.name for one in given.out.iterdir() if one.suffix in kinds)
     manifest = {

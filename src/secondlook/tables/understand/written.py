@@ -261,19 +261,20 @@ def _measures_other(noun: str, made: Maker) -> bool:
 
 
 @cache
-def _words() -> tuple[str, ...]:
+def _words() -> tuple[str, str]:
     text = (find_weights("understander").folder / "words.txt").read_text("utf-8")
-    return tuple(text.splitlines())
+    general, alike = text.splitlines()
+    return general, alike
 
 
 @cache
 def general_words() -> frozenset[str]:
     """Words that people use with tables of any kind, as counted in the training data: they ask, and
     name nothing."""
-    return frozenset(one for one in _words() if " " not in one)
+    return frozenset(_words()[0].split())
 
 
 @cache
 def measures() -> tuple[frozenset[str], ...]:
     """Pairs of words, as stems, that measure the same."""
-    return tuple(frozenset(one.split()) for one in _words() if " " in one)
+    return tuple(frozenset(two.split("=")) for two in _words()[1].split())
