@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).parents[1] / "asked"
 SEVERAL, GENERAL, COMMON = 4, 20, 60
-"""A word that is used with so many different tables names nothing in one of them. The larger numbers
-are for words that are headers or values elsewhere: those name something more often."""
+"""A word that is used with so many different tables names nothing in one of them; the larger
+numbers are for words that are headers or values elsewhere."""
 LEFT_OUT, LOWER, UNSEEN = 0.3, 0.35, 0.15
 """How often a column that does not count is left out, a value is typed in lower case, and a cell
 that the question names is not among those shown."""
