@@ -3,21 +3,21 @@ worth.
 
     export SECONDLOOK_DATA=FOLDER
     python -m benchmarks.analyst dabench                        # without a model, all 105
-    python -m benchmarks.analyst wikitables                     # questions 0 to 199
+    python -m benchmarks.analyst wikitables                     # questions 2500 to 2999
     python -m benchmarks.analyst dabench --n 40 --model gguf:FILE
-    python -m benchmarks.analyst calibrate [--n 400] [--minutes 30]
+    python -m benchmarks.analyst calibrate [--minutes 30]
 
 `dabench` is InfiAgent-DABench (evaluate only), `wikitables` WikiTableQuestions (Pasupat and Liang,
 ACL 2015; CC BY-SA 4.0). Every question is asked of the engine as `secondlook eval` asks it, over
-its one table. Unanswered counts as wrong in `accuracy`. The grammar was developed on the questions
-of DABench with even ids, so both halves are reported, and on questions 1000 to 2999 of the other
-set. With a model the workflow stands beside the same model writing code in one shot, with the same
-prompt, in the same sandbox; questions are drawn by a fixed seed, evenly over the levels.
+its one table. Unanswered counts as wrong in `accuracy`. The grammar of statistics was developed on
+DABench's even ids, so both halves are reported; of the other set, questions over tables are asked
+that the understander has not learned from. With a model the workflow stands beside the same model
+writing code in one shot, with the same prompt, in the same sandbox; questions are drawn by a fixed
+seed, evenly over the levels.
 
-`calibrate` fits the probability that an answer is right on questions 200 to 699 of `wikitables` and
-checks it on 700 to 999: neither was used to make the grammar, which looks too sure of itself on its
-own. Questions about rows, statistics and written code are fitted apart, and only from 30 answers
-on: what has fewer has no confidence. Writes `confidence.json` beside the code that reads it.
+`calibrate` fits the probability that an answer is right on questions 2000 to 2499 of `wikitables`
+and checks it on 2500 to 2999. Forms, statistics and written code are fitted apart, and only from 20
+answers on. Writes `confidence.json` beside the code that reads it.
 
 Answers are kept under `.cache/analyst` as they come, for the code as it stands: a run goes on where
 it stopped. Figures go to `benchmarks/results/analyst_*.json`.
@@ -32,6 +32,7 @@ import random
 import sys
 import time
 from collections import defaultdict
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,8 +78,8 @@ WAYS: dict[str, dict[str, object]] = {
     "one_shot": ONE_SHOT,
     "workflow_without_grammar": {"models.servers.query": "model"},
 }
-FIT, CHECK = (200, 700), (700, 1000)
-FEWEST = 30
+FIT, CHECK = (2000, 2500), (2500, 3000)
+FEWEST = 20
 """Answers of a kind from which a probability is fitted."""
 SOURCE = "WikiTableQuestions (Pasupat and Liang, 2015; CC BY-SA 4.0)"
 
@@ -181,7 +182,8 @@ def measure(options: argparse.Namespace) -> None:
     data = loading(data_folder() / options.what)
     cases: Sequence[Case] = data.cases
     if options.what == "wikitables":
-        cases = cases[options.first : options.first + (options.n or 200)]
+        last = options.first + (options.n or 500)
+        cases = wikitables.unlearned(data, options.first, last)
     elif options.n:
         cases = _evenly(cases, options.n)
     ways = options.ways or ["workflow", *([] if options.model == "none" else ["one_shot"])]
@@ -223,18 +225,9 @@ def _evenly(cases: Sequence[Case], n: int) -> list[Case]:
 
 def calibrate(options: argparse.Namespace) -> None:
     data = wikitables.load(data_folder() / "wikitables")
-    fit, check = list(data.cases[slice(*FIT)]), list(data.cases[slice(*CHECK)])
-    for some in (fit, check):
-        random.Random(4).shuffle(some)
-    if options.n:
-        fit, check = fit[: options.n], check[: options.n // 2]
-    # Two to fit on for one to check with, so that a part of it serves too.
-    placed = [*enumerate(fit), *((2 * at, case) for at, case in enumerate(check))]
-    mixed = [case for _, case in sorted(placed, key=lambda item: item[0])]
-    changes = {"models.servers.query": "model"} if options.without_grammar else None
-    rows = asyncio.run(
-        asked(data, mixed, model=options.model, changes=changes, minutes=options.minutes)
-    )
+    fit, check = wikitables.unlearned(data, *FIT), wikitables.unlearned(data, *CHECK)
+    mixed = [case for two in zip_longest(fit, check) for case in two if case]
+    rows = asyncio.run(asked(data, mixed, model=options.model, minutes=options.minutes))
     known = {
         name: [rows[case.id] for case in cases if rows.get(case.id, {}).get("kind")]
         for name, cases in (("fit", fit), ("check", check))
@@ -283,12 +276,13 @@ def _estimate(one: Any) -> dict[str, float | None]:
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("what", choices=("dabench", "wikitables", "calibrate"))
-    options.add_argument("--n", type=int, help="questions; of `calibrate` those to fit on")
-    options.add_argument("--first", type=int, default=0, help="the first question of wikitables")
+    options.add_argument("--n", type=int, help="questions")
+    options.add_argument(
+        "--first", type=int, default=CHECK[0], help="the first question of wikitables"
+    )
     options.add_argument("--model", default="none")
     options.add_argument("--ways", nargs="*", choices=WAYS)
     options.add_argument("--minutes", type=float, default=1e6, help="`calibrate`: at most so long")
-    options.add_argument("--without-grammar", action="store_true", help="have all code written")
     options.add_argument("--look", action="store_true", help="`calibrate`: leave the product as is")
     given_options = options.parse_args()
     (calibrate if given_options.what == "calibrate" else measure)(given_options)

@@ -137,9 +137,11 @@ def beside_tables() -> dict[str, str]:
 
 
 def wikitables() -> World:
-    """Of the first 1,000 questions: the grammar was made with the others."""
+    """Over tables that no training data is about (`benchmarks.wikitables`)."""
     tables, cases = {row["table"]: row for row in lines("wikitables", "tables.jsonl.gz")}, []
-    for row in some(lines("wikitables", "questions.jsonl.gz")[:1000], 240):
+    asked = lines("wikitables", "questions.jsonl.gz")
+    learned = {row["table"] for row in asked[:2000]}
+    for row in some([one for one in asked if one["table"] not in learned], 240):
         head, rows = tables[row["table"]]["header"], tables[row["table"]]["rows"]
         names = [f"{one} {at}" if one in head[:at] else one for at, one in enumerate(head)]
         data = {"data": [dict(zip(names, one, strict=False)) for one in rows]}

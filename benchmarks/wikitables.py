@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from secondlook.answer import Answer
 
 _NEAR = 1e-6
+LEARNED = 2000
+"""Forms for questions before this one are training data of the understander."""
 
 
 def load(folder: Path) -> EvalSet:
@@ -55,6 +57,12 @@ def load(folder: Path) -> EvalSet:
         tables=len(held),
         read_table=read_table,
     )
+
+
+def unlearned(data: EvalSet, first: int, last: int) -> list[Case]:
+    """Those over tables that no training data is about."""
+    learned = {case.table for case in data.cases[:LEARNED]}
+    return [case for case in data.cases[first:last] if case.table not in learned]
 
 
 def parts_right(case: Case, answer: Answer) -> dict[str, bool]:

@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from secondlook.tables.desk import Desk
     from secondlook.tables.table import Table
 
-LEARNED = 2000
-"""Questions before this one may be training data."""
 LIMITS = (0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 
 
@@ -87,14 +85,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     options.add_argument("--data", type=Path, required=True, help="holds the folder wikitables")
-    options.add_argument("--first", type=int, default=LEARNED, help="question to begin with")
+    options.add_argument(
+        "--first", type=int, default=wikitables.LEARNED, help="question to begin with"
+    )
     options.add_argument("--n", type=int, default=1000, help="how many questions")
     given = options.parse_args(arguments)
     data = wikitables.load(given.data / "wikitables")
-    learned = {case.table for case in data.cases[:LEARNED]}
-    cases = [
-        one for one in data.cases[given.first : given.first + given.n] if one.table not in learned
-    ]
+    cases = wikitables.unlearned(data, given.first, given.first + given.n)
     with desks(data) as desk_of:
         asked = [(case, desk_of(case.table or "")) for case in cases]
         began = time.monotonic()
