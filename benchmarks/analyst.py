@@ -76,7 +76,6 @@ ONE_SHOT: dict[str, object] = {
 WAYS: dict[str, dict[str, object]] = {
     "workflow": {},
     "one_shot": ONE_SHOT,
-    "workflow_without_grammar": {"models.servers.query": "model"},
 }
 FIT, CHECK = (2000, 2500), (2500, 3000)
 FEWEST = 20
