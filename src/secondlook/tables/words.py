@@ -44,18 +44,12 @@ my and or me please according listed list table column row chart so into also wo
 ever shown given following all any each such out up s one ones"""
 EMPTY_WORDS = frozenset(_EMPTY.split())
 """Words that a reading about rows need not account for."""
-_TELLING = """most least first last total average difference more less than not only after before
-same consecutive or and between both higher lower next previous never each other at top longest
-highest lowest years long time how when as"""
-TELLING_WORDS = frozenset(_TELLING.split())
-"""Words that ask for something: a reading that leaves one out has missed it."""
 
 _TO_TWENTY = """zero one two three four five six seven eight nine ten eleven twelve thirteen
 fourteen fifteen sixteen seventeen eighteen nineteen twenty"""
 NUMBER_WORDS = {word: number for number, word in enumerate(_TO_TWENTY.split())} | {
     "thirty": 30, "forty": 40, "fifty": 50, "hundred": 100, "dozen": 12,
 }  # fmt: skip
-ORDINALS = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
 SCALES = {"thousand": 1e3, "million": 1e6, "billion": 1e9}
 MONTHS = {name: number for number, name in enumerate(MONTH_NAMES, 1)}
 MONTHS |= {name[:3]: number for name, number in MONTHS.items()} | {"sept": 9}

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 from functools import cache
 from operator import ge, gt, le, lt
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from secondlook.tables.query import Computed
-    from secondlook.tables.resolver import AskedTable, Resolver
 
 Operation = Literal["difference", "apart", "greater", "less", "exists"]
 """`difference` is the first less the second, `apart` the same without its sign, `greater` asks
@@ -107,10 +106,6 @@ class Reading:
     """Of the table."""
     unplaced: tuple[str, ...] = ()
     """Content words of the question that it does not account for."""
-
-
-Family: TypeAlias = "Callable[[str, Sequence[AskedTable], Resolver, Wanted], list[Reading]]"
-"""Reads the questions of one kind; none where it does not know the kind."""
 
 
 # The form in which a question wants its values: `@mean_fare[value]`, rounded to two places.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from secondlook.tables.resolver import AskedTable
     from secondlook.tables.words import Token
 
-MentionHow = Literal["exact", "part", "kin", "near"]
+MentionHow = Literal["exact", "part", "kin"]
 LONGEST_HEADER = 5
 LEAST_SHARED = 0.4
 KIN = 5
@@ -122,10 +122,7 @@ def _rate(window: list[str], header: list[str], first: Token) -> tuple[float, Me
     if len(window) > 1 or first.text in FUNCTION_WORDS:
         return None
     kin = any(len(one) >= KIN and window[0][:KIN] == one[:KIN] for one in header)
-    if kin:
-        return (0.5, "kin")
-    near = [one for one in header if any({window[0], one} <= group for group in NEAR)]
-    return (0.4 if near[-1] == header[-1] else 0.3, "near") if near else None
+    return (0.5, "kin") if kin else None
 
 
 # A table as questions about its rows see it: where words stand in its cells.
@@ -135,8 +132,6 @@ SUMMING_COLUMNS = 3
 MOST_CELLS = 20_000
 """Different texts of a table that are looked at, over all of its columns."""
 _SUMS = frozenset({"career", "all", "overall", "average", "sum"})
-_ABOUT = frozenset({"name", "player", "title", "team", "nation", "country", "driver"})
-_SIDE = frozenset({"rank", "position", "number", "note", "result", "date", "year", "score"})
 
 
 @dataclass(frozen=True)
@@ -167,18 +162,6 @@ class TableIndex:
                 or (len(words) == 1 and words[0] in _SUMS)
             )
         )
-
-    @cached_property
-    def subject(self) -> ColumnFacts:
-        """The column that says what a row is about."""
-
-        def score(column: ColumnFacts) -> float:
-            words = set(column.words)
-            named = 0.6 * bool(words & _ABOUT) - bool(words & _SIDE)
-            filled = column.wordy + column.distinct - column.missing
-            return 2.0 * (column.kind == "text") + filled - 0.15 * column.place + named
-
-        return max(self.columns, key=score)
 
 
 def index(asked: AskedTable) -> TableIndex:
@@ -215,60 +198,6 @@ ABBREVIATIONS = dict(pair.split(":") for pair in _SHORT.split())
 _TEMPORAL = """year season date term reign release released founded opened built established
 completed born died launched elected introduced entered closed active served commissioned"""
 TEMPORAL_WORDS = frozenset(_TEMPORAL.split())
-_PEOPLE = """name player driver rider candidate winner win champion athlete artist actor person
-director writer author skater swimmer golfer opponent leader manager coach president member nominee
-recipient competitor cyclist wrestler officeholder incumbent team representative contestant singer
-performer jockey owner king"""
-_ASKED_BY = {
-    "who": _PEOPLE,
-    "whom": _PEOPLE,
-    "where": "location venue place city country site stadium town arena region",
-    "how long": "length duration time distance year term",
-    "how far": "distance length result round",
-    "how tall": "height",
-    "how high": "height elevation altitude",
-    "how old": "age",
-    "how much": "price cost amount money prize purse salary earning value",
-    "how big": "area size population",
-    "how large": "area size population",
-    "how deep": "depth",
-    "how fast": "speed time",
-    "how heavy": "weight",
-}
-_NEAR = """nation country noc nationality state
-team club franchise squad school university college
-player name athlete person driver rider swimmer skater runner competitor candidate man woman member contestant racer golfer cyclist wrestler actor artist director author writer winner win
-film title show song album single book episode track series game release role
-location venue place city site stadium town country arena
-year season date time day month
-rank position place ranking finish standing
-point score result
-competition tournament event championship race meet contest
-opponent team rival against
-height elevation altitude tall high
-length distance long km mile
-attendance crowd attendee spectator person
-population person inhabitant resident
-party affiliation
-district county constituency region province area
-vote ballot
-time duration
-company manufacturer constructor brand maker
-award prize honor
-language dialect
-medal total
-viewer audience
-win result outcome
-cost price money prize earning purse salary
-ship vessel boat
-game match
-character role"""  # noqa: E501
-NEAR = tuple(frozenset(line.split()) for line in _NEAR.splitlines())
-"""Words of questions and names of columns that mean nearly the same, a group a line."""
-ASKED_BY = {asking: frozenset(words.split()) for asking, words in _ASKED_BY.items()}
-"""Names of columns that a question word asks for."""
-RANKS = frozenset({"rank", "position", "place", "seed", "finish", "ranking", "standing", "peak"})
-"""Columns of which the lowest number is the best."""
 Kind = Literal["number", "year", "date", "label", "text"]
 """A label is a number that only names a row."""
 TRANSFORMS: dict[Kind, Transform] = {"number": "number", "year": "year", "date": "date"}
