@@ -403,7 +403,7 @@ def test_time_is_a_line() -> None:
     assert sum(trace["y"]) == sum(SALES["units"])
     monthly = drawn("plot total units by month")
     assert monthly is not None
-    assert monthly["data"][0]["x"] == list(range(1, 13))
+    assert monthly["data"][0]["x"] == [f"2024-{month:02}" for month in range(1, 13)]
 
 
 def test_a_distribution_is_a_histogram() -> None:

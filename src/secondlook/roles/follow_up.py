@@ -62,11 +62,12 @@ def stand_alone(question: str, turns: Sequence[Turn]) -> str:
     if written.likelihood < LIKELY or not _is_safe(written.text, question, said):
         return question
     same = written.text[:1].casefold() == question[:1].casefold()
-    return question[:1] + written.text[1:] if same else written.text
+    full = question[:1] + written.text[1:] if same else written.text
+    return f"{full}?" if question.endswith("?") and not full.endswith("?") else full
 
 
 def _written(question: str, turns: Sequence[Turn]) -> Written:
-    said = [text for turn in turns for text in (turn.asked, _plain(turn.text))]
+    said = [text for turn in turns for text in (turn.asked, turn.short or _plain(turn.text))]
     return understander().write(conversation(_topic(turns[-1]), said, question))
 
 

@@ -10,6 +10,7 @@ from secondlook.tables.query import Filter, Key, Measure, Order, Query, Term
 from secondlook.tables.resolver import Resolved
 from secondlook.tables.sql import key_name
 from secondlook.tables.table import NUMERIC
+from secondlook.tables.understand.forms import SIGNS
 from secondlook.tables.understand.readings import Output
 from secondlook.tables.words import MONTHS, NUMBER_WORDS, atoms, plain, stem
 
@@ -307,7 +308,10 @@ class Maker:
         def told(said: Said) -> str:
             key = name(said.key.column)
             key = f"{said.key.part} of {key}" if said.key.part else key
-            return " ".join(filter(None, (key, said.sign, " or ".join(said.values))))
+            column = self.columns.get(said.key.column)
+            quoted = column is not None and column.type == "text" and said.sign in {"=", "!=", "in"}
+            values = " or ".join(repr(one) if quoted else one for one in said.values)
+            return " ".join(filter(None, (key, SIGNS.get(said.sign, said.sign), values)))
 
         figure = f"{form.figure} of {name(form.of)}" if form.of else form.figure
         keys = ", ".join(

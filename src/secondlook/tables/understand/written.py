@@ -101,7 +101,7 @@ def _reading(question: str, asked: AskedTable, resolver: Resolver) -> Iterator[R
         first, *more = made.queries()
         unplaced = left_over(question, made, resolver)
     except Unplaced as lost:
-        yield _unread(asked, (lost.words,))
+        yield _unread(asked, (_as_typed(lost.words, question),))
         return
     yield Reading(
         query=first,
@@ -124,6 +124,12 @@ def _unread(asked: AskedTable, words: tuple[str, ...]) -> Reading:
         query=Query(table=asked.table.id), said="", doubt=1.0, resolved=(), family=FAMILY,
         answer="value", unplaced=words,
     )  # fmt: skip
+
+
+def _as_typed(words: str, question: str) -> str:
+    """`laptops`, where the model wrote `laptop`."""
+    named = [one for one in atoms(question) if stem(one.text) in _stems(words)]
+    return question[named[0].start : named[-1].end] if named else words
 
 
 def unknown_words(question: str, asked: AskedTable) -> tuple[str, ...]:
