@@ -64,7 +64,7 @@ def test_rows_of_sums_are_left_out() -> None:
     ],
 )
 def test_what_the_table_does_not_say_is_not_read(question: str) -> None:
-    assert all(one.unplaced or one.doubt > 0.2 for one in readings(question, ORDERS))
+    assert all(one.unplaced or one.doubt > 0.1 for one in readings(question, ORDERS))
 
 
 def test_how_it_was_read_is_said() -> None:
