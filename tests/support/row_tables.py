@@ -15,7 +15,7 @@ from secondlook.tables.profile import profile
 from secondlook.tables.query import Filter, Query
 from secondlook.tables.resolver import AskedTable, Resolver
 from secondlook.tables.table import Column, Table, TableProfile
-from secondlook.tables.understand.readings import Wanted, queries, values_of
+from secondlook.tables.understand.readings import queries, values_of
 from secondlook.tables.understand.written import read as read_form
 from tests.support.tables import database
 
@@ -98,7 +98,7 @@ def table_of(text: str, name: str = "data", *, blind: bool = False) -> AskedTabl
 
 def readings(question: str, text: str, **options: str) -> list[Reading]:
     tables = [table_of(text, **options)]
-    return read_form(question, tables, Resolver(tables), Wanted())
+    return read_form(question, tables, Resolver(tables))
 
 
 def best(question: str, text: str, **options: str) -> Reading:

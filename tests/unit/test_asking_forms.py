@@ -10,7 +10,8 @@ import pytest
 from secondlook.tables.query import Filter
 from secondlook.tables.resolver import Resolver
 from secondlook.tables.understand.filters import conditions
-from secondlook.tables.understand.readings import Wanted
+from secondlook.tables.understand.form_queries import Maker, Unplaced
+from secondlook.tables.understand.forms import FormError, parsed
 from secondlook.tables.understand.written import read
 from tests.support.row_tables import FILMS, GAMES, MEDALS, ORDERS, answer, best, readings, table_of
 
@@ -75,8 +76,74 @@ def test_how_it_was_read_is_said() -> None:
 
 def test_the_table_that_the_question_names_is_asked() -> None:
     tables = [table_of(ORDERS), table_of(FILMS), table_of(MEDALS), table_of(GAMES)]
-    found = read("which nation won the most gold medals?", tables, Resolver(tables), Wanted())
+    found = read("which nation won the most gold medals?", tables, Resolver(tables))
     assert found[0].query.table == table_of(MEDALS).table.id
+
+
+# A form as queries, without the model.
+
+VISITS = """Day|Vet|Fee
+2023-03-04|Torrance|30
+2024-03-11|Quill|45
+2024-07-20|Quill|25
+2025-01-09|Torrance|60"""
+
+
+def made(form: str, table: str = VISITS) -> Maker:
+    columns = {f"c{at}": one for at, one in enumerate(table_of(table).profile.columns, 1)}
+    return Maker(table_of(table), columns, parsed(form, list(columns)))
+
+
+@pytest.mark.parametrize(
+    ("form", "rows", "said"),
+    [
+        ("count | c1 in 2023; 2024", [(3,)], "count of rows where Day in 2023 or 2024"),
+        (
+            "count | month(c1) in march; july",
+            [(3,)],
+            "count of rows where month of Day in march or july",
+        ),
+        ("sum c3 | c1 = March 2024", [(45,)], "sum of Fee where Day is March 2024"),
+        (
+            "count | weekday(c1) = Saturday",
+            [(2,)],
+            "count of rows where weekday of Day is Saturday",
+        ),
+        ("first c2", [("Torrance",)], "Vet of the first row"),
+        (
+            "after c2 | c1 = 2023-03-04",
+            [("Quill",)],
+            "Vet of the row after the one where Day is 2023-03-04",
+        ),
+        ("groups c2 by sum c3 > 80", [("Torrance", 90)], "Vet with sum of Fee over 80"),
+    ],
+)
+def test_a_form_is_computed_and_said(form: str, rows: list[object], said: str) -> None:
+    maker, compute = made(form), table_of(VISITS).compute
+    assert compute is not None
+    (query,) = maker.queries()
+    assert list(compute(query).rows) == rows
+    assert maker.said == said
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "count | c3 contains 3",
+        "count | c1 contains 2024",
+        "count | c1 > 2023; 2024",
+        "count | c2 = Moss",
+    ],
+)
+def test_a_condition_that_the_table_cannot_meet_is_unplaced(form: str) -> None:
+    with pytest.raises(Unplaced):
+        made(form).queries()
+
+
+@pytest.mark.parametrize("form", ["groups c2 by c3 > 8", "top 0 c2 by c3", "top {n} c2 by c3"])
+def test_a_line_that_is_no_form(form: str) -> None:
+    with pytest.raises(FormError):
+        made(form)
 
 
 # Conditions on rows, as data.

@@ -15,8 +15,8 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from secondlook.reading.understander import Understander
 from secondlook.reading.weights import read_weights, verify_weights
-from secondlook.tables.understand.forms import Form, FormError, Key, parsed, signed, spoken
-from training.data.asked import FOLDER, faults, table_rows, tables
+from secondlook.tables.understand.forms import Form, FormError, Key, parsed, signed
+from training.data.asked import FOLDER, faults, spoken, table_rows, tables
 from training.data.chance import chance
 from training.understander.rows import own_rows, write
 

@@ -16,7 +16,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from secondlook.tables.understand.forms import FormError, ordered, parsed, spoken
+from secondlook.tables.understand.forms import SIGNS, FormError, parsed
 from secondlook.tables.understand.written import MATCHED, described, matching, shown_table
 from secondlook.tables.words import FUNCTION_WORDS, atoms, stem
 from training.data.chance import chance
@@ -38,6 +38,8 @@ _SLOT = re.compile(
     r"\{(?P<key>[^{}.!]+?)(?:\.(?P<what>2|year|month|quarter)(?:\.2)?|(?P<absent>!))?\}"
 )
 _CONDITION = re.compile(r"(.*?)( (?:!=|>=|<=|>|<|=|contains|in) )(.*)$")
+_SIGNED = re.compile(r"(?<= )(!=|>=|<=|>|<|=)(?= )")
+_NUMBERED = re.compile(r"\bc(\d+)\b")
 _NUMBERS = frozenset(("int", "decimal", "money", "percent", "year"))
 _TYPES = {"date": "date", "time": "time"} | dict.fromkeys(_NUMBERS, "number")
 
@@ -317,6 +319,21 @@ def words_of_tables() -> str:
     general = sorted(w for w, count in asked_of.items() if count >= least[w] and not w.isdigit())
     alike = sorted(two for two, count in together.items() if count > 1)
     return f"{' '.join(general)}\n{' '.join(alike)}\n"
+
+
+def spoken(line: str) -> str:
+    """With words for signs, as the model writes it."""
+    return _SIGNED.sub(lambda found: SIGNS[found[1]], line)
+
+
+def ordered(line: str) -> str:
+    """With its conditions by their columns, so that what means the same is written the same."""
+    act, *conditions = line.split(" | ")
+    first = conditions[:1] if act.startswith("difference ") else []
+    rest = sorted(
+        conditions[len(first) :], key=lambda one: [int(c) for c in _NUMBERED.findall(one)[:1]]
+    )
+    return " | ".join([act, *first, *rest])
 
 
 # Checking

@@ -65,7 +65,7 @@ def asked_table(desk: Desk, table: Table) -> AskedTable:
 def outcome(case: Case, desk: Desk) -> Outcome | None:
     """As `understand` reads it, at any doubt; None where nothing was read or follows from it."""
     asked, wanted = [asked_table(desk, one) for one in desk.tables()], wanted_of(case.question)
-    found = written.read(case.question, asked, Resolver(asked), wanted)
+    found = written.read(case.question, asked, Resolver(asked))
     reading = next((one for one in found if not one.unplaced), None)
     try:
         computed = [desk.compute(one) for one in queries(reading)] if reading else []

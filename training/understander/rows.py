@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import wikitables as wiki
 from secondlook.roles.follow_up import conversation
-from secondlook.tables.understand.forms import ordered, spoken
 from secondlook.tables.understand.written import (
     MATCHED,
     MOST_COLUMNS,
@@ -34,7 +33,9 @@ from training.data.asked import (
     Drawn,
     Row,
     compounds,
+    ordered,
     renamed,
+    spoken,
     table_rows,
     tables,
     talks,

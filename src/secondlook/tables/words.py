@@ -177,6 +177,12 @@ def is_year(value: float | None) -> bool:
     return value is not None and value == int(value) and FIRST_YEAR <= value <= LAST_YEAR
 
 
+def stems(*texts: str) -> set[str]:
+    """Of the words that are no stop words, where there are others."""
+    words = {atom.text for text in texts for atom in atoms(text)}
+    return {stem(word) for word in words - STOP_WORDS or words}
+
+
 def plain(text: str) -> str:
     """Its words alone, in small letters, with a blank before and after each."""
     return f" {' '.join(_PLAIN.findall(text.casefold()))} "

@@ -225,9 +225,10 @@ def confidence(state: Analysed) -> tuple[float | None, list[str]]:
     fitted, reasons = shipped().get(kind), []
     if state["resolved"]:
         worst = min(state["resolved"], key=lambda one: one["score"])
-        reasons.append(
-            f"{worst['asked']!r} was taken for {worst['column']!r} ({worst['score']:.2f})"
-        )
+        if worst["asked"] != worst["column"]:
+            reasons.append(
+                f"{worst['asked']!r} was taken for {worst['column']!r} ({worst['score']:.2f})"
+            )
     if state["query"] is not None:
         reasons.append(f"{state['doubt']:.0%} of the question is in doubt")
     if checks:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from secondlook.tables.query import Filter, Key, Measure, Order, Query, Term
 from secondlook.tables.resolver import Resolved
 from secondlook.tables.sql import key_name
-from secondlook.tables.table import NUMERIC
+from secondlook.tables.table import NUMERIC, TEMPORAL
 from secondlook.tables.understand.forms import SIGNS
 from secondlook.tables.understand.readings import Output
-from secondlook.tables.words import MONTHS, NUMBER_WORDS, atoms, plain, stem
+from secondlook.tables.words import MONTHS, NUMBER_WORDS, atoms, plain, stem, stems
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
     from secondlook.tables.query import Comparison, Statistic
     from secondlook.tables.resolver import AskedTable
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from secondlook.tables.understand.forms import Condition as Said
     from secondlook.tables.understand.forms import Form
 
-DATES = frozenset({"date", "datetime"})
 _STATISTICS: dict[str, Statistic] = {"count distinct": "distinct"}
 YES = frozenset({"yes", "y", "true", "1", "x", "ja", "oui"})
 NO = frozenset({"no", "n", "false", "0", "nein", "non"})
@@ -45,6 +44,8 @@ _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 class Unplaced(Exception):
+    """Words that mean nothing in this table."""
+
     def __init__(self, words: str) -> None:
         super().__init__(words)
         self.words = words
@@ -55,13 +56,19 @@ class Maker:
     asked: AskedTable
     columns: dict[str, ColumnProfile]
     form: Form
-    used: frozenset[str] = frozenset()
-    """Names of columns."""
+
+    @property
+    def used(self) -> frozenset[str]:
+        """Names of columns."""
+        return frozenset(self.columns[one].name for one in self.form.columns)
+
+    @property
+    def select(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(self.columns[one].name for one in self.form.shown))
 
     def queries(self) -> list[Query]:  # noqa: PLR0911 - one line a kind
         form, where = self.form, (*self.filters(self.form.where), *self.apart())
-        self.used = frozenset(self.columns[one].name for one in form.columns)
-        table = self.asked.table.id
+        table, select = self.asked.table.id, self.select
         if form.act == "difference":
             pair = [tuple(self.filters([one])) for one in form.between]
             measures = (self.measure(),)
@@ -73,15 +80,13 @@ class Maker:
             share = Measure(name="share in %", statistic="share", where=counted)
             return [Query(table=table, where=where, measures=(share,))]
         if form.act in {"show", "distinct"}:
-            select = tuple(self.columns[one].name for one in form.shown)
             return [Query(table=table, where=where, select=select, distinct=True)]
         if form.act in {"first", "last"}:
-            select = tuple(self.columns[one].name for one in form.shown)
             order = (Order(by="", descending=form.act == "last"),)
             return [Query(table=table, where=where, select=select, order=order, limit=1)]
         if form.act in {"after", "before"}:
-            select, side = tuple(self.columns[one].name for one in form.shown), form.act
-            return [Query(table=table, where=where, select=select, neighbour=side)]  # type: ignore[arg-type]
+            side: Any = form.act
+            return [Query(table=table, where=where, select=select, neighbour=side)]
         if form.act == "groups":
             measure, (limit,) = self.measure(), form.between
             sign: Any = limit.sign
@@ -122,11 +127,11 @@ class Maker:
                 limit=limit,
             )  # fmt: skip
         by = self.columns[form.by[0].column]
-        transform: Any = None if by.type in NUMERIC or by.type in DATES else "number"
+        transform: Any = None if by.type in NUMERIC or by.type in TEMPORAL else "number"
         order = (Order(by=by.name, descending=last, transform=transform),)
         present = Filter(column=by.name, comparison="present")
-        select = tuple(dict.fromkeys(self.columns[one].name for one in form.shown))
-        return Query(table=table, where=(*where, present), select=select, order=order, limit=limit)
+        where = (*where, present)
+        return Query(table=table, where=where, select=self.select, order=order, limit=limit)
 
     def keys(self) -> tuple[Key, ...]:
         found: list[Key] = []
@@ -135,7 +140,7 @@ class Maker:
             if not one.part or (one.part == "year" and column.type in NUMERIC):
                 found.append(Key(column=column.name))
                 continue
-            if column.type not in DATES:
+            if column.type not in TEMPORAL:
                 raise Unplaced(one.part)
             part: Any = one.part
             if part in {"month", "quarter"} and not self._of_one_year(column):
@@ -156,7 +161,7 @@ class Maker:
             return Measure(name="count", statistic="count")
         column = self.columns[form.of]
         statistic: Any = _STATISTICS.get(form.figure, form.figure)
-        counts = column.type in NUMERIC or column.type in DATES or statistic == "distinct"
+        counts = column.type in NUMERIC or column.type in TEMPORAL or statistic == "distinct"
         term = Term(column=column.name, transform=None if counts else "number")
         return Measure(name=f"{form.figure} of {column.name}", statistic=statistic, of=term)
 
@@ -164,7 +169,7 @@ class Maker:
         for said in conditions:
             dated = _DATED.fullmatch(said.values[0]) if len(said.values) == 1 else None
             column = self.columns[said.key.column]
-            if dated and not said.key.part and column.type in {*DATES, "text"}:
+            if dated and not said.key.part and column.type in {*TEMPORAL, "text"}:
                 yield from _of_day(column.name, said.sign, dated)
             else:
                 yield self.filter(said)
@@ -176,31 +181,29 @@ class Maker:
             return Filter(column=column.name, comparison=comparison)
         if said.key.part:
             return self._of_part(said, column)
-        if column.type in DATES:
+        if column.type in TEMPORAL:
             return self._of_date(said, column)
         if column.type in NUMERIC:
-            values = tuple(map(_number, said.values))
-            every = values if len(values) > 1 else ()
-            return Filter(column=column.name, comparison=comparison, value=values[0], values=every)
+            return _compared(column.name, comparison, list(map(_number, said.values)))
         if column.type == "boolean":
             yes = said.values[0].casefold() in YES
             if not yes and said.values[0].casefold() not in NO:
                 raise Unplaced(said.values[0])
-            return Filter(column=column.name, comparison=comparison, value=yes)
+            return _compared(column.name, comparison, [yes] * len(said.values))
         return self._of_text(said, column)
 
     def _of_text(self, said: Said, column: ColumnProfile) -> Filter:
         comparison: Any = said.sign
         if comparison == "contains":
             words = plain(said.values[0]).strip()
-            if not any(words in plain(one) for one in self.asked.values(column.name)):
+            if len(said.values) > 1 or not any(
+                words in plain(one) for one in self.asked.values(column.name)
+            ):
                 raise Unplaced(said.values[0])
             return Filter(column=column.name, comparison="contains", value=said.values[0])
         if comparison not in {"=", "!=", "in"}:
-            value = _number(said.values[0])
-            return Filter(
-                column=column.name, comparison=comparison, value=value, transform="number"
-            )
+            numbers = list(map(_number, said.values))
+            return _compared(column.name, comparison, numbers, transform="number")
         cells = tuple(dict.fromkeys(x for one in said.values for x in self.cell(column, one)))
         negated = comparison == "!="
         if len(cells) == 1:
@@ -228,29 +231,22 @@ class Maker:
 
     def _of_part(self, said: Said, column: ColumnProfile) -> Filter:
         part: Any = said.key.part
-        comparison: Any = said.sign
-        value = said.values[0].casefold()
-        number = MONTHS.get(value, MONTHS.get(value[:3])) if part == "month" else None
-        if part == "weekday" and number is None:
-            days = (at for at, day in enumerate(WEEKDAYS, 1) if value.startswith(day))
-            number = next(days, None) or _lost(said.values[0])
-        number = number if number is not None else int(_number(value.lstrip("q")))
+        numbers = [_number_of(part, one) for one in said.values]
+        if column.type in TEMPORAL:
+            return _compared(column.name, said.sign, numbers, part=part)
         if column.type in NUMERIC and part == "year":
-            return Filter(column=column.name, comparison=comparison, value=number)
-        if column.type not in DATES:
-            if part not in {"year", "month"}:
-                raise Unplaced(said.values[0])
-            return Filter(column=column.name, comparison=comparison, value=number, transform=part)
-        return Filter(column=column.name, comparison=comparison, value=number, part=part)
+            return _compared(column.name, said.sign, numbers)
+        if part not in {"year", "month"}:
+            raise Unplaced(said.values[0])
+        return _compared(column.name, said.sign, numbers, transform=part)
 
     def _of_date(self, said: Said, column: ColumnProfile) -> Filter:
-        value = said.values[0].strip()
-        comparison: Any = said.sign
-        if _YEAR.fullmatch(value):
-            return Filter(column=column.name, comparison=comparison, value=int(value), part="year")
-        if _ISO.fullmatch(value) and len(said.values) == 1:
-            return Filter(column=column.name, comparison=comparison, value=value)
-        raise Unplaced(said.values[0])
+        values = [one.strip() for one in said.values]
+        if all(map(_YEAR.fullmatch, values)):
+            return _compared(column.name, said.sign, list(map(int, values)), part="year")
+        if len(values) > 1 or not _ISO.fullmatch(values[0]):
+            raise Unplaced(values[0])
+        return _compared(column.name, said.sign, values)
 
     def is_vague(self, asked: Collection[str]) -> bool:
         """Whether another thing may have been asked for, in words whose stems are `asked`: sums of
@@ -258,11 +254,11 @@ class Maker:
         and more, and rows that are counted though one alone can be meant."""
         of, form = self.columns.get(self.form.of), self.form
         summed = of is not None and of.key and form.figure in {"sum", "mean", "median", "std"}
-        if of is not None and summed and not _stems(of.name) & set(asked):
+        if of is not None and summed and not stems(of.name) & set(asked):
             return True
         bare = [_BRACKETS.sub("", one.name).strip() for one in self.asked.profile.columns]
         for name in self.used:
-            units = _stems(*_BRACKETS.findall(name))
+            units = stems(*_BRACKETS.findall(name))
             if bare.count(_BRACKETS.sub("", name).strip()) > 1 and not units & set(asked):
                 return True
         return any(map(self._is_vague, (*form.where, *form.between)))
@@ -321,6 +317,12 @@ class Maker:
         which = "highest" if form.act == "top" else "lowest"
         text = {
             "show": listed,
+            "distinct": listed,
+            "first": f"{listed} of the first row",
+            "last": f"{listed} of the last row",
+            "after": f"{listed} of the row after the one",
+            "before": f"{listed} of the row before the one",
+            "groups": f"{keys} with {figure} {' '.join(map(told, form.between))}",
             "figure": f"{figure or 'count'} of rows" if form.figure == "count" else figure,
             "share": f"share of rows where {' and '.join(map(told, form.between))}",
             "difference": f"{figure}: {' less '.join(map(told, form.between))}",
@@ -341,8 +343,24 @@ class Maker:
             yield Resolved(name, self.asked.table.id, name, 1.0, "meaning")
 
 
-def _stems(*texts: str) -> set[str]:
-    return {stem(atom.text) for text in texts for atom in atoms(text)}
+def _compared(column: str, sign: str, values: Sequence[Any], **more: Any) -> Filter:
+    """With one value, or with one of several; no other comparison takes several."""
+    comparison: Any = sign
+    if comparison == "contains" or (len(values) > 1 and comparison != "in"):
+        raise Unplaced(str(values[0]))
+    if comparison == "in":
+        return Filter(column=column, comparison=comparison, values=tuple(values), **more)
+    return Filter(column=column, comparison=comparison, value=values[0], **more)
+
+
+def _number_of(part: str, said: str) -> int:
+    value = said.casefold()
+    if part == "month" and (month := MONTHS.get(value, MONTHS.get(value[:3]))):
+        return month
+    if part == "weekday":
+        days = (at for at, day in enumerate(WEEKDAYS, 1) if value.startswith(day))
+        return next(days, None) or _lost(said)
+    return int(_number(value.lstrip("q")))
 
 
 def _of_day(column: str, sign: str, found: re.Match[str]) -> Iterator[Filter]:

@@ -19,11 +19,9 @@ LISTING = frozenset(("show", "distinct", "first", "last", "after", "before"))
 PARTS = ("year", "quarter", "month", "weekday")
 SIGNS = {"!=": "is not", ">=": "at least", "<=": "at most", ">": "over", "<": "under", "=": "is"}
 """The model has no < in its vocabulary, so signs are said in words."""
-_SIGNED = re.compile(r"(?<= )(!=|>=|<=|>|<|=)(?= )")
 _OPERATOR = re.compile(r" (!=|>=|<=|>|<|=|contains|in) (.+)$| (missing|present)$")
-_RANKED = re.compile(r"^(top|bottom) (\d+|\{n\}) (.+)$")
+_RANKED = re.compile(r"^(top|bottom) ([1-9]\d*) (.+)$")
 _LIMIT = re.compile(r"^(.+) (!=|>=|<=|>|<|=) (\S+)$")
-_COLUMN = re.compile(r"\bc(\d+)\b")
 _PART = re.compile(rf"^({'|'.join(PARTS)})\((.+)\)$")
 
 
@@ -70,23 +68,8 @@ class FormError(ValueError):
     """A line that is no form over these columns."""
 
 
-def spoken(line: str) -> str:
-    """With words for signs, as the model writes it."""
-    return _SIGNED.sub(lambda found: SIGNS[found[1]], line)
-
-
-def ordered(line: str) -> str:
-    """With its conditions by their columns, so that what means the same is written the same."""
-    act, *conditions = line.split(" | ")
-    first = conditions[:1] if act.startswith("difference ") else []
-    rest = sorted(
-        conditions[len(first) :], key=lambda one: [int(c) for c in _COLUMN.findall(one)[:1]]
-    )
-    return " | ".join([act, *first, *rest])
-
-
 def signed(line: str) -> str:
-    """The other way round."""
+    """With signs for their words, which the model writes."""
     for sign, words in SIGNS.items():
         line = line.replace(f" {words} ", f" {sign} ")
     return line
@@ -157,6 +140,8 @@ class _Reader:
         """`KEY by count = 1`."""
         head, sign, value = _limit(text)
         form = self.ranked("groups", "", head, where)
+        if not form.figure:
+            raise FormError(f"{text!r} has no figure")
         limit = Condition(Key(""), sign, (value,))
         return Form("groups", form.figure, form.of, by=form.by, where=where, between=(limit,))
 

@@ -62,7 +62,7 @@ def understand(
         found = _chosen(_of_statistics(question, tables, resolver, wanted))
     else:
         asked = charts.without_chart(question) if charts.asks_for_chart(question) else question
-        found = _chosen(written.read(asked, tables, resolver, wanted))
+        found = _chosen(written.read(asked, tables, resolver))
         if found.best is None and (drawn := charts.read(question, tables, resolver, wanted)):
             found = _chosen(drawn)
         if found.best is None:

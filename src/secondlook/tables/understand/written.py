@@ -14,13 +14,13 @@ from secondlook.reading.understander import understander
 from secondlook.reading.weights import find_weights
 from secondlook.tables.query import Query
 from secondlook.tables.resolver import AS_WRITTEN
-from secondlook.tables.table import NUMERIC
-from secondlook.tables.understand.form_queries import DATES, Maker, Unplaced
+from secondlook.tables.table import NUMERIC, TEMPORAL
+from secondlook.tables.understand.form_queries import Maker, Unplaced
 from secondlook.tables.understand.forms import FormError, parsed, signed
 from secondlook.tables.understand.lexicon import other_work, statistics_in
 from secondlook.tables.understand.question import STEMMED_FILLER
 from secondlook.tables.understand.readings import Reading
-from secondlook.tables.words import FUNCTION_WORDS, STOP_WORDS, atoms, plain, same_word, stem
+from secondlook.tables.words import FUNCTION_WORDS, MONTHS, atoms, plain, same_word, stem, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from secondlook.tables.resolver import AskedTable, Resolver
     from secondlook.tables.table import ColumnProfile
     from secondlook.tables.understand.forms import Form
-    from secondlook.tables.understand.readings import Operation, Wanted
+    from secondlook.tables.understand.readings import Operation
 
 FAMILY = "forms"
 MOST_TABLES = 4
@@ -39,8 +39,9 @@ SHOWN, MATCHED = 2, 3
 NAMED = 0.9
 """Of a column that the question names, and does not merely seem to mean."""
 _PER = re.compile(r"\b(?:per|each|every) ([^\W\d_]+)", re.IGNORECASE)
+_CLEAR = "|".join(one for one in MONTHS if len(one) > 4 and one != "march")  # noqa: PLR2004
 _MONTH = re.compile(
-    r"\b(january|february|april|june|july|august|september|october|november|december)\b"
+    rf"\b({_CLEAR}|june|july)\b"
     r"|\b(?:in|of|to|by|and|for|from|since|until|before|after|during|between|\d+) (march|may)\b",
     re.IGNORECASE,
 )
@@ -59,19 +60,15 @@ IMPLYING = 50
 """Cells of a column that is used whose words are taken to be about it."""
 
 
-def read(
-    question: str, tables: Sequence[AskedTable], resolver: Resolver, wanted: Wanted
-) -> list[Reading]:
-    """One reading for each of the tables that the question may be about."""
-    if wanted.names:
-        return []
+def read(question: str, tables: Sequence[AskedTable], resolver: Resolver) -> list[Reading]:
+    """At most one: over that of the likeliest tables which leaves fewest words unplaced."""
     named = {table.table.id: 0 for table in tables}
     for one in resolver.values(question):
         named[one.table] += 2
     for mention in resolver.mentions(question):
         named[mention.resolved.table] += 1
     for table in tables:
-        titles = {stem(atom.text) for atom in atoms(f"{table.table.name} {table.table.title}")}
+        titles = stems(table.table.name, table.table.title)
         named[table.table.id] += 2 * sum(stem(atom.text) in titles for atom in atoms(question))
     likely = sorted(tables, key=lambda table: -named[table.table.id])[:MOST_TABLES]
     found = [
@@ -90,13 +87,11 @@ def _reading(question: str, asked: AskedTable, resolver: Resolver) -> Iterator[R
         form = parsed(signed(written.text), names)
     except FormError:
         return
-    by_name = dict(zip(names, columns, strict=True))
     if form.act == "none":
-        lost = unknown_words(question, asked)
-        if lost:
-            yield _unread(asked, lost)
+        if words := unknown_words(question, asked):
+            yield _unread(asked, words)
         return
-    made = Maker(asked, by_name, form)
+    made = Maker(asked, dict(zip(names, columns, strict=True)), form)
     try:
         first, *more = made.queries()
         unplaced = left_over(question, made, resolver)
@@ -106,7 +101,7 @@ def _reading(question: str, asked: AskedTable, resolver: Resolver) -> Iterator[R
     yield Reading(
         query=first,
         said=made.said,
-        doubt=1.0 if made.is_vague(_stems(question)) else 1.0 - written.likelihood,
+        doubt=1.0 if made.is_vague(stems(question)) else 1.0 - written.likelihood,
         resolved=tuple(made.resolved()),
         family=FAMILY,
         answer=made.answer,
@@ -128,15 +123,15 @@ def _unread(asked: AskedTable, words: tuple[str, ...]) -> Reading:
 
 def _as_typed(words: str, question: str) -> str:
     """`laptops`, where the model wrote `laptop`."""
-    named = [one for one in atoms(question) if stem(one.text) in _stems(words)]
+    named = [one for one in atoms(question) if stem(one.text) in stems(words)]
     return question[named[0].start : named[-1].end] if named else words
 
 
 def unknown_words(question: str, asked: AskedTable) -> tuple[str, ...]:
     """Words that neither the table nor people who ask tables have."""
     columns = asked.profile.columns
-    known = _stems(asked.table.name, asked.table.title, *(one.name for one in columns))
-    known |= _stems(*(cell for one in columns for cell in _cells(one, asked)[:IMPLYING]))
+    known = stems(asked.table.name, asked.table.title, *(one.name for one in columns))
+    known |= stems(*(cell for one in columns for cell in _cells(one, asked)[:IMPLYING]))
     words = (atom.text for atom in atoms(question))
     return tuple(one for one in words if _is_left(one, set(), known, set(), ()))
 
@@ -155,7 +150,7 @@ def shown(question: str, asked: AskedTable, columns: Sequence[ColumnProfile]) ->
     for column in columns:
         cells = [one[:LONGEST_CELL] for one in _cells(column, asked) if one.strip()]
         named = matching(question, cells)[:MATCHED] if column.type not in NUMERIC else []
-        kind = "date" if column.type in DATES else "text"
+        kind = "date" if column.type in TEMPORAL else "text"
         kind = "number" if column.type in NUMERIC else kind
         kind = "time" if column.type == "time" else kind
         parts.append(described(column.name, kind, cells, named))
@@ -198,19 +193,19 @@ def left_over(question: str, made: Maker, resolver: Resolver) -> tuple[str, ...]
     form, columns = made.form, [made.asked.profile.column(name) for name in made.used]
     used = [one for one in columns if one is not None]
     said = [value for one in (*form.where, *form.between) for value in one.values]
-    placed = _stems(*said, form.n)
-    known = _stems(*made.used, made.asked.table.name, made.asked.table.title)
-    implied = _stems(*(value for one in used for value in _cells(one, made.asked)[:IMPLYING]))
+    placed = stems(*said, form.n)
+    known = stems(*made.used, made.asked.table.name, made.asked.table.title)
+    implied = stems(*(value for one in used for value in _cells(one, made.asked)[:IMPLYING]))
     words = [atom.text for atom in atoms(question)]
     left = [one for one in words if _is_left(one, placed, known, implied, (*said, form.n))]
     for mention in resolver.values(question):
-        named = _stems(question[mention.start : mention.end])
+        named = stems(question[mention.start : mention.end])
         if mention.score >= AS_WRITTEN and not named <= placed | known and not named & implied:
             left.append(mention.value)
-    measured = {one.name for one in made.asked.profile.columns if one.type in {*NUMERIC, *DATES}}
+    measured = {one.name for one in made.asked.profile.columns if one.type in {*NUMERIC, *TEMPORAL}}
     for column in resolver.mentions(question):
         text, one = question[column.start : column.end], column.resolved
-        if one.score >= NAMED and one.column in measured and not _stems(text) <= placed | known:
+        if one.score >= NAMED and one.column in measured and not stems(text) <= placed | known:
             left.append(text)
     for group in _PER.findall(question):
         known_by = (same_word(stem(group.casefold()), one) for one in known | _PERIODS)
@@ -221,7 +216,7 @@ def left_over(question: str, made: Maker, resolver: Resolver) -> tuple[str, ...]
     if (
         form.act in {"show", "distinct"}
         and not form.where
-        and not _stems(*made.used) & _stems(question)
+        and not stems(*made.used) & stems(question)
     ):
         left += words[:1]  # a whole column that nobody named
     nouns = [stem(one.casefold()) for one in _FIGURED.findall(question)]
@@ -230,11 +225,6 @@ def left_over(question: str, made: Maker, resolver: Resolver) -> tuple[str, ...]
     if len(figures) > 1 and form.act == "figure":
         left += sorted(figures - {form.figure})
     return tuple(dict.fromkeys(left))
-
-
-def _stems(*texts: str) -> set[str]:
-    words = {atom.text for text in texts for atom in atoms(text)}
-    return {stem(word) for word in words - STOP_WORDS} or {stem(word) for word in words}
 
 
 def _is_left(
@@ -260,7 +250,7 @@ def _in_placed_number(digits: str, said: Sequence[str]) -> bool:
 def _measures_other(noun: str, made: Maker) -> bool:
     """`total revenue` of a table that has none is no total of its units."""
     groups = [one for one in measures() if noun in one]
-    named = _stems(*made.used)
+    named = stems(*made.used)
     return bool(groups) and not any(
         same_word(noun, word) or any(word in one for one in groups) for word in named
     )
