@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
+from secondlook.reading.understander import understander
 from secondlook.tables.query import Filter
 from secondlook.tables.resolver import Resolver
 from secondlook.tables.understand.filters import conditions
 from secondlook.tables.understand.form_queries import Maker, Unplaced
 from secondlook.tables.understand.forms import FormError, parsed
-from secondlook.tables.understand.written import read
+from secondlook.tables.understand.written import read, shown
+from secondlook.tables.words import stems
 from tests.support.row_tables import FILMS, GAMES, MEDALS, ORDERS, answer, best, readings, table_of
 
 DATES = """Event|Opened
@@ -89,9 +91,38 @@ VISITS = """Day|Vet|Fee
 2025-01-09|Torrance|60"""
 
 
-def made(form: str, table: str = VISITS) -> Maker:
+def made(form: str, table: str = VISITS, question: str = "") -> Maker:
     columns = {f"c{at}": one for at, one in enumerate(table_of(table).profile.columns, 1)}
-    return Maker(table_of(table), columns, parsed(form, list(columns)))
+    return Maker(table_of(table), columns, parsed(form, list(columns)), stems(question))
+
+
+TICKETS = """ticket_id|number|seats|event
+T001|101|2|Carols
+T002|102|5|Carols
+T003|103|3|Strings
+T004|104|4|Carols"""
+
+
+@pytest.mark.parametrize("column", ["c1", "c2"])
+def test_what_names_rows_is_counted_and_has_no_mean(column: str) -> None:
+    most = made(f"top 1 c4 by sum {column}", TICKETS, "which event sold the most tickets?")
+    assert most.said == "the 1 event with the highest count"
+    assert made(f"mean {column}", TICKETS, "average of the tickets").is_vague
+
+
+def test_a_column_that_is_named_is_summed() -> None:
+    assert made("sum c3", TICKETS, "total seats").said == "sum of seats"
+
+
+def test_forms_that_come_to_the_same_are_not_doubted() -> None:
+    """One row is shown as well as summed."""
+    given = "month|sales|price\nJanuary|940|9.5\nFebruary|1010|9.5\nMarch|1310|9.5\nApril|1180|9.5"
+    asked, table = "what were the sales in March?", table_of(given)
+    seen = shown(asked, table, table.profile.columns)
+    likeliest, other = understander().several(f"query: {asked} | {seen}")
+    assert (likeliest.text, other.text) == ("show c2 | c1 is March", "sum c2 | c1 is March")
+    both = likeliest.likelihood + other.likelihood
+    assert best(asked, given).doubt == pytest.approx(1 - both)
 
 
 @pytest.mark.parametrize(

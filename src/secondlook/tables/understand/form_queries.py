@@ -29,6 +29,9 @@ NO = frozenset({"no", "n", "false", "0", "nein", "non"})
 SUMMING = 2
 """Columns in which a row is called a sum, and the most words it is called so by."""
 OVERALL = (["sum"], ["average"], ["overall"], ["all"], ["career"])
+LIKELY_TWICE = 4
+"""Squared rows for each number of a range, from which on two rows are expected to share one."""
+_CODE = re.compile(r"[^\W\d_]+[-/ ]?\d")
 _NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 _THOUSAND = re.compile(r"\d\s*k\b", re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
@@ -56,6 +59,8 @@ class Maker:
     asked: AskedTable
     columns: dict[str, ColumnProfile]
     form: Form
+    words: Collection[str] = ()
+    """Stems of the question."""
 
     @property
     def used(self) -> frozenset[str]:
@@ -155,11 +160,21 @@ class Maker:
             for one in self.form.where
         )
 
+    @property
+    def figure(self) -> str:
+        """Numbers that name rows are counted where the model wrote their sum."""
+        sums_names = self.form.figure == "sum" and self._of_names()
+        return "count" if sums_names else self.form.figure
+
+    def _of_names(self) -> bool:
+        of = self.columns.get(self.form.of)
+        named = of is not None and stems(_BRACKETS.sub("", of.name)) <= set(self.words)
+        return of is not None and _names_rows(of) and not named
+
     def measure(self) -> Measure:
-        form = self.form
-        if form.figure == "count":
+        if self.figure == "count":
             return Measure(name="count", statistic="count")
-        column = self.columns[form.of]
+        form, column = self.form, self.columns[self.form.of]
         statistic: Any = _STATISTICS.get(form.figure, form.figure)
         counts = column.type in NUMERIC or column.type in TEMPORAL or statistic == "distinct"
         term = Term(column=column.name, transform=None if counts else "number")
@@ -248,18 +263,18 @@ class Maker:
             raise Unplaced(values[0])
         return _compared(column.name, said.sign, values)
 
-    def is_vague(self, asked: Collection[str]) -> bool:
-        """Whether another thing may have been asked for, in words whose stems are `asked`: sums of
-        numbers that name rows, columns that differ in their units alone, cells that hold a value
-        and more, and rows that are counted though one alone can be meant."""
-        of, form = self.columns.get(self.form.of), self.form
-        summed = of is not None and of.key and form.figure in {"sum", "mean", "median", "std"}
-        if of is not None and summed and not stems(of.name) & set(asked):
+    @property
+    def is_vague(self) -> bool:
+        """Whether another thing may have been asked for: means of numbers that name rows, columns
+        that differ in their units alone, cells that hold a value and more, and rows that are
+        counted though one alone can be meant."""
+        form = self.form
+        if form.figure in {"mean", "median", "std"} and self._of_names():
             return True
         bare = [_BRACKETS.sub("", one.name).strip() for one in self.asked.profile.columns]
         for name in self.used:
             units = stems(*_BRACKETS.findall(name))
-            if bare.count(_BRACKETS.sub("", name).strip()) > 1 and not units & set(asked):
+            if bare.count(_BRACKETS.sub("", name).strip()) > 1 and not units & set(self.words):
                 return True
         return any(map(self._is_vague, (*form.where, *form.between)))
 
@@ -309,7 +324,8 @@ class Maker:
             values = " or ".join(repr(one) if quoted else one for one in said.values)
             return " ".join(filter(None, (key, SIGNS.get(said.sign, said.sign), values)))
 
-        figure = f"{form.figure} of {name(form.of)}" if form.of else form.figure
+        figure = self.figure
+        figure = f"{figure} of {name(form.of)}" if form.of and figure != "count" else figure
         keys = ", ".join(
             f"{one.part} of {name(one.column)}" if one.part else name(one.column) for one in form.by
         )
@@ -323,7 +339,7 @@ class Maker:
             "after": f"{listed} of the row after the one",
             "before": f"{listed} of the row before the one",
             "groups": f"{keys} with {figure} {' '.join(map(told, form.between))}",
-            "figure": f"{figure or 'count'} of rows" if form.figure == "count" else figure,
+            "figure": f"{figure} of rows" if figure == "count" else figure,
             "share": f"share of rows where {' and '.join(map(told, form.between))}",
             "difference": f"{figure}: {' less '.join(map(told, form.between))}",
         }.get(form.act, "")
@@ -341,6 +357,14 @@ class Maker:
     def resolved(self) -> Iterator[Resolved]:
         for name in sorted(self.used):
             yield Resolved(name, self.asked.table.id, name, 1.0, "meaning")
+
+
+def _names_rows(column: ColumnProfile) -> bool:
+    """Cells like `T0012`, and whole numbers that so many rows would not share out by chance."""
+    if not column.key or column.type != "integer":
+        return column.key and all(map(_CODE.match, column.examples))
+    span = int(column.maximum or 0) - int(column.minimum or 0) + 1
+    return column.rows**2 >= LIKELY_TWICE * span
 
 
 def _compared(column: str, sign: str, values: Sequence[Any], **more: Any) -> Filter:

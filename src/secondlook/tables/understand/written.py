@@ -7,9 +7,11 @@ something is left over; how sure it is comes from how likely the model held what
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from secondlook.errors import SecondlookError
 from secondlook.reading.understander import understander
 from secondlook.reading.weights import find_weights
 from secondlook.tables.query import Query
@@ -19,12 +21,15 @@ from secondlook.tables.understand.form_queries import Maker, Unplaced
 from secondlook.tables.understand.forms import FormError, parsed, signed
 from secondlook.tables.understand.lexicon import other_work, statistics_in
 from secondlook.tables.understand.question import STEMMED_FILLER
-from secondlook.tables.understand.readings import Reading
+from secondlook.tables.understand.readings import Reading, queries, values_of
 from secondlook.tables.words import FUNCTION_WORDS, MONTHS, atoms, plain, same_word, stem, stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from pydantic import JsonValue
+
+    from secondlook.reading.understander import Written
     from secondlook.tables.resolver import AskedTable, Resolver
     from secondlook.tables.table import ColumnProfile
     from secondlook.tables.understand.forms import Form
@@ -36,6 +41,8 @@ MOST_COLUMNS = 24
 LONGEST_CELL = 40
 SHOWN, MATCHED = 2, 3
 """Cells of a column that the model sees: so many of the first, so many that the question names."""
+SETTLED = 0.05
+"""With less doubt, no other form is looked for."""
 NAMED = 0.9
 """Of a column that the question names, and does not merely seem to mean."""
 _PER = re.compile(r"\b(?:per|each|every) ([^\W\d_]+)", re.IGNORECASE)
@@ -80,28 +87,56 @@ def read(question: str, tables: Sequence[AskedTable], resolver: Resolver) -> lis
 
 
 def _reading(question: str, asked: AskedTable, resolver: Resolver) -> Iterator[Reading]:
+    """The likeliest form; other forms that come to the same cells make it likelier."""
     columns = asked.profile.columns[:MOST_COLUMNS]
-    written = understander().write(f"query: {question} | {shown(question, asked, columns)}")
+    given = f"query: {question} | {shown(question, asked, columns)}"
+    likeliest = understander().write(given)
+    first = _read_form(likeliest, question, asked, columns, resolver)
+    if first is None:
+        return
+    if not first.unplaced and SETTLED < first.doubt < 1.0:
+        cells = _cells_of(first, asked)
+        for written in understander().several(given):
+            other = _read_form(written, question, asked, columns, resolver)
+            if other and written.text != likeliest.text and cells == _cells_of(other, asked):
+                first = replace(first, doubt=max(0.0, first.doubt - written.likelihood))
+    yield first
+
+
+def _cells_of(reading: Reading, asked: AskedTable) -> JsonValue:
+    """What it comes to; itself, where that is not known."""
+    try:
+        computed = [asked.compute(one) for one in queries(reading)] if asked.compute else []
+    except SecondlookError:
+        computed = []
+    return list(values_of(reading, computed).values()) or reading.said
+
+
+def _read_form(
+    written: Written,
+    question: str,
+    asked: AskedTable,
+    columns: Sequence[ColumnProfile],
+    resolver: Resolver,
+) -> Reading | None:
     names = [f"c{at}" for at in range(1, len(columns) + 1)]
     try:
         form = parsed(signed(written.text), names)
     except FormError:
-        return
+        return None
     if form.act == "none":
-        if words := unknown_words(question, asked):
-            yield _unread(asked, words)
-        return
-    made = Maker(asked, dict(zip(names, columns, strict=True)), form)
+        words = unknown_words(question, asked)
+        return _unread(asked, words) if words else None
+    made = Maker(asked, dict(zip(names, columns, strict=True)), form, stems(question))
     try:
         first, *more = made.queries()
         unplaced = left_over(question, made, resolver)
     except Unplaced as lost:
-        yield _unread(asked, (_as_typed(lost.words, question),))
-        return
-    yield Reading(
+        return _unread(asked, (_as_typed(lost.words, question),))
+    return Reading(
         query=first,
         said=made.said,
-        doubt=1.0 if made.is_vague(stems(question)) else 1.0 - written.likelihood,
+        doubt=1.0 if made.is_vague else 1.0 - written.likelihood,
         resolved=tuple(made.resolved()),
         family=FAMILY,
         answer=made.answer,
