@@ -6,11 +6,14 @@ was trained for stands in `training/understander/rows.py`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections import defaultdict
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from heapq import heappop, heappush
 from itertools import count
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 import numpy as np
 
@@ -31,7 +34,10 @@ REMEMBERED = 512
 SEARCHED, BRANCHES, LEAST_LOGARITHM = 120, 4, float(np.log(0.01))
 """A search for other texts: tokens that are tried, ways to go on from each, and what is so unlikely
 that it is not gone on with."""
-_BEGIN, _END = 0, 1
+ENDINGS = ("'", "s", "?", ",", ".", "ing", "ed", "d", "es", '"')
+"""What a word may be followed by."""
+_WORD = re.compile(r"\w+(?:[-'’.&]\w+)*")  # noqa: RUF001
+_BEGIN, _END, _UNKNOWN = 0, 1, 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +45,27 @@ class Written:
     text: str
     likelihood: float
     """0..1: how likely the model holds this text, token by token, to be the one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Vocabulary:
+    """Words by their tokens, and what may follow a whole one: marks and endings."""
+
+    longer: Mapping[tuple[int, ...], set[int]]
+    whole: set[tuple[int, ...]]
+    endings: set[int]
+
+    def next(self, written: tuple[int, ...]) -> set[int]:
+        """Tokens that make the last word longer, end it, or begin another."""
+        last: tuple[int, ...] = ()
+        begins = self.longer[()]
+        for token in written:
+            if token in self.longer.get(last, ()):
+                last = (*last, token)
+            elif token in begins:
+                last = (token,)
+        found = self.longer.get(last, set())
+        return found | begins | self.endings if last in self.whole else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +77,10 @@ class _Begun:
     """Of its likelihood."""
     read: Mapping[str, Floats]
     past: Mapping[str, Floats]
+    folded: Mapping[str, str]
+    """Words of what is given, by how the model sees them where it lacks a letter."""
+    known: _Vocabulary | None = None
+    """The words that may be written, where not all may."""
 
     @property
     def is_whole(self) -> bool:
@@ -69,9 +100,10 @@ class Understander:
         self.write = lru_cache(REMEMBERED)(self._write)
         self.several = lru_cache(REMEMBERED)(self._several)
 
-    def _write(self, given: str) -> Written:
-        """The likeliest text, one token after the other."""
-        begun = self._begun(given)
+    def _write(self, given: str, words: str = "") -> Written:
+        """The likeliest text, one token after the other. With `words`, nothing is written but them
+        and words of what is given: a name cannot become another."""
+        begun = self._begun(given, words)
         for _ in range(LONGEST_WRITTEN):
             (begun,) = self._longer(begun, 1)
             if begun.is_whole:
@@ -92,8 +124,12 @@ class Understander:
                     heappush(waiting, (-one.logarithm, next(order), one))
         return found
 
-    def _begun(self, given: str) -> _Begun:
-        ids = self._tokenizer.encode(printable(given)).ids
+    def _begun(self, given: str, words: str = "") -> _Begun:
+        seen = "".join(map(self._letter, printable(given)))
+        pairs = zip(_WORD.findall(seen), _WORD.findall(given), strict=False)
+        folded = {one: other for one, other in pairs if one != other}
+        ids = self._tokenizer.encode(seen).ids
+        known = self._vocabulary(f"{seen} {words}") if words else None
         if len(ids) > LONGEST_GIVEN:
             ids = [*ids[: LONGEST_GIVEN - 1], _END]
         read = self._reads.run({"given": np.array([ids], dtype=np.int64)})
@@ -101,24 +137,57 @@ class Understander:
             name: np.zeros((1, heads, 0, size), np.float32)
             for name, (heads, size) in self._shapes.items()
         }
-        return _Begun((_BEGIN,), 0.0, read, past)
+        return _Begun((_BEGIN,), 0.0, read, past, folded, known)
+
+    def _letter(self, letter: str) -> str:
+        """Without its accent where the model knows it no other way."""
+        if letter.isascii() or _UNKNOWN not in self._tokenizer.encode(letter).ids:
+            return letter
+        bare = normalize("NFKD", letter)[0]
+        return bare if bare.isascii() else letter
+
+    def _vocabulary(self, text: str) -> _Vocabulary:
+        """Each word as it is written, without its marks, in small letters and with a capital."""
+        longer: dict[tuple[int, ...], set[int]] = defaultdict(set)
+        whole: set[tuple[int, ...]] = set()
+        for raw in {*text.split(), *_WORD.findall(text)}:
+            for word in {raw, raw.lower(), raw[:1].upper() + raw[1:]}:
+                ids = tuple(self._tokenizer.encode(word).ids[:-1])
+                whole.add(ids)
+                for at, token in enumerate(ids):
+                    longer[ids[:at]].add(token)
+        known = self._tokenizer.get_vocab()
+        endings = {known[one] for one in ENDINGS if one in known}
+        return _Vocabulary(longer, whole, {_END, *endings})
 
     def _longer(self, begun: _Begun, branches: int) -> list[_Begun]:
         """By each of the likeliest next tokens."""
         token = np.array([[begun.tokens[-1]]], np.int64)
         feed: dict[str, NDArray[Any]] = {**begun.read, **begun.past, "token": token}
         found = self._writes.run(feed)
-        scores = found["scores"][0] - found["scores"][0].max()
+        scores = found["scores"][0]
+        if begun.known is not None:
+            barred = np.ones(len(scores), dtype=bool)
+            barred[list(begun.known.next(begun.tokens[1:]))] = False
+            scores = np.where(barred, -np.inf, scores)
+        scores = scores - scores.max()
         scores -= np.log(np.exp(scores).sum())
         past = {name: found[name.replace("past_", "now_")] for name in begun.past}
         return [
-            _Begun((*begun.tokens, int(at)), begun.logarithm + float(scores[at]), begun.read, past)
+            replace(
+                begun,
+                tokens=(*begun.tokens, int(at)),
+                logarithm=begun.logarithm + float(scores[at]),
+                past=past,
+            )
             for at in np.argsort(-scores)[:branches]
         ]
 
     def _written(self, begun: _Begun) -> Written:
         said = [one for one in begun.tokens[1:] if one != _END]
-        return Written(self._tokenizer.decode(said), float(np.exp(begun.logarithm)))
+        text = self._tokenizer.decode(said)
+        text = _WORD.sub(lambda found: begun.folded.get(found[0], found[0]), text)
+        return Written(text, float(np.exp(begun.logarithm)))
 
 
 @cache

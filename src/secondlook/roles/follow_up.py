@@ -26,6 +26,8 @@ LONGEST: Final = 400
 TURNS: Final = 3
 """Questions and answers before this one that a follow-up is read with."""
 ANSWER_WORDS: Final = 40
+MOST_WORDS: Final = 150
+"""Of those turns together, so that the question is never cut off."""
 LIKELY: Final = 0.3
 """A text that the understander holds for less likely is no reading."""
 KEPT: Final = 0.6
@@ -41,6 +43,8 @@ _SMALL = frozenset(STOP_WORDS["english"]) | frozenset(
     january february march april may june july august september october november december
     monday tuesday wednesday thursday friday saturday sunday""".split()  # noqa: SIM905
 )
+WORDS = " ".join(sorted(_SMALL | {"other", "another", "than", "apart", "along", "including"}))
+"""What is written of a follow-up besides words that were said."""
 _JOINING = frozenset({"of", "the", "and", "de", "von", "van", "la", "le", "du", "for", "in", "&"})
 
 
@@ -59,30 +63,27 @@ def stand_alone(question: str, turns: Sequence[Turn]) -> str:
         return question
     written = _written(question, turns)
     said = [text for turn in turns[-TURNS:] for text in (*turn.titles, turn.asked, turn.text)]
-    if written.likelihood < LIKELY or not _is_safe(written.text, question, said):
+    same = _bare(written.text) == _bare(question)
+    if same or written.likelihood < LIKELY or not _is_safe(written.text, question, said):
         return question
-    same = written.text[:1].casefold() == question[:1].casefold()
-    full = question[:1] + written.text[1:] if same else written.text
+    alike = written.text[:1].casefold() == question[:1].casefold()
+    full = question[:1] + written.text[1:] if alike else written.text
     return f"{full}?" if question.endswith("?") and not full.endswith("?") else full
 
 
 def _written(question: str, turns: Sequence[Turn]) -> Written:
     said = [text for turn in turns for text in (turn.asked, turn.short or _plain(turn.text))]
-    return understander().write(conversation(_topic(turns[-1]), said, question))
+    about = next(iter(turns[-1].titles), "")
+    return understander().write(conversation(about, said, question), WORDS)
 
 
 def conversation(about: str, said: Sequence[str], question: str) -> str:
     """A follow-up as the understander sees it: `about` is the title of what the last answer was
-    from, and `said` alternates questions and answers."""
-    short = (" ".join(one.split()[:ANSWER_WORDS]) for one in said[-2 * TURNS :])
+    from, and `said` alternates questions and answers. Old turns give way to long ones."""
+    short = [" ".join(one.split()[:ANSWER_WORDS]) for one in said[-2 * TURNS :]]
+    while len(short) > 2 and sum(len(one.split()) for one in short) > MOST_WORDS:  # noqa: PLR2004
+        short = short[2:]
     return f"alone: {' | '.join([f'[{about}]', *short, ' '.join(question.split())])}"
-
-
-def _topic(last: Turn) -> str:
-    """The title of what answered, where it names what the turn is about and not a mere file."""
-    there = _telling(f"{last.asked} {last.text}")
-    found = (one for one in last.titles if _telling(one) and _telling(one) <= there)
-    return next(found, "")
 
 
 def _bare(text: str) -> str:
@@ -103,7 +104,7 @@ def _is_safe(new: str, question: str, said: Sequence[str]) -> bool:
 
 
 def _telling(text: str) -> set[str]:
-    words = (word.casefold() for word in _WORD.findall(text))
+    words = (word.casefold().removesuffix("'s") for word in _WORD.findall(text))
     return {word[:ALIKE] for word in words if word not in _SMALL}
 
 
