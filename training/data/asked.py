@@ -31,7 +31,7 @@ FOLDER = Path(__file__).parents[1] / "asked"
 SEVERAL, GENERAL, COMMON = 4, 20, 60
 """A word that is used with so many different tables names nothing in one of them; the larger
 numbers are for words that are headers or values elsewhere."""
-LEFT_OUT, LOWER, UNSEEN = 0.3, 0.35, 0.15
+LEFT_OUT, LOWER, UNSEEN = 0.3, 0.35, 0.45
 """How often a column that does not count is left out, a value is typed in lower case, and a cell
 that the question names is not among those shown."""
 _SLOT = re.compile(
@@ -319,6 +319,75 @@ def words_of_tables() -> str:
     general = sorted(w for w, count in asked_of.items() if count >= least[w] and not w.isdigit())
     alike = sorted(two for two, count in together.items() if count > 1)
     return f"{' '.join(general)}\n{' '.join(alike)}\n"
+
+
+# Values that stand before a noun for rows, made by program: people leave prepositions out
+
+_LABELS = frozenset(("code", "person", "firm", "text", "first"))
+_ROWS = ("entries", "records", "items", "lines", "rows", "ones", "cases")
+_POINTED = (
+    ("which {V} ROW has the highest N", "top 1 L by N | P = {V}"),
+    ("which of the {V} ROWS has the lowest N", "bottom 1 L by N | P = {V}"),
+    ("{V} ROW with the most N", "top 1 L by N | P = {V}"),
+    ("which {V} has the highest N", "top 1 L by N | P = {V}"),
+    ("how many {V} ROWS are there", "count | P = {V}"),
+    ("how many {V} ROWS do we have with N over {N}", "count | P = {V} | N > {N}"),
+    ("number of {V} ROWS with N under {N}", "count | P = {V} | N < {N}"),
+    ("{V} ROWS above {N} N", "show L | P = {V} | N > {N}"),
+    ("average N of {V} ROWS", "mean N | P = {V}"),
+    ("total N of the {V} ones", "sum N | P = {V}"),
+    ("what is the N of all {V} ROWS together", "sum N | P = {V}"),
+    ("how many ROWS are there", "count"),
+    ("how many ROWS are {V}", "count | P = {V}"),
+    ("how many ROWS have more than {N} N", "count | N > {N}"),
+    ("which ROW has the lowest N", "bottom 1 L by N"),
+    ("which ROW has the highest N", "top 1 L by N"),
+    ("how many {V} ROWS in {D.year}", "count | P = {V} | year(D) = {D.year}"),
+    ("how many {V} ROWS were there in {D.month} {D.year}",
+     "count | P = {V} | month(D) = {D.month} | year(D) = {D.year}"),
+    ("how many ROWS did we have in {D.year}", "count | year(D) = {D.year}"),
+    ("which was the last of the {V} ROWS", "top 1 L by D | P = {V}"),
+)  # fmt: skip
+
+
+def pointed(table: Table, draw: Random) -> Iterator[Line]:
+    """Each once, with columns of the table for V and P, L, N and D where it has them."""
+    kinds = {one.name: one.kind.partition(" ")[0] for one in table.columns}
+    labels = [one for one, kind in kinds.items() if kind in _LABELS]
+    numbers = [one for one, kind in kinds.items() if kind in _NUMBERS - {"year"}]
+    dates = [one for one, kind in kinds.items() if kind == "date"]
+    picks = [one.name for one in table.columns if one.kind.startswith("pick ")]
+    picks = [one for one in picks if "yes" not in _cells(_column(table, one).kind, draw)]
+    picks += [one for one, kind in kinds.items() if kind in {"town", "country"}]
+    for wording, form in _POINTED:
+        there = {"L": labels, "N": numbers, "D": dates, "P": picks}
+        needed = [mark for mark in there if re.search(rf"\b{mark}\b", form)]
+        if not all(there[mark] for mark in needed):
+            continue
+        chosen = {mark: draw.choice(there[mark]) for mark in needed}
+        row = draw.choice((*_ROWS, *(one.split()[-1] for one in table.names if "_" not in one)))
+        said = wording.replace("ROWS", row).replace("ROW", _single(row))
+        meant = form
+        if "P" in chosen:
+            absent = "//" in _column(table, chosen["P"]).kind and draw.random() < 0.4  # noqa: PLR2004
+            slot = f"{{{chosen['P']}{'!' if absent else ''}}}"
+            said, meant = said.replace("{V}", slot), meant.replace("{V}", slot)
+        for mark, name in chosen.items():
+            said = re.sub(rf"(?<={{){mark}\b", name, said)
+            meant = re.sub(rf"\b{mark}\b", name, meant)
+            header = draw.choice(_column(table, name).headers).replace("_", " ")
+            said = re.sub(rf"\b{mark}\b", re.sub(r"\(.*?\)", "", header).strip().lower(), said)
+        yield Line((said,), meant)
+
+
+def _column(table: Table, name: str) -> Column:
+    return next(one for one in table.columns if one.name == name)
+
+
+def _single(plural: str) -> str:
+    if plural == "people":
+        return "person"
+    return plural.removesuffix("ies") + "y" if plural.endswith("ies") else plural.removesuffix("s")
 
 
 def spoken(line: str) -> str:

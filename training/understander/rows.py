@@ -32,8 +32,10 @@ from training.data.asked import (
     FOLDER,
     Drawn,
     Row,
+    Table,
     compounds,
     ordered,
+    pointed,
     renamed,
     spoken,
     table_rows,
@@ -52,9 +54,11 @@ if TYPE_CHECKING:
     from secondlook.tables.resolver import AskedTable
 
 SEED, DEV_SHARE = 22, 0.08
-AGAIN, PAGES = 3, 12_000
-"""How often the questions of a table are asked again of another value; how many passages lend
-their questions."""
+POINTED, AGAIN, PAGES = 8, 3, 6_000
+"""How often the questions of a table have a value before a noun, and are asked again of another
+value; how many passages lend their questions."""
+CANARD = 8
+"""How often a turn of CANARD is told with the turns before it said in full."""
 TITLED = 0.5
 """How often a follow-up is told what it is about."""
 WIKISQL, WIKISQL_TEST = 0.4, 0.05
@@ -68,15 +72,7 @@ def own_rows(seed: int, times: int) -> Iterator[Row]:
         text, kind = file.read_text("utf-8"), file.stem.partition("-")[0]
         if kind == "tables":
             for table in tables(text):
-                name = f"{file.stem} {table.names[0]}"
-                dev = is_dev(SEED, name, DEV_SHARE)
-                source = "tables-dev" if dev else "tables"
-                number = 1 if dev else times
-                yield from table_rows(table, chance(seed, name), times=number, source=source)
-                for at in range(1 if dev else AGAIN):
-                    draw = chance(seed, f"again {name} {at}")
-                    made = asked_again(table, Drawn(table, draw), draw)
-                    yield from _turns(made, draw, "again-dev" if dev else "again")
+                yield from _of_table(table, f"{file.stem} {table.names[0]}", seed, times)
         elif kind == "talks":
             for at, talk in enumerate(starmap(Talk, talks(text))):
                 dev = is_dev(SEED, talk.said[0], DEV_SHARE)
@@ -92,6 +88,20 @@ def own_rows(seed: int, times: int) -> Iterator[Row]:
                         " || ".join(parts),
                         "parts-dev" if dev else "parts",
                     )
+
+
+def _of_table(table: Table, name: str, seed: int, times: int) -> Iterator[Row]:
+    held = "-dev" if is_dev(SEED, name, DEV_SHARE) else ""
+    yield from table_rows(
+        table, chance(seed, name), times=1 if held else times, source=f"tables{held}"
+    )
+    for at in range(1 if held else POINTED):
+        draw = chance(seed, f"pointed {name} {at}")
+        lines = Table(table.names, table.columns, list(pointed(table, draw)))
+        yield from table_rows(lines, draw, times=1, source=f"pointed{held}")
+    for at in range(1 if held else AGAIN):
+        draw = chance(seed, f"again {name} {at}")
+        yield from _turns(asked_again(table, Drawn(table, draw), draw), draw, f"again{held}")
 
 
 def _turns(talks: Iterable[Talk], draw: Random, source: str) -> Iterator[Row]:
@@ -214,7 +224,7 @@ def canard(data: Path) -> Iterator[Row]:
         again = [full.get(f"{name} {one}", one) for one in said]
         dev = is_dev(SEED, name, DEV_SHARE)
         draw = chance(SEED, row["id"])
-        for at, told in enumerate([again] if dev else [said, again, again]):
+        for at, told in enumerate([again] if dev else [said, *[again] * CANARD]):
             asked = as_typed(row["question"], draw) if at else row["question"]
             given = conversation(title, told, asked)
             yield Row(given, row["rewrite"], "canard-dev" if dev else "canard")
