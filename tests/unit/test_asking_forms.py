@@ -72,7 +72,8 @@ def test_what_the_table_does_not_say_is_not_read(question: str) -> None:
 
 def test_how_it_was_read_is_said() -> None:
     reading = best("how many films did ann berg direct?", FILMS)
-    assert reading.said == "count of rows where Director is 'ann berg'"
+    said = "count of rows where Director is 'ann berg', with no condition for 'films'"
+    assert (reading.said, reading.taken) == (said, ("films",))
     assert {one.column for one in reading.resolved} == {"Director"}
 
 

@@ -61,7 +61,7 @@ CANARD = 8
 """How often a turn of CANARD is told with the turns before it said in full."""
 TITLED = 0.5
 """How often a follow-up is told what it is about."""
-WIKISQL, WIKISQL_TEST = 0.4, 0.05
+WIKISQL, WIKISQL_TEST = 0.25, 0.05
 """Of the rows of WikiSQL, so many."""
 _FIGURES = {"max": "max", "min": "min", "sum": "sum", "avg": "mean"}
 _NUMBER = re.compile(r"[-+]?[\d.,]+%?")

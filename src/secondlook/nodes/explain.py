@@ -118,8 +118,10 @@ async def _drafted(
             if cut := len(said) - len(kept):
                 note = f"({cut} more {sentences_were(cut)} cut: the result does not say so.)"
     sure, reasons = confidence(state)
-    # It stands on the executed result, which every number in it was found in.
-    sentences = [Sentence(text=text, cited=[], support=1.0, supported=True) for text in told]
+    # It stands on the executed result, which every number in it was found in; whether that is what
+    # was asked, nothing vouches for where a word of the question went without a condition.
+    whole = None if (state["query"] or {}).get("taken") else True
+    sentences = [Sentence(text=text, cited=[], support=1.0, supported=whole) for text in told]
     draft = DraftData(
         method="computed",
         model=model,

@@ -187,7 +187,7 @@ def _tier(draft: DraftData, claims: Sequence[Claim], context: Context) -> Tier |
     confidence, sure = draft["confidence"], True
     if draft["method"] == "extractive":
         sure = confidence is not None and confidence >= context.calibration.min_sure
-    elif draft["method"] == "generative":
+    elif draft["method"] in {"generative", "computed"}:
         sure = all(claim.supported for claim in claims)
     return "sure" if sure else "likely"
 

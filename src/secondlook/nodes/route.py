@@ -316,6 +316,8 @@ async def signs_of(context: Context, question: str, *, thorough: bool = False) -
     with suppress(TableError):  # the workflow that computes tells what is wrong with it
         asked = await asked_tables(context, question)
         reading, values = await asyncio.to_thread(_understood, context, question, asked)
+    if reading is not None and reading.taken and not thorough:
+        reading = None  # the documents may know more of the word that has no condition
     both = f"It asks for a measure and names {named}"
     if reading is None:
         if named is None or not (measured or values):

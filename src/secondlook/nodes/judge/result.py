@@ -256,7 +256,8 @@ def signals(
         return "generated", {**common, "attempts": float(attempts), "remedies": float(remedies)}
     kind = "rows" if query["family"] == FAMILY else "statistics"
     several = float(query["answer"] in {"list", "rows"})
-    return kind, {**common, "doubt": query["doubt"], "several": several}
+    taken = float(bool(query.get("taken")))
+    return kind, {**common, "doubt": query["doubt"], "several": several, "taken": taken}
 
 
 @cache

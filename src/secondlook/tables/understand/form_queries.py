@@ -266,10 +266,12 @@ class Maker:
     @property
     def is_vague(self) -> bool:
         """Whether another thing may have been asked for: means of numbers that name rows, columns
-        that differ in their units alone, cells that hold a value and more, and rows that are
-        counted though one alone can be meant."""
-        form = self.form
+        that differ in their units alone, cells that hold a value and more, rows that are counted
+        though one alone can be meant, and what is after a month of a year, or in its other ones."""
+        form, parts = self.form, {one.key.part: one.sign for one in self.form.where}
         if form.figure in {"mean", "median", "std"} and self._of_names():
+            return True
+        if parts.get("year") == "=" and parts.get("month", "=") not in {"=", "in"}:
             return True
         bare = [_BRACKETS.sub("", one.name).strip() for one in self.asked.profile.columns]
         for name in self.used:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from secondlook.tables.resolver import AskedTable
     from secondlook.tables.understand.readings import Reading, Wanted
 
-MOST_DOUBT = {"statistics": 0.4, "leading": 0.4, "charts": 0.0, "forms": 0.05}
+MOST_DOUBT = {"statistics": 0.4, "leading": 0.4, "charts": 0.0, "forms": 0.1}
 """Beyond it nothing is computed."""
 SURE = 0.05
 SAME_DOUBT = 0.02

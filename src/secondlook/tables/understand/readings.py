@@ -106,6 +106,8 @@ class Reading:
     """Of the table."""
     unplaced: tuple[str, ...] = ()
     """Content words of the question that it does not account for."""
+    taken: tuple[str, ...] = ()
+    """Words for which it has no condition, as `said` tells: what the rows are, perhaps."""
 
 
 # The form in which a question wants its values: `@mean_fare[value]`, rounded to two places.

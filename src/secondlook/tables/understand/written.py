@@ -41,6 +41,8 @@ MOST_COLUMNS = 24
 LONGEST_CELL = 40
 SHOWN, MATCHED = 2, 3
 """Cells of a column that the model sees: so many of the first, so many that the question names."""
+MOST_TAKEN = 1
+"""Words of a question without a place that do not keep it from being read; they are said."""
 SETTLED = 0.05
 """With less doubt, no other form is looked for."""
 NAMED = 0.9
@@ -62,7 +64,15 @@ _FIGURED = re.compile(
     r"|sum of(?: the)?) ([^\W\d_]+)",
     re.IGNORECASE,
 )
+_VALUED = re.compile(
+    r"(?<!number )(?<!amount )\b(?:of|in|for|from|at|by|with|to|is|are|was|were) "
+    r"(?:the |all |our )?$",
+    re.IGNORECASE,
+)
+"""Before a word that is a value rather than a word for rows."""
 _PERIODS = frozenset(map(stem, ("year", "quarter", "month", "week", "day", "weekday", "hour")))
+AVERAGES = frozenset(map(stem, ("mean", "average", "median")))
+"""Figures that a header may hold."""
 IMPLYING = 50
 """Cells of a column that is used whose words are taken to be about it."""
 
@@ -83,7 +93,11 @@ def read(question: str, tables: Sequence[AskedTable], resolver: Resolver) -> lis
         for table in likely
         for one in _reading(question, table, resolver.only(table))
     ]
-    return [one for *_, one in sorted(found, key=lambda each: each[:3])][:1]
+    best = [one for *_, one in sorted(found, key=lambda each: each[:3])][:1]
+    # Among several tables a word without a condition may be about another.
+    return [
+        replace(one, unplaced=one.taken) if one.taken and len(tables) > 1 else one for one in best
+    ]
 
 
 def _reading(question: str, asked: AskedTable, resolver: Resolver) -> Iterator[Reading]:
@@ -130,12 +144,13 @@ def _read_form(
     made = Maker(asked, dict(zip(names, columns, strict=True)), form, stems(question))
     try:
         first, *more = made.queries()
-        unplaced = left_over(question, made, resolver)
+        unplaced, taken = left_over(question, made, resolver)
     except Unplaced as lost:
         return _unread(asked, (_as_typed(lost.words, question),))
+    said = "".join((made.said, *(f", with no condition for {one!r}" for one in taken)))
     return Reading(
         query=first,
-        said=made.said,
+        said=said,
         doubt=1.0 if made.is_vague else 1.0 - written.likelihood,
         resolved=tuple(made.resolved()),
         family=FAMILY,
@@ -145,6 +160,7 @@ def _read_form(
         operation=_operation(question, form),
         rows=asked.profile.rows,
         unplaced=unplaced,
+        taken=taken,
     )
 
 
@@ -222,9 +238,12 @@ def shown_table(name: str, columns: Sequence[str]) -> str:
 # What a reading must account for
 
 
-def left_over(question: str, made: Maker, resolver: Resolver) -> tuple[str, ...]:
+def left_over(
+    question: str, made: Maker, resolver: Resolver
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Words that name something and have no place in the reading: cells, numbers, and words that
-    are neither general nor those of a column it uses."""
+    are neither general nor those of a column it uses. Then those that may mean its rows, as
+    `athletes` does: the model writes a condition for a value, also for one that is not there."""
     form, columns = made.form, [made.asked.profile.column(name) for name in made.used]
     used = [one for one in columns if one is not None]
     said = [value for one in (*form.where, *form.between) for value in one.values]
@@ -232,7 +251,8 @@ def left_over(question: str, made: Maker, resolver: Resolver) -> tuple[str, ...]
     known = stems(*made.used, made.asked.table.name, made.asked.table.title)
     implied = stems(*(value for one in used for value in _cells(one, made.asked)[:IMPLYING]))
     words = [atom.text for atom in atoms(question)]
-    left = [one for one in words if _is_left(one, placed, known, implied, (*said, form.n))]
+    loose = [one for one in words if _is_left(one, placed, known, implied, (*said, form.n))]
+    left: list[str] = []
     for mention in resolver.values(question):
         named = stems(question[mention.start : mention.end])
         if mention.score >= AS_WRITTEN and not named <= placed | known and not named & implied:
@@ -259,7 +279,17 @@ def left_over(question: str, made: Maker, resolver: Resolver) -> tuple[str, ...]
     figures = {one.kind for one in statistics_in(question)} - {"count", "distinct"}
     if len(figures) > 1 and form.act == "figure":
         left += sorted(figures - {form.figure})
-    return tuple(dict.fromkeys(left))
+    elif form.figure == "count" and not AVERAGES & known:
+        left += sorted(figures & {"mean", "median", "std"})
+    small = [
+        atom.text
+        for atom in atoms(question)
+        if question[atom.start].islower() and not _VALUED.search(question[: atom.start])
+    ]
+    taken = [one for one in dict.fromkeys(loose) if one in small]
+    if left or len(set(loose)) > MOST_TAKEN or len(taken) < len(set(loose)):
+        return tuple(dict.fromkeys((*loose, *left))), ()
+    return (), tuple(taken)
 
 
 def _is_left(
