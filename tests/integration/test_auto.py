@@ -180,3 +180,19 @@ def test_hello_is_replied_to_recorded_and_passes_verification(
     assert "Nothing to check" in capsys.readouterr().out
     assert main(["runs", "list", *where]) == 0
     assert "hello" in capsys.readouterr().out
+
+
+def test_a_word_for_the_rows_of_the_only_table_is_said_and_not_vouched_for(tmp_path: Path) -> None:
+    (tmp_path / "race.csv").write_text(
+        "Rank,Name,Nation,Time\n1,Ann Berg,Norway,9.8\n2,Bo Lind,Sweden,9.9\n3,Cy Roe,Norway,10.1\n"
+    )
+    settings = load({"library.path": tmp_path / "library", "runs.path": tmp_path / "r.db"}).settings
+    with Library.open(tmp_path / "library", settings=settings) as library:
+        library.add([tmp_path / "race.csv"])
+    with Secondlook.open(settings=settings) as engine:
+        answer = engine.ask("how many athletes are from Norway?")
+        assert (answer.short, answer.tier, answer.grounded.value) == ("2", "likely", "not checked")
+        assert "with no condition for 'athletes'" in answer.text
+        assert verify(answer, engine.library) == []
+        for absent in ("how many athletes are from Peru?", "how many peruvian athletes are there"):
+            assert engine.ask(absent).status == "abstained"

@@ -77,6 +77,12 @@ def test_how_it_was_read_is_said() -> None:
     assert {one.column for one in reading.resolved} == {"Director"}
 
 
+def test_among_several_tables_no_word_goes_without_a_condition() -> None:
+    tables = [table_of(FILMS), table_of(GAMES)]
+    (found,) = read("how many films did ann berg direct?", tables, Resolver(tables))
+    assert found.unplaced == ("films",)
+
+
 def test_the_table_that_the_question_names_is_asked() -> None:
     tables = [table_of(ORDERS), table_of(FILMS), table_of(MEDALS), table_of(GAMES)]
     found = read("which nation won the most gold medals?", tables, Resolver(tables))

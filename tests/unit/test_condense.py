@@ -40,6 +40,8 @@ BERTH = Turn("How deep is berth 4?", "7.8 metres", "Berth 4 is 7.8 metres deep."
             "And without water?",
             "What does a yacht pay without water?",
         ),
+        ("Did the council agree?", None, "Why?", "Why did the council agree?"),
+        ("Why did the council agree?", None, "Why?", "Why?"),
         (
             "Who is the mayor?",
             "Amara Castellan",
@@ -59,6 +61,7 @@ BERTH = Turn("How deep is berth 4?", "7.8 metres", "Berth 4 is 7.8 metres deep."
             "who wrote the Harbour Survey?",
         ),
         ("what do yachts pay", "3.20", "when do they pay?", "when do yachts pay?"),
+        ("Who is Marin Čilić?", "a player", "where does he live?", "where does Marin Čilić live?"),
         ("Where was the lamp made?", "Tolham", "who lives there?", "who lives in Tolham?"),
     ],
 )
