@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import re
+from contextlib import suppress
 from dataclasses import asdict
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ from secondlook.tables.profile_text import profile_text
 from secondlook.tables.query import Filter, Query
 from secondlook.tables.resolver import MOST_VALUES, AskedTable, Resolver
 from secondlook.tables.table import NUMERIC
+from secondlook.tables.words import stems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -160,26 +162,28 @@ async def asked_tables(context: Context, question: str) -> tuple[AskedTable, ...
             AskedTable(
                 table, desk.profile(table.id), partial(values, table.id), compute=desk.compute
             )
-            for table in meant(desk.tables(), question)
+            for table in meant(desk, question)
         )
 
     return await asyncio.to_thread(asked)
 
 
-def meant(tables: Sequence[Table], question: str) -> tuple[Table, ...]:
-    """All of a few; of many those whose names and columns share most words with the question."""
-
-    def words(text: str) -> set[str]:
-        apart = re.sub(r"(?<=[a-z])(?=[A-Z])|_", " ", text)
-        return {word.casefold().rstrip("s") for word in re.findall(r"\w+", apart)}
+def meant(desk: Desk, question: str) -> tuple[Table, ...]:
+    """All of a few; of many those whose names, columns and usual cells share most words with the
+    question."""
 
     def shared(table: Table) -> int:
+        cells: list[str] = []
+        with suppress(TableError):  # whoever asks that table is told
+            columns = desk.profile(table.id).columns
+            cells = [one.value for column in columns for one in column.top]
         names = [table.name, table.title, *(column.name for column in table.columns)]
-        return len(asked & words(" ".join(names)))
+        return 2 * len(asked & stems(*names)) + len(asked & stems(*cells))
 
+    tables = desk.tables()
     if len(tables) <= MOST_TABLES:
         return tuple(tables)
-    asked = words(question)
+    asked = stems(question)
     best = sorted(tables, key=lambda table: -shared(table))[:MOST_TABLES]
     return tuple(table for table in tables if table in best)
 

@@ -21,7 +21,7 @@ from secondlook.answer import (
 from secondlook.errors import SandboxError
 from secondlook.nodes.compute import as_json, figures_of, named_values, result_table
 from secondlook.nodes.context import Context  # noqa: TC001
-from secondlook.nodes.desk import last_outcome, meant, tables_of
+from secondlook.nodes.desk import last_outcome, meant
 from secondlook.nodes.explain import GENERAL
 from secondlook.nodes.finish import Finished, assembled, finished
 from secondlook.nodes.state import Analysed, Finishing, Readings
@@ -121,7 +121,7 @@ def _analysis(state: Analysing, context: Context, shown: Outcome | None) -> Anal
         remedies=tuple(AnalysisRemedy.model_validate(one) for one in state.get("remedies", [])),
         inputs=tuple(
             InputTable.model_validate(one.model_dump(include=set(InputTable.model_fields)))
-            for one in meant(tables_of(context), state["question"])
+            for one in (meant(context.desk, state["question"]) if context.desk else ())
         ),
         sandbox=backend,
     )

@@ -158,9 +158,7 @@ def _run(context: Context, question: str, code: str) -> Outcome:
     if context.sandbox is None:
         raise SandboxError("generated code cannot be run here", hint="see docs/sandbox.md")
     desk, chosen = desk_of(context), context.settings.sandbox
-    supplied = [
-        Supplied(table.name, desk.file(table.id)) for table in meant(desk.tables(), question)
-    ]
+    supplied = [Supplied(table.name, desk.file(table.id)) for table in meant(desk, question)]
     # A job that nobody waits for any more is not left running.
     left = context.ledger.remaining_seconds()
     seconds = chosen.seconds if left is None else max(_SHORTEST_JOB, min(chosen.seconds, left))
