@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from secondlook.nodes.desk import lay_out, look
+from secondlook.nodes.desk import MOST_TABLES, lay_out, look, meant
 from secondlook.nodes.judge import result as module
 from secondlook.nodes.judge.result import confidence, remediate, shipped, signals
 from secondlook.nodes.requirements import align
@@ -103,6 +103,15 @@ def test_a_type_that_does_not_fit_is_looked_at_once_and_then_left_to_the_code() 
     closer = visited(look, about, gaps=first["gaps"], **given)
     assert {one["column"] for one in closer["looked"]} == {"region"}
     assert visited(align, about, looked=closer["looked"], alignments=1, **given)["route"] == "code"
+
+
+@pytest.mark.parametrize("question", ["how many boxes are there?", "what went to storage?"])
+def test_of_many_tables_those_are_asked_that_the_question_names(question: str) -> None:
+    box = {"box": ["B1", "B2", "B3"], "destination": ["storage", "flat", "storage"]}
+    tables = {f"table{at}": {"a": [1, 2, 3], "b": [4, 5, 5]} for at in range(MOST_TABLES)}
+    chosen = meant(desk_of({**tables, "list": box}), question)
+    assert len(chosen) == MOST_TABLES
+    assert "list" in {one.name for one in chosen}
 
 
 def test_too_few_rows_are_a_gap_that_nothing_closes() -> None:
