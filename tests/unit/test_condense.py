@@ -62,6 +62,7 @@ BERTH = Turn("How deep is berth 4?", "7.8 metres", "Berth 4 is 7.8 metres deep."
         ),
         ("what do yachts pay", "3.20", "when do they pay?", "when do yachts pay?"),
         ("Who is Marin Čilić?", "a player", "where does he live?", "where does Marin Čilić live?"),
+        ("Who sells it (™)?", "Ema Nováková", "where is she?", "where is Ema Nováková?"),
         ("Where was the lamp made?", "Tolham", "who lives there?", "who lives in Tolham?"),
     ],
 )

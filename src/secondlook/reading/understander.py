@@ -140,8 +140,10 @@ class Understander:
         return _Begun((_BEGIN,), 0.0, read, past, folded, known)
 
     def _letter(self, letter: str) -> str:
-        """Without its accent where the model knows it no other way."""
-        if letter.isascii() or _UNKNOWN not in self._tokenizer.encode(letter).ids:
+        """Without its accent where the model knows it no other way. A sign stays what it is, so
+        that words can be counted off against each other."""
+        plain = letter.isascii() or not letter.isalpha()
+        if plain or _UNKNOWN not in self._tokenizer.encode(letter).ids:
             return letter
         bare = normalize("NFKD", letter)[0]
         return bare if bare.isascii() else letter
