@@ -97,6 +97,11 @@ class Understander:
         self._reads, self._writes = map(OnnxModel, weights.graphs)
         self._tokenizer = Tokenizer.from_file(str(weights.tokenizer))
         self._shapes: Mapping[str, tuple[int, int]] = self._writes.inputs("past_")
+        known = self._tokenizer.get_vocab()
+        self._endings = {_END, *(known[one] for one in ENDINGS if one in known)}
+        self._tokens = lru_cache(8 * REMEMBERED)(
+            lambda word: tuple(self._tokenizer.encode(word).ids[:-1])
+        )
         self.write = lru_cache(REMEMBERED)(self._write)
         self.several = lru_cache(REMEMBERED)(self._several)
 
@@ -154,13 +159,11 @@ class Understander:
         whole: set[tuple[int, ...]] = set()
         for raw in {*text.split(), *_WORD.findall(text)}:
             for word in {raw, raw.lower(), raw[:1].upper() + raw[1:]}:
-                ids = tuple(self._tokenizer.encode(word).ids[:-1])
+                ids = self._tokens(word)
                 whole.add(ids)
                 for at, token in enumerate(ids):
                     longer[ids[:at]].add(token)
-        known = self._tokenizer.get_vocab()
-        endings = {known[one] for one in ENDINGS if one in known}
-        return _Vocabulary(longer, whole, {_END, *endings})
+        return _Vocabulary(longer, whole, self._endings)
 
     def _longer(self, begun: _Begun, branches: int) -> list[_Begun]:
         """By each of the likeliest next tokens."""
