@@ -323,6 +323,8 @@ def words_of_tables() -> str:
 
 # Values that stand before a noun for rows, made by program: people leave prepositions out
 
+ABSENT = 0.4
+"""How often the value is one that the table does not have."""
 _LABELS = frozenset(("code", "person", "firm", "text", "first"))
 _ROWS = ("entries", "records", "items", "lines", "rows", "ones", "cases")
 _POINTED = (
@@ -351,7 +353,8 @@ _POINTED = (
 
 
 def pointed(table: Table, draw: Random) -> Iterator[Line]:
-    """Each once, with columns of the table for V and P, L, N and D where it has them."""
+    """Each once, with columns of the table in place of the capitals: L names a row, N is a number,
+    D a date, P holds the value V. Where the table has no such column, it is left out."""
     kinds = {one.name: one.kind.partition(" ")[0] for one in table.columns}
     labels = [one for one, kind in kinds.items() if kind in _LABELS]
     numbers = [one for one, kind in kinds.items() if kind in _NUMBERS - {"year"}]
@@ -369,7 +372,7 @@ def pointed(table: Table, draw: Random) -> Iterator[Line]:
         said = wording.replace("ROWS", row).replace("ROW", _single(row))
         meant = form
         if "P" in chosen:
-            absent = "//" in _column(table, chosen["P"]).kind and draw.random() < 0.4  # noqa: PLR2004
+            absent = "//" in _column(table, chosen["P"]).kind and draw.random() < ABSENT
             slot = f"{{{chosen['P']}{'!' if absent else ''}}}"
             said, meant = said.replace("{V}", slot), meant.replace("{V}", slot)
         for mark, name in chosen.items():
@@ -385,8 +388,6 @@ def _column(table: Table, name: str) -> Column:
 
 
 def _single(plural: str) -> str:
-    if plural == "people":
-        return "person"
     return plural.removesuffix("ies") + "y" if plural.endswith("ies") else plural.removesuffix("s")
 
 

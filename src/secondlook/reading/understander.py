@@ -1,7 +1,7 @@
 """The embedded understander: a small text-to-text model that says what a question means.
 
-Each task has its first word. The product asks for `alone:`, a follow-up said in full; what else it
-was trained for stands in `training/understander/rows.py`.
+Each task has its first word. The product asks for `alone:`, a follow-up said in full, and `query:`,
+a question over a table as a form; `training/understander/rows.py` has all it was trained for.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ SEARCHED, BRANCHES, LEAST_LOGARITHM = 120, 4, float(np.log(0.01))
 that it is not gone on with."""
 ENDINGS = ("'", "s", "?", ",", ".", "ing", "ed", "d", "es", '"')
 """What a word may be followed by."""
-_WORD = re.compile(r"\w+(?:[-'’.&]\w+)*")  # noqa: RUF001
+_WORD = re.compile(r"\w+(?:[-'\u2019.&]\w+)*")
 _BEGIN, _END, _UNKNOWN = 0, 1, 2
 
 

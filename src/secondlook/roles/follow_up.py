@@ -81,7 +81,7 @@ def conversation(about: str, said: Sequence[str], question: str) -> str:
     """A follow-up as the understander sees it: `about` is the title of what the last answer was
     from, and `said` alternates questions and answers. Old turns give way to long ones."""
     short = [" ".join(one.split()[:ANSWER_WORDS]) for one in said[-2 * TURNS :]]
-    while len(short) > 2 and sum(len(one.split()) for one in short) > MOST_WORDS:  # noqa: PLR2004
+    while short[2:] and sum(len(one.split()) for one in short) > MOST_WORDS:
         short = short[2:]
     return f"alone: {' | '.join([f'[{about}]', *short, ' '.join(question.split())])}"
 

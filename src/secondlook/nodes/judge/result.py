@@ -207,7 +207,7 @@ def _by_rules(cause: str) -> RemedyData:
 # known, from what the run itself saw.
 
 FILE = "confidence.json"
-"""`python -m benchmarks.analyst_calibration` makes it."""
+"""`python -m benchmarks.analyst calibrate` makes it."""
 _DIGITS = 4
 
 
