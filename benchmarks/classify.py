@@ -1,86 +1,71 @@
-"""How often a question is taken for simple, or for one that needs several facts, and is not.
+"""How often what a question wants is told wrongly.
 
     export SECONDLOOK_DATA=FOLDER                 # for the public sets; left out without it
     python -m benchmarks.classify
 
-`benchmarks/sets/classify.jsonl` holds 96 questions in our own words: half simple, half multi_hop,
-and half of each with choices. It was written before the rules. Rules were fitted to its half
-`tune`, and to samples of `hotpot-train` (all multi_hop) and `squad-train` (taken as simple); the
-half `judge`, `hotpot` and `squad2-dev` were looked at once the rules stood. One author wrote the
-questions and the rules, so the public sets are the harder judges. Both are open questions. Some of
-SQuAD's do need more than one fact, and some of HotpotQA's can be answered from one passage (Min
-et al., ACL 2019, "Compositional Questions Do Not Necessitate Multi-hop Reasoning"). Writes
-`benchmarks/results/classify.json`.
+`training/asked/test-wants.txt` holds 240 questions as people type them, with what they want, by another
+hand than the training data; `route` counts only which way a question goes. `hotpot` needs several
+facts, `squad2-dev` is taken for one. Some of SQuAD's do need more than one fact, and some of
+HotpotQA's can be answered from one passage (Min et al., ACL 2019, "Compositional Questions Do Not
+Necessitate Multi-hop Reasoning"). A limit of the product was chosen on 500 questions of each.
+Writes `benchmarks/results/classify.json`.
 """
 
 from __future__ import annotations
 
 import os
 import random
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.common import data_folder, parser, read_lines, rows, save, share
-from secondlook.roles.route import classified
+from benchmarks.common import data_folder, parser, rows, save, share
+from secondlook.roles.wants import Want, read_form, wanted
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator
 
-LABELLED = Path(__file__).parent / "sets" / "classify.jsonl"
-PUBLIC = {
-    "hotpot-train": "multi_hop",
-    "squad-train": "simple",
-    "hotpot": "multi_hop",
-    "squad2-dev": "simple",
-}
+ASKED = Path(__file__).parents[1] / "training" / "asked" / "test-wants.txt"
+PUBLIC = {"hotpot": "several", "squad2-dev": "one"}
 SAMPLE, SEED = 1000, 8
+TALK = frozenset(("files", "hello", "thanks", "help"))
 
 
-@dataclass(frozen=True, slots=True)
-class Labelled:
-    question: str
-    choices: int
-    kind: str
-    group: str
+def route(want: Want) -> str:
+    return {"parts": "several"}.get(want.kind, "talk" if want.kind in TALK else want.kind)
 
 
-def labelled() -> list[Labelled]:
-    return [
-        Labelled(row["question"], len(row["choices"]), row["kind"], row["half"])
-        for row in read_lines(LABELLED)
-    ]
+def exact(want: Want) -> str:
+    return want.split.combining if want.split else want.kind
 
 
-def public() -> list[Labelled]:
-    found: list[Labelled] = []
-    for name, kind in PUBLIC.items():
-        if (data_folder() / name).is_dir():
-            questions = [row["question"] for row in rows(name, "queries")]
-            random.Random(SEED).shuffle(questions)
-            found += [Labelled(question, 0, kind, name) for question in questions[:SAMPLE]]
-    return found
+def typed() -> Iterator[tuple[str, Want]]:
+    for line in ASKED.read_text("utf-8").splitlines():
+        question, _, form = line.rpartition(" => ")
+        want = read_form(form)
+        assert want is not None, form  # noqa: S101
+        yield question, want
 
 
-def rates(asked: Sequence[Labelled]) -> dict[str, Any]:
-    """Both error rates by group, over all and for questions with choices and without."""
-    wrong: dict[tuple[str, str, str], list[bool]] = {}
-    for one in asked:
-        other = "multi_hop" if one.kind == "simple" else "simple"
-        is_wrong = classified(one.question, choices=one.choices).kind != one.kind
-        for form in ("all", "choices" if one.choices else "open"):
-            key = (one.group, form, f"{one.kind} called {other}")
-            wrong.setdefault(key, []).append(is_wrong)
-    told: dict[str, Any] = {}
-    for (group, form, name), verdicts in wrong.items():
-        told.setdefault(group, {}).setdefault(form, {})[name] = share(verdicts)
-    return told
+def public(name: str) -> list[str]:
+    questions = [row["question"] for row in rows(name, "queries")]
+    random.Random(SEED).shuffle(questions)
+    return questions[:SAMPLE]
 
 
 def main() -> None:
     parser(__doc__).parse_args()
-    others = public() if os.environ.get("SECONDLOOK_DATA") else []
-    save("classify", {"sample": SAMPLE, "seed": SEED, "rules": rates([*labelled(), *others])})
+    read = [(wanted(question), want) for question, want in typed()]
+    told: dict[str, Any] = {
+        "wants: kind wrong": share([exact(one) != exact(other) for one, other in read]),
+        "wants: route wrong": share([route(one) != route(other) for one, other in read]),
+    }
+    for name, kind in PUBLIC.items() if os.environ.get("SECONDLOOK_DATA") else ():
+        if (data_folder() / name).is_dir():
+            found = [route(wanted(question)) for question in public(name)]
+            told[f"{name}: route wrong"] = share(
+                [(one == "one") != (kind == "one") for one in found]
+            )
+    save("classify", {"sample": SAMPLE, "seed": SEED, **told})
 
 
 if __name__ == "__main__":

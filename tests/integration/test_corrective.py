@@ -58,7 +58,7 @@ def agreeing(request: ChatRequest) -> str:
 
 
 def asked_part(request: ChatRequest) -> str:
-    words = "born in 1981" if "born" in request.messages[-1].content[:60] else "in 2004"
+    words = "born in 1981" if "birth" in request.messages[-1].content[:60] else "in 2004"
     return sentence_with(request, words)
 
 

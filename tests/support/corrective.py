@@ -63,7 +63,9 @@ def verdicts(request: ChatRequest, verdict: str) -> str:
 def sentence_with(request: ChatRequest, words: str) -> str:
     """The sentence of the evidence that has these words, cited: what an honest model writes."""
     for number, text in shown(request).items():
-        for found in _SENTENCE.findall(text.replace("\n", " ")):
+        # A heading is no part of the sentence below it; a sentence may go on in the next line.
+        parts = (*text.splitlines(), text.replace("\n", " "))
+        for found in (one for part in parts for one in _SENTENCE.findall(part)):
             if words in found:
                 return f"{found[:-1]} [{number}]."
     return "NOT IN THE EVIDENCE"

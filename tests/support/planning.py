@@ -70,7 +70,7 @@ def context(model: FunctionModel | None = None, **given: Any) -> Context:
 
 
 def state(question: str = STORM, **more: Any) -> dict[str, Any]:
-    plain = {"query_type": "multi_hop", "classified_by": "rules", "escalated": False}
+    plain = {"query_type": "multi_hop", "classified_by": "understander", "escalated": False}
     return state_of(question, **{**plain, "plan": [], "cycles": 0, "stopped": "", **more})
 
 

@@ -87,7 +87,7 @@ def some_settings(pick: random.Random) -> Settings:
             "enable_screen_model": pick.random() < on,
             "guess": pick.random() < on,
             "calls": pick.choice(["merged", "separate"]),
-            "classifier": pick.choice(["rules", "llm"]),
+            "classifier": pick.choice(["understander", "llm"]),
             "synthesis": pick.choice(["model", "model", "extract"]),
             "evaluator": pick.choice(["calibrated", "calibrated", "cosine"]),
             "min_confidence": pick.choice([-1.0, -1.0, -1.0, 0.0, 1.0]),

@@ -93,7 +93,7 @@ def steps() -> tuple[ResearchStep, ...]:
 def research(**given: Any) -> Research:
     values: dict[str, Any] = {
         "query_type": "multi_hop",
-        "classified_by": "rules",
+        "classified_by": "understander",
         "cycles": 3,
         "completed": 1,
         "weak": 1,

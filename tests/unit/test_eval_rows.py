@@ -53,7 +53,7 @@ def step_of(number: int, *passages: str) -> ResearchStep:
 
 RESEARCH = Research(
     query_type="simple",
-    classified_by="rules",
+    classified_by="understander",
     escalated=True,
     cycles=2,
     completed=1,

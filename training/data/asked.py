@@ -16,6 +16,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from secondlook.roles.wants import read_form
 from secondlook.tables.understand.forms import SIGNS, FormError, parsed
 from secondlook.tables.understand.written import MATCHED, described, matching, shown_table
 from secondlook.tables.words import FUNCTION_WORDS, atoms, stem
@@ -126,11 +127,11 @@ def talks(text: str) -> Iterator[tuple[str, list[str], str, str]]:
             asked = full
 
 
-def compounds(text: str) -> Iterator[tuple[str, list[str]]]:
+def wants(text: str) -> Iterator[tuple[str, str]]:
+    """Questions, or their ids, with what they want; holes as the model writes them."""
     for line in filter(None, map(str.strip, text.splitlines())):
-        question, _, parts = line.partition(" => ")
-        alone = parts.strip() == "="
-        yield question.strip(), [question.strip()] if alone else list(_parts(parts, "||"))
+        question, _, form = line.rpartition(" => ")
+        yield question.strip(), re.sub(r"\{(\d)\}", r"#\1", " ".join(form.split()))
 
 
 def _parts(text: str, mark: str) -> tuple[str, ...]:
@@ -416,8 +417,8 @@ def faults(file: Path) -> Iterator[str]:
             if not said or not asked or not full:
                 yield f"a turn without what came before it: {asked!r}"
         return
-    if file.name.startswith("parts"):
-        yield from (f"no parts: {one!r}" for one, parts in compounds(text) if not parts)
+    if file.name.startswith(("wants", "hotpot")):
+        yield from (f"no form: {one!r}" for one, form in wants(text) if read_form(form) is None)
         return
     for table in tables(text):
         yield from (f"{table.names[0]}: {fault}" for fault in _table_faults(table))
@@ -470,7 +471,7 @@ def main(files: Sequence[str]) -> int:
         elif file.name.startswith("talks"):
             sys.stdout.write(f"{file.name}: {len(list(talks(text)))} turns\n")
         else:
-            sys.stdout.write(f"{file.name}: {len(list(compounds(text)))} questions\n")
+            sys.stdout.write(f"{file.name}: {len(list(wants(text)))} questions\n")
     return 1 if wrong else 0
 
 

@@ -3,7 +3,7 @@
     python -m training.understander.rows --data $SECONDLOOK_DATA --out rows.jsonl.gz
 
 Tasks are told by the first word: `query:` a question over a table to a form, `alone:` a follow-up
-to the question said in full, `parts:` a question to the questions that it is made of.
+to the question said in full, `wants:` a question to what it wants, with its parts.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ from training.data.asked import (
     Drawn,
     Row,
     Table,
-    compounds,
     ordered,
     pointed,
     renamed,
@@ -41,6 +40,7 @@ from training.data.asked import (
     table_rows,
     tables,
     talks,
+    wants,
 )
 from training.data.chance import chance, is_dev
 from training.data.files import as_typed
@@ -63,6 +63,10 @@ TITLED = 0.5
 """How often a follow-up is told what it is about."""
 WIKISQL, WIKISQL_TEST = 0.25, 0.05
 """Of the rows of WikiSQL, so many."""
+SINGLE, OWN_SINGLE, HOTPOT = 8_000, 0.15, 3
+"""How many questions of SQuAD, which share of our own, want one thing; how often one of several
+facts is told."""
+_ASKS = re.compile(r"(?:who|what|which|when|where|how)\b", re.IGNORECASE)
 _FIGURES = {"max": "max", "min": "min", "sum": "sum", "avg": "mean"}
 _NUMBER = re.compile(r"[-+]?[\d.,]+%?")
 
@@ -78,16 +82,17 @@ def own_rows(seed: int, times: int) -> Iterator[Row]:
                 dev = is_dev(SEED, talk.said[0], DEV_SHARE)
                 draw = chance(seed, f"{file.stem} {at}")
                 yield from _turns([talk] * (1 if dev else 8), draw, f"talks{'-dev' if dev else ''}")
-        elif kind == "parts":
-            for question, parts in compounds(text):
-                dev = is_dev(SEED, question, DEV_SHARE)
-                draw = chance(seed, question)
-                for _ in range(1 if dev else 6):
-                    yield Row(
-                        f"parts: {as_typed(question, draw)}",
-                        " || ".join(parts),
-                        "parts-dev" if dev else "parts",
-                    )
+        elif kind == "wants":
+            for question, form in wants(text):
+                yield from _wanted(question, form, seed, 6)
+
+
+def _wanted(question: str, form: str, seed: int, times: int) -> Iterator[Row]:
+    dev, draw = is_dev(SEED, question, DEV_SHARE), chance(seed, question)
+    for _ in range(1 if dev else times):
+        typed = as_typed(" ".join(question.split()), draw)
+        said = form.lower() if typed == typed.lower() else form
+        yield Row(f"wants: {typed}", said, "wants-dev" if dev else "wants")
 
 
 def _of_table(table: Table, name: str, seed: int, times: int) -> Iterator[Row]:
@@ -120,6 +125,44 @@ def pages(data: Path, seed: int) -> Iterator[Row]:
     for at, (title, asked) in enumerate(islice(by_page(questions, titles), PAGES)):
         dev, draw = is_dev(SEED, title, DEV_SHARE / 4), chance(seed, f"page {at}")
         yield from _turns(with_pronouns(title, asked, draw), draw, f"pages{'-dev' if dev else ''}")
+
+
+def single(data: Path, seed: int) -> Iterator[Row]:
+    """Questions that want one thing: of SQuAD, and of our tables and talks."""
+    asked = [row["question"] for row in _rows(data / "squad-train" / "queries.jsonl.gz")]
+    draw = chance(seed, "single")
+    for question in draw.sample(asked, SINGLE):
+        yield from _wanted(question, "one", seed, 1)
+    for row in own_rows(seed, 1):
+        task, _, text = row.given.partition(": ")
+        said = row.wanted if task == "alone" else text.partition(" | table")[0]
+        one = task in {"alone", "query"} and not row.wanted.startswith(("difference", "none"))
+        if one and not row.source.endswith("-dev") and draw.random() < OWN_SINGLE:
+            yield from _wanted(said, "one", seed, 1)
+
+
+def hotpot(data: Path, seed: int) -> Iterator[Row]:
+    """Questions that need several facts, with their parts: written by hand, or those of BREAK whose
+    second step asks about the first. None of those that figures are made of."""
+    asked = {
+        row["id"]: row["question"] for row in _rows(data / "hotpot-train" / "queries.jsonl.gz")
+    }
+    for file in sorted(FOLDER.glob("hotpot-*.txt")):
+        for name, form in wants(file.read_text("utf-8")):
+            yield from _wanted(asked[name], form, seed, HOTPOT)
+    kept = {_plain(row["question"]) for row in _rows(data / "hotpot" / "queries.jsonl.gz")}
+    kept |= {_plain(question) for question in asked.values()}
+    for row in _rows(data / "break" / "rows.jsonl.gz"):
+        steps = [" ".join(one.split()) for one in row["steps"]]
+        follows = row["operators"] == "['select', 'project']" and row["level"] == "high"
+        if follows and "#1" in steps[1] and _plain(row["question"]) not in kept:
+            parts = [one if _ASKS.match(one) else f"what is {one}" for one in steps]
+            form = f"last: {parts[0]}? || {parts[1]}?"
+            yield from _wanted(row["question"], form, seed, HOTPOT)
+
+
+def _plain(question: str) -> str:
+    return " ".join(re.findall(r"\w+", question.casefold()))
 
 
 def wikisql(data: Path, seed: int) -> Iterator[Row]:
@@ -243,6 +286,8 @@ def every(data: Path | None, *, seed: int, times: int) -> Iterator[Row]:
         yield from wikisql(data, seed)
         yield from canard(data)
         yield from pages(data, seed)
+        yield from single(data, seed)
+        yield from hotpot(data, seed)
 
 
 def write(file: Path, rows: Iterable[Row]) -> int:

@@ -5,6 +5,14 @@ vocabulary.
 
 Of the tokens stay the most usual ones and every one that the rows need; of the decoder's layers
 those that are named.
+
+    python -m training.understander.start --shipped FOLDER --out FOLDER
+
+goes on from a model that was exported: its numbers of eight bits become floats again.
+
+    python -m training.understander.start --mean FOLDER=0.2 FOLDER=0.8 --out FOLDER
+
+is the mean of runs that went on from each other (Wortsman et al. 2022), as `weights.npz`.
 """
 
 from __future__ import annotations
@@ -13,6 +21,7 @@ import argparse
 import gzip
 import json
 import re
+import shutil
 import sys
 from collections import Counter
 from pathlib import Path
@@ -23,7 +32,7 @@ import onnx
 from onnx import numpy_helper
 from tokenizers import Tokenizer
 
-from training.understander.packed import save
+from training.understander.packed import load, save
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -76,6 +85,36 @@ def floats(file: Path, side: str) -> Tensors:
     return found
 
 
+def shipped(folder: Path) -> Tensors:
+    """The tensors of an exported model. Its products stand in the order of the computation, so
+    this order gives them their names."""
+    found: Tensors = {}
+    for file in ("reads.onnx", "writes.onnx"):
+        graph = onnx.load(folder / file).graph
+        known = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+        for name, tensor in known.items():
+            if name.startswith("model.") and not name.endswith(("_small", "_scale")):
+                found[name.removeprefix("model.")] = tensor
+        small, scale = known["model.embed.weight_small"], known["model.embed.weight_scale"]
+        found["embed.weight"] = small.astype(np.float32) * scale
+        products = iter(node for node in graph.node if node.op_type == "MatMulNBits")
+        layers = sum(name.endswith(".feed_norm.weight") for name in known)
+        side = "encoder" if file == "reads.onnx" else "decoder"
+        crossed = ["cross.q", "cross.o"] if side == "decoder" else []
+        own = ["own.k", "own.v", "own.q", "own.o", *crossed, "feed.wi_0", "feed.wi_1", "feed.wo"]
+        names = [f"{side}.{at}.{one}" for at in range(layers) for one in own]
+        if side == "encoder":
+            held = sum(one.name.startswith("read_k_") for one in graph.output)
+            names += [f"decoder.{at}.cross.{one}" for at in range(held) for one in "kv"]
+        else:
+            names.append("out")
+        for name, node in zip(names, products, strict=True):
+            blocks, scales = known[node.input[1]], known[node.input[2]]
+            floats = (blocks.astype(np.float32) - 128) * scales.reshape(*blocks.shape[:2], 1)
+            found[f"{name}.weight"] = floats.reshape(len(blocks), -1)
+    return found
+
+
 def kept_tokens(tokenizer: Tokenizer, texts: list[str], most: int) -> list[int]:
     """The ids that stay: special ones, those the texts need, single characters, the most usual."""
     model = json.loads(tokenizer.to_str())["model"]
@@ -96,14 +135,32 @@ def smaller(tokenizer: Tokenizer, stay: list[int]) -> str:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--onnx", type=Path, required=True, help="encoder, decoder, tokenizer")
-    options.add_argument("--rows", type=Path, required=True)
+    options.add_argument("--onnx", type=Path, help="encoder, decoder, tokenizer")
+    options.add_argument("--shipped", type=Path, help="instead: an exported model to go on from")
+    options.add_argument("--mean", nargs="+", help="instead: folders of runs with their shares")
+    options.add_argument("--rows", type=Path)
     options.add_argument("--tokens", type=int, default=12_000, help="the most usual that stay")
     options.add_argument(
         "--layers", type=int, nargs="+", default=[0, 2, 4, 7], help="of the decoder"
     )
     options.add_argument("--out", type=Path, required=True)
     given = options.parse_args()
+    given.out.mkdir(parents=True, exist_ok=True)
+    if given.mean:
+        runs = [Path(one.rpartition("=")[0]) for one in given.mean]
+        shares = [float(one.rpartition("=")[2]) for one in given.mean]
+        each = [load(run / "weights.npz") for run in runs]
+        mean = {
+            name: np.sum([s * one[name] for s, one in zip(shares, each, strict=True)], axis=0)
+            for name in each[0]
+        }
+        shutil.copy(runs[-1] / "tokenizer.json", given.out / "tokenizer.json")
+        save(given.out / "weights.npz", mean)
+        return
+    if given.shipped:
+        shutil.copy(given.shipped / "tokenizer.json", given.out / "tokenizer.json")
+        save(given.out / "start.npz", shipped(given.shipped))
+        return
     tokenizer = Tokenizer.from_file(str(given.onnx / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
@@ -119,7 +176,6 @@ def main() -> None:
         tensor = tensors.pop(name)
         if int(layer) in given.layers:
             tensors[f"decoder.{given.layers.index(int(layer))}.{rest}"] = tensor
-    given.out.mkdir(parents=True, exist_ok=True)
     (given.out / "tokenizer.json").write_text(smaller(tokenizer, stay), "utf-8")
     save(given.out / "start.npz", tensors)
     numbers = sum(one.size for one in tensors.values())

@@ -15,7 +15,7 @@ from secondlook.nodes.extract import withheld
 from secondlook.nodes.finish import Finished, assembled
 from secondlook.nodes.outline import fits
 from secondlook.nodes.state import Asked, Trace, step
-from secondlook.roles.route import catalogue_request
+from secondlook.roles.wants import wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,12 +37,11 @@ class ToReply(Asked, Trace):
 
 
 async def catalogue(state: ToReply, runtime: Runtime[Context]) -> Finished:
-    context, asked = runtime.context, catalogue_request(state["question"])
-    assert asked is not None  # noqa: S101 - decided before
+    context, want = runtime.context, await asyncio.to_thread(wanted, state["question"])
     assert context.titles is not None  # noqa: S101
     held = await asyncio.to_thread(context.titles, state["scope"])
     tables = 0 if context.desk is None or context.tables_given else len(context.desk.tables())
-    text = reply(*asked, held, tables)
+    text = reply(want.kind, want.about, held, tables)
     runtime.stream_writer({"token": text})
     bare = await assembled({**state, "draft": withheld("answered"), "queries": []}, context)
     update = {"method": "catalogue", "text": text, "status": "answered", "tier": "sure"}

@@ -20,7 +20,7 @@ from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles import arithmetic
 from secondlook.roles.arithmetic import Stated, read_date, read_number
 from secondlook.roles.follow_up import names
-from secondlook.roles.split import value_parts
+from secondlook.roles.wants import value_parts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from secondlook.answer import Operation
     from secondlook.nodes.state import Cited, Found, OperandData, PartData
     from secondlook.passage import Passage
-    from secondlook.roles.split import Combining
+    from secondlook.roles.wants import Combining
 
     Placed = tuple[Stated, Cited]  # a value, and where it stands
 
@@ -113,6 +113,8 @@ def combined(
         return None
     if combining == "last":
         return _draft([drafts[-1], *drafts[:-1]], drafts, drafts[-1]["short"])
+    if combining == "each":
+        return _draft(drafts, drafts, "; ".join(one["short"] or "" for one in drafts))
     if combining == "both":  # each may be answered with yes or no, in a model's words
         said = [_SAYS.match(one["sentences"][0]["text"]) for one in drafts if one["sentences"]]
         words = [found[1].casefold() for found in said if found]

@@ -45,16 +45,11 @@ async def extract(context: Context, question: str, found: Sequence[Found]) -> Dr
     if other is not None and not known:
         note = f"I do not read {other.language} well enough to answer."
         return {**withheld("low_confidence", reasons=[other.reason]), "note": note}
-    telling = await asyncio.to_thread(_telling, context, question, known, held)
-    try:
-        candidates = await looked_twice(context, question, telling, held)
-    except Exception:  # noqa: BLE001 - what the first look found is worth something too
-        candidates = ranking.candidates(telling)
-    calibration = context.calibration
-    chosen = calibration.best_answer(candidates)
+    telling = await asyncio.to_thread(_telling, question, known, held)
+    candidates, chosen = await _chosen(context, question, telling, held)
     if chosen is None:
         return withheld("no_evidence", reasons=["no passage reads as if it held the answer"])
-    one, passage = candidates[chosen], held[telling[chosen]["id"]]
+    one, passage, calibration = candidates[chosen], held[telling[chosen]["id"]], context.calibration
     confidence = calibration.answer_probability(candidates, chosen)
     reasons = calibration.reasons(candidates, chosen)
     if (objection := _objection(context, confidence)) is not None:
@@ -90,27 +85,49 @@ def _known(
     return known, foreign
 
 
-def _telling(
-    context: Context, question: str, found: Sequence[Found], held: Mapping[str, Passage]
-) -> list[Found]:
+def _telling(question: str, found: Sequence[Found], held: Mapping[str, Passage]) -> list[Found]:
     """Those whose span is more than the question over again: a passage may hold the question
     itself, as an exam paper does, and reads as very relevant. Without one row of a table where
-    others fit as well, and without those whose sentence is an order, a link or code that the
-    question did not call for: an inserted text may read like an answer to anything."""
-    asked, guard = _words(question), guard_of(context, question)
+    others fit as well."""
+    asked = _words(question)
     telling: list[Found] = []
     for item in found:
         passage, place = held[item["id"]], span(item)
         text, said = passage.text, _words(passage.text[slice(*place)])
         again = said <= asked and len(said) >= _MOSTLY * len(asked)
         beside = [one.text for one in held.values() if one.document == passage.document]
-        if not said or again or _is_one_of_many(question, text, place, beside):
-            continue
-        start, end = sentence_around(text, *place)
-        claim = " ".join(text[start:end].split())
-        if guard is None or guard.objection(claim, [Place(text, start, end)]) is None:
+        if said and not again and not _is_one_of_many(question, text, place, beside):
             telling.append(item)
     return telling
+
+
+async def _chosen(
+    context: Context, question: str, telling: list[Found], held: Mapping[str, Passage]
+) -> tuple[list[Candidate], int | None]:
+    """What was seen of each, and whose span to answer with. Those with an inserted text are taken
+    out on the way."""
+    while True:
+        try:
+            candidates = await looked_twice(context, question, telling, held)
+        except Exception:  # noqa: BLE001 - what the first look found is worth something too
+            candidates = ranking.candidates(telling)
+        chosen = context.calibration.best_answer(candidates)
+        if chosen is None:
+            return candidates, None
+        item = telling[chosen]
+        passage = held[item["id"]]
+        if not await asyncio.to_thread(_is_inserted, context, question, passage, item):
+            return candidates, chosen
+        del telling[chosen]
+
+
+def _is_inserted(context: Context, question: str, passage: Passage, item: Found) -> bool:
+    """Whether its sentence is an order, a link or code that the question did not call for: an
+    inserted text may read like an answer to anything."""
+    start, end = sentence_around(passage.text, *span(item))
+    claim, guard = " ".join(passage.text[start:end].split()), guard_of(context, question)
+    place = Place(passage.text, start, end)
+    return guard is not None and guard.objection(claim, [place]) is not None
 
 
 def _is_one_of_many(question: str, text: str, span: tuple[int, int], beside: Sequence[str]) -> bool:

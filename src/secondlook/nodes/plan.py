@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
-from secondlook.errors import BudgetExceeded, ModelError
+from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
 from secondlook.models.chat import approximate_tokens
 from secondlook.nodes import ranking
 from secondlook.nodes.context import Context  # noqa: TC001
@@ -31,25 +31,28 @@ from secondlook.nodes.state import (
     step,
     trouble,
 )
-from secondlook.roles.ambiguity import unresolved
+from secondlook.roles.prompts import load
 from secondlook.roles.rewrite import word_count
-from secondlook.roles.route import Verdict, apart, classified
-from secondlook.roles.split import split_by_form
+from secondlook.roles.wants import wanted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from secondlook.answer import QueryType, Scalar
+    from secondlook.models.calls import Asker
     from secondlook.nodes.queries import Proposal, Reason
 
 # Tells a question that one step answers from one that needs several. In doubt it needs several.
 
-RULES = "rules"
+EMBEDDED = "understander"
 """In `classified_by`, beside names of models."""
 _SAID: dict[QueryType, str] = {
     "simple": "One concept: one step should do.",
     "multi_hop": "Several facts are needed: one step at a time.",
 }
+_CASE: Final = 30
+"""Words from which on a question tells of more than one matter."""
+_WANTS = {"one": "one fact", "parts": "several facts", "several": "several facts"}
 
 
 class Offered(Question, Choices):
@@ -62,26 +65,50 @@ class Classified(Kind, Trace):
 
 async def classify(state: Offered, runtime: Runtime[Context]) -> Classified:
     context, choices = runtime.context, len(state.get("choices", {}))
-    found, by = classified(state["question"], choices=choices), RULES
+    want = await asyncio.to_thread(wanted, state["question"])
+    case = word_count(state["question"]) > _CASE
+    kind: QueryType = "simple" if want.kind == "one" and not case else "multi_hop"
+    why = "it tells a case" if case else f"it wants {_WANTS.get(want.kind, want.kind)}"
+    by = EMBEDDED
     warnings: list[dict[str, Any]] = []
     if context.settings.models.servers.classify == "llm" and context.models.serves("plan"):
-        from secondlook.roles.route import asked_model
-
         try:
             kind = await asked_model(context.models, state["question"], choices=choices)
-            found, by = Verdict(kind, "a model says so"), context.models.name("plan")
+            why, by = "a model says so", context.models.name("plan")
         except (ModelError, BudgetExceeded) as error:
-            warnings = [trouble("classify", error, "rules told the kind of the question")]
-    told = step(
-        "classify", _SAID[found.kind], query_type=found.kind, by=by, why=found.why, choices=choices
-    )
+            warnings = [
+                trouble("classify", error, "the understander told the kind of the question")
+            ]
+    told = step("classify", _SAID[kind], query_type=kind, by=by, why=why, choices=choices)
     return {
-        "query_type": found.kind,
+        "query_type": kind,
         "classified_by": by,
         "escalated": False,
         "steps": [told],
         "warnings": warnings,
     }
+
+
+_KIND = re.compile(r"\b(?P<simple>simple)\b|\bmulti[ _-]?(?:hop|step)?\b", re.IGNORECASE)
+
+
+async def asked_model(models: Asker, question: str, *, choices: int) -> QueryType:
+    """What the model says, in one word. It is told that there are choices, and how many: not what
+    they say. Raises ModelError or BudgetExceeded, also where the reply names no kind or both."""
+    prompt = load("classify")
+    told = str(choices) if choices else "none"
+    reply = await models.ask(
+        "plan",
+        prompt.render(question=" ".join(question.split()), choices=told),
+        node="classify",
+        max_tokens=prompt.max_tokens,
+        temperature=0.0,
+    )
+    said = {bool(found["simple"]) for found in _KIND.finditer(reply.text)}
+    if len(said) != 1:
+        name = models.name("plan")
+        raise UnusableReply(f"{name} named no kind of question: {reply.text[:60]!r}")
+    return "simple" if said.pop() else "multi_hop"
 
 
 _PLAIN: Final = 25
@@ -367,13 +394,9 @@ def _unasked(state: Researched) -> Decision | None:
 
 
 def joined_parts(question: str) -> tuple[str, ...]:
-    """Questions that are only joined, where no later one leans on the first ("when was it")."""
-    made = split_by_form(question)
-    if made is not None:
-        return tuple(made.parts) if made.combining == "both" else ()
-    parts = apart(question)
-    leaning = any(unresolved(part) or _LEANS.search(part) for part in parts[1:])
-    return () if leaning or len(parts) == 1 else parts
+    """Questions that are only joined: none needs the answer of another."""
+    made = wanted(question).split
+    return made.parts if made is not None and made.combining in {"each", "both"} else ()
 
 
 # What a planner is told of the steps so far.

@@ -21,7 +21,7 @@ from secondlook.roles.ambiguity import reading
 from secondlook.roles.follow_up import StandAlone, Turn, leans, stand_alone
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK
-from secondlook.roles.route import catalogue_request
+from secondlook.roles.wants import is_talk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -191,9 +191,9 @@ async def condense(models: Asker, question: str, turns: Sequence[Turn]) -> Stand
     the time that the run may take."""
     warnings: tuple[Trouble, ...] = ()
     usage = Usage()
-    turns = [turn for turn in turns if not catalogue_request(turn.asked)]  # nothing leans on thanks
-    if (request := catalogue_request(question)) and not request[1]:
+    if bool(turns) and await asyncio.to_thread(is_talk, question):
         return StandAlone(question)
+    turns = [turn for turn in turns if not is_talk(turn.asked)]  # nothing leans on thanks
     if turns and (asked := reading(question, turns[-1])):  # what was asked back for is certain
         by = "the reply"
     elif not turns:

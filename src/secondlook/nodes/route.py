@@ -33,13 +33,8 @@ from secondlook.nodes.state import (
 )
 from secondlook.nodes.understand import asks_for_concept, asks_for_data, entry_for, term_of
 from secondlook.reading.languages import foreign
-from secondlook.roles.route import (
-    apart,
-    catalogue_request,
-    from_documents,
-    shared_head,
-    summary_request,
-)
+from secondlook.roles.ambiguity import unresolved
+from secondlook.roles.wants import TALK, wanted
 from secondlook.tables.understand.interpreter import understand
 from secondlook.tables.understand.readings import reading_data
 
@@ -49,6 +44,8 @@ if TYPE_CHECKING:
     from secondlook.answer import EvidenceKind, Status, StopReason
     from secondlook.nodes.context import Titled
     from secondlook.nodes.state import Query, Scope
+    from secondlook.roles.wants import Want
+    from secondlook.settings.workflows import AutoSettings
     from secondlook.tables.resolver import AskedTable
     from secondlook.tables.table import Table
     from secondlook.tables.understand.readings import Reading
@@ -116,15 +113,16 @@ async def _decided(state: Question, runtime: Runtime[Context]) -> Decision:
     context, question, scope = runtime.context, state["question"], state["scope"]
     summed: Scope | None = None
     likely: dict[str, float] = {}
+    want = await asyncio.to_thread(wanted, question)
     if parsed(question).choices:
         workflow, why = CHOOSING, "The question has choices"
-    elif context.titles is not None and catalogue_request(question):
+    elif context.titles is not None and want.kind in TALK:
         workflow, why = CATALOGUE, "It is about the library itself"
     elif context.titles is not None and (
         summed := await asyncio.to_thread(summary_scope, question, scope, context.titles)
     ):
         workflow, why = SUMMARY, "It asks for a summary"
-    elif context.desk is not None and (parts := await _parts(context, question, scope)):
+    elif context.desk is not None and (parts := await _parts(context, want, scope)):
         return Decision(parts, both=True)
     elif context.tables_given:
         workflow, why = ANALYST, "Tables came with the question"
@@ -142,28 +140,41 @@ async def _decided(state: Question, runtime: Runtime[Context]) -> Decision:
             )
         workflow, why = ANALYST, signs.why
         if not over_tables:
-            workflow, why = from_documents(question, context.settings.auto)
+            workflow, why = from_documents(want, question, context.settings.auto)
     return Decision((_call(workflow, question, summed or scope, why),), likely=likely)
 
 
-async def _parts(context: Context, question: str, scope: Scope) -> tuple[CallData, ...]:
+async def _parts(context: Context, want: Want, scope: Scope) -> tuple[CallData, ...]:
     """Of a question that needs a document and a table, a call for each kind in its order."""
-    for parts in (apart(question), shared_head(question)):
-        over = [(await signs_of(context, part)).named for part in parts] if len(parts) > 1 else []
-        if len(set(over)) < 2:  # noqa: PLR2004 - all of one kind
-            continue
-        calls = []
-        for tables in dict.fromkeys(over):
-            first, *rest = [part for part, of in zip(parts, over, strict=True) if of == tables]
-            asked = [first, *(f"{part[:1].lower()}{part[1:]}" for part in rest)]
-            joined = f"{', and '.join(part.rstrip('?') for part in asked)}?"
-            workflow, why = ANALYST, "this part is about a table"
-            if not tables:
-                workflow, _ = from_documents(joined, context.settings.auto)
-                why = "this part is about documents"
-            calls.append(_call(workflow, joined, scope, why))
-        return tuple(calls)
-    return ()
+    if want.split is None or want.split.combining != "each":
+        return ()
+    parts = want.split.parts
+    over = [(await signs_of(context, part)).named for part in parts]
+    if len(set(over)) < 2:  # noqa: PLR2004 - all of one kind
+        return ()
+    calls = []
+    for tables in dict.fromkeys(over):
+        asked = [part for part, of in zip(parts, over, strict=True) if of == tables]
+        asked = [asked[0], *(f"{part[:1].lower()}{part[1:]}" for part in asked[1:])]
+        joined = f"{', and '.join(part.rstrip('?') for part in asked)}?"
+        workflow, why = ANALYST, "this part is about a table"
+        if not tables:
+            several = context.settings.auto.routes.several_facts
+            workflow = several if len(asked) > 1 else context.settings.auto.routes.one_fact
+            why = "this part is about documents"
+        calls.append(_call(workflow, joined, scope, why))
+    return tuple(calls)
+
+
+def from_documents(want: Want, question: str, settings: AutoSettings) -> tuple[str, str]:
+    """Which workflow answers from documents, and why."""
+    if want.kind == "account":
+        return settings.routes.account, "It asks for an account of several things"
+    if want.kind in {"parts", "several"}:
+        return settings.routes.several_facts, "It needs several facts"
+    if unresolved(question) is not None:  # `corrective` asks back where a word has several meanings
+        return settings.routes.several_facts, "A word of it may have several meanings"
+    return settings.routes.one_fact, "Searched your documents"
 
 
 def _call(workflow: str, question: str, scope: Scope, why: str) -> CallData:
@@ -261,7 +272,8 @@ async def _other(context: Context, state: ToLookAgain) -> tuple[str | None, str]
     question, first = state["question"], state["calls"][0]
     if first["kind"] == "tables":
         documents = context.shelf.size()[1]
-        name = from_documents(question, context.settings.auto)[0] if documents else None
+        want = await asyncio.to_thread(wanted, question)
+        name = from_documents(want, question, context.settings.auto)[0] if documents else None
         return name, "no table answers"
     seen = [one["id"] for one in state["answers"][-1]["passages"] if one["origin"] == "library"]
     if first["workflow"] != PLAIN and seen:
@@ -395,7 +407,8 @@ def summary_scope(
 ) -> Scope | None:
     """The documents that are meant; None where nobody asks for a summary. `certain` is who chose
     the workflow by its name."""
-    target = summary_request(question)
+    want = wanted(question)
+    target = want.about if want.kind == "summary" else None
     if target is None and not certain:
         return None
     from secondlook.nodes.outline import meant

@@ -1,9 +1,9 @@
-"""Splits a question that needs several facts: by its form, or by a model where only a model can
-tell. A plain question costs nothing. Then each part is asked in turn."""
+"""Splits a question that needs several facts: as the understander reads it, or by a chat model
+where it knows no parts. Then each part is asked in turn."""
 
 from __future__ import annotations
 
-import re
+import asyncio
 from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.runtime import Runtime  # noqa: TC002
@@ -27,26 +27,15 @@ from secondlook.nodes.state import (
     step,
     trouble,
 )
-from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK
-from secondlook.roles.split import (
-    HOLE,
-    Combining,
-    Split,
-    filled,
-    needs_more,
-    split_by_form,
-    value_parts,
-)
+from secondlook.roles.wants import Combining, Split, filled, wanted, wrong_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 MAX_PARTS: Final = 4
 _LONGEST_SHORT: Final = 12  # words of an answer that may stand in a later question
-_LONGEST: Final = 300
-_NEW: Final = 3  # words that a part of a model may add of its own, such as "when" said otherwise
 _TWO: Final = 2
 
 
@@ -59,10 +48,11 @@ async def split(state: Question, runtime: Runtime[Context]) -> Divided:
     # Every part needs a passage of its own among those an answer may rest on.
     most = min(MAX_PARTS, context.settings.answer.k)
     warnings: list[dict[str, Any]] = []
-    by, made = "form", split_by_form(question)
+    want = await asyncio.to_thread(wanted, question)
+    by, made = "the understander", want.split
     if made is None or len(made.parts) > most:
         made = None
-        if most >= _TWO and needs_more(question) and context.models.serves("plan"):
+        if most >= _TWO and want.kind in {"several", "parts"} and context.models.serves("plan"):
             try:
                 made = await planned(context, question, most)
             except (ModelError, BudgetExceeded) as error:
@@ -166,7 +156,7 @@ def _failure(draft: DraftData, context: Context, *, last: bool) -> str | None:
     return None
 
 
-# The parts by a model: asked only where code suspects several facts and knows no form for them.
+# The parts by a model: asked only where the understander suspects several facts and knows no parts.
 # What it replies is checked; nothing that fails a check is used.
 
 
@@ -203,44 +193,7 @@ def checked(plan: Plan, question: str, *, most: int) -> Split | str:
     """The plan as parts, or what is wrong with it."""
     texts = [part.strip().strip("\"'").strip() for part in plan.questions]
     parts = tuple(text if text[-1:] in {"", "?"} else f"{text.rstrip('.')}?" for text in texts)
-    return (
-        _wrong_parts(parts, most)
-        or _wrong_plan(plan, parts, question)
-        or Split(parts, plan.combine)
-    )
-
-
-def _wrong_parts(parts: Sequence[str], most: int) -> str | None:
-    """What is wrong with the questions by themselves."""
-    if not 1 < len(parts) <= most:
-        return f"{len(parts)} questions, not from 2 to {most}"
-    # With the holes, which make one question another.
-    said = {frozenset([*terms(part), *map("hole {}".format, HOLE.findall(part))]) for part in parts}
-    if len(said) < len(parts):
-        return "a question is repeated"
-    for at, part in enumerate(parts):
-        marks = CONTROL_MARK.search(part) or EVIDENCE_MARK.search(part)
-        if marks or not part or len(part) > _LONGEST or "\n" in part:
-            return "a question is empty, too long or carries marks"
-        if any(not 0 < int(number) <= at for number in HOLE.findall(part)):
-            return "a question needs an answer that does not come before it"
-        if re.search("[{}]", HOLE.sub("", part)):
-            return "a question has a brace that is no hole"
-    return None
-
-
-def _wrong_plan(plan: Plan, parts: Sequence[str], question: str) -> str | None:
-    """Each part must be of the question's own words, and together they must keep most of them."""
-    asked = set(query_terms(question))
-    known = asked | set(terms(question))
-    own = [set(query_terms(HOLE.sub(" ", part))) for part in parts]
-    if any(not words & asked or len(words - known) > _NEW for words in own):
-        return "a question is about something else"
-    if 2 * len(set().union(*own) & asked) < len(asked):
-        return "the questions lose what was asked"
-    values = len(value_parts(parts))
-    if plan.combine == "last":
-        return None if HOLE.search(parts[-1]) else "the last question needs no answer before it"
-    if plan.combine in {"years", "difference"} and values != _TWO:
-        return f"{plan.combine} is of two values"
-    return f"{plan.combine} needs several values" if values < _TWO else None
+    if any(CONTROL_MARK.search(part) or EVIDENCE_MARK.search(part) for part in parts):
+        return "a question carries marks"
+    made = Split(parts, plan.combine)
+    return wrong_parts(made, question, most=most) or made

@@ -63,7 +63,7 @@ def stand_alone(question: str, turns: Sequence[Turn]) -> str:
         return question
     written = _written(question, turns)
     said = [text for turn in turns[-TURNS:] for text in (*turn.titles, turn.asked, turn.text)]
-    same = _bare(written.text) == _bare(question)
+    same = _bare(written.text) in {_bare(question), _bare(turns[-1].asked)}
     if same or written.likelihood < LIKELY or not _is_safe(written.text, question, said):
         return question
     alike = written.text[:1].casefold() == question[:1].casefold()

@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 
 from secondlook.errors import SecondlookError
 from secondlook.nodes.desk import measures
-from secondlook.roles.route import summary_request
+from secondlook.roles.wants import wanted
 from secondlook.server.library import OpenedLibrary  # noqa: TC001
 from secondlook.tables.query import Filter, Query
 from secondlook.tables.resolver import MOST_VALUES, AskedTable
@@ -81,7 +81,7 @@ def _about_documents(documents: Sequence[DocumentInfo]) -> Iterator[Suggestion]:
         title = " ".join(item.title.split())
         question = f"Summarise {title}"
         short = len(title) <= _LONGEST_TITLE
-        if short and item.kind not in _NO_PROSE and summary_request(question):
+        if short and item.kind not in _NO_PROSE and wanted(question).kind == "summary":
             yield Suggestion(question=question, why=f"an overview of {title}")
 
 

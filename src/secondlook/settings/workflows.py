@@ -140,7 +140,7 @@ class Servers(Section):
     screen: Literal["signs", "model"] = setting(
         "signs", "Finds orders to a model: signs, or a model where they are unclear."
     )
-    classify: Literal["rules", "llm"] = setting("rules", "Tells simple questions.")
+    classify: Literal["understander", "llm"] = setting("understander", "Tells simple questions.")
     synthesise: Literal["model", "extract"] = setting(
         "model", "Writes a step's findings: a model, or the reader word for word."
     )

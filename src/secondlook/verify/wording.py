@@ -15,7 +15,7 @@ from secondlook.nodes.limits import lead, without_cut
 from secondlook.nodes.options import Weighing, choice_text, derived, step_heading
 from secondlook.nodes.state import OptionData, VerdictData
 from secondlook.roles.arithmetic import Stated, computed, sentence
-from secondlook.roles.split import split_by_form
+from secondlook.roles.wants import wanted
 from secondlook.verify.report import Report, rests_on, shown
 
 if TYPE_CHECKING:
@@ -298,10 +298,10 @@ def _check_computation(
     elif flat(claim.text) != flat(sentence(made.operation, stated, made.result)):
         report.wrong("computation", where, f"{shown(claim.text)} is not what was computed")
     # Where the question's form tells what must be computed, nothing else was.
-    form = split_by_form(answer.asked)
-    wanted = operation_of(form.combining) if form else None
-    other = wanted is not None and wanted != made.operation
-    message = f"the question asks for {wanted}, not {made.operation}"
+    form = wanted(answer.asked).split
+    operation = operation_of(form.combining) if form else None
+    other = operation is not None and operation != made.operation
+    message = f"the question asks for {operation}, not {made.operation}"
     report.wrong_if(other, "computation", where, message)
 
 

@@ -167,9 +167,12 @@ class Maker:
         return "count" if sums_names else self.form.figure
 
     def _of_names(self) -> bool:
-        of = self.columns.get(self.form.of)
-        named = of is not None and stems(_BRACKETS.sub("", of.name)) <= set(self.words)
-        return of is not None and _names_rows(of) and not named
+        return self._is_unnamed_id(self.columns.get(self.form.of))
+
+    def _is_unnamed_id(self, column: ColumnProfile | None) -> bool:
+        """Of ids that the question does not name there is no sum, and none is over another."""
+        named = column is not None and stems(_BRACKETS.sub("", column.name)) <= set(self.words)
+        return column is not None and _names_rows(column) and not named
 
     def measure(self) -> Measure:
         if self.figure == "count":
@@ -192,6 +195,8 @@ class Maker:
     def filter(self, said: Said) -> Filter:
         column = self.columns[said.key.column]
         comparison: Any = said.sign
+        if comparison not in {"=", "!=", "in"} and self._is_unnamed_id(column) and said.values:
+            raise Unplaced(said.values[0])
         if comparison in {"missing", "present"}:
             return Filter(column=column.name, comparison=comparison)
         if said.key.part:
