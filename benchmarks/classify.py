@@ -3,11 +3,11 @@
     export SECONDLOOK_DATA=FOLDER                 # for the public sets; left out without it
     python -m benchmarks.classify
 
-`training/asked/test-wants.txt` holds 240 questions as people type them, with what they want, by another
-hand than the training data; `route` counts only which way a question goes. `hotpot` needs several
-facts, `squad2-dev` is taken for one. Some of SQuAD's do need more than one fact, and some of
-HotpotQA's can be answered from one passage (Min et al., ACL 2019, "Compositional Questions Do Not
-Necessitate Multi-hop Reasoning"). A limit of the product was chosen on 500 questions of each.
+`training/asked/test-wants.txt` holds 240 questions as people type them, with what they want, by
+another hand than the training data; `route` counts only which way a question goes. `hotpot` needs
+several facts, `squad2-dev` is taken for one. Some of SQuAD's do need more than one fact, and some
+of HotpotQA's can be answered from one passage (Min et al., ACL 2019, "Compositional Questions Do
+Not Necessitate Multi-hop Reasoning"). A limit of the product was chosen on 500 questions of each.
 Writes `benchmarks/results/classify.json`.
 """
 

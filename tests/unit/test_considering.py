@@ -44,6 +44,8 @@ def test_the_kind_of_question_decides_between_workflows(
         ("Summarise everything", False, ["survey", "plan"]),
         ("Summarise the tides", False, None),
         ("the plan", True, ["plan"]),
+        ("What is the harbour survey about?", False, ["survey"]),
+        ("what is this about", False, ["survey", "plan"]),
         ("Summarise the plan and the harbour survey", False, ["plan", "survey"]),
         ("Summarise the plan, the lease and the survey", False, ["plan", "survey"]),
         ("Summarise the tides and the currents", False, None),

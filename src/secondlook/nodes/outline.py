@@ -33,9 +33,9 @@ from secondlook.nodes.state import (
     step,
     unread,
 )
-from secondlook.retrieval.terms import STOP_WORDS, query_terms, terms
+from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles.sentences import sentence_bounds
-from secondlook.roles.wants import wanted
+from secondlook.roles.wants import summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -123,10 +123,8 @@ async def choose(state: Query, runtime: Runtime[Context]) -> Choice:
 
 def _target(question: str) -> str:
     """What is to be summarised; "" means whatever there is."""
-    want = wanted(question)
-    small = set(re.findall(r"\w+", question.casefold())) <= set(STOP_WORDS["english"])
-    named = "" if small else question  # "what is this about" names nothing
-    return want.about if want.kind == "summary" else named
+    target = summary_of(question)
+    return question if target is None else target
 
 
 _JOINT = re.compile(r"\s*,\s*(?:and\s+)?|\s+(?:and|&|as\s+well\s+as)\s+", re.IGNORECASE)

@@ -34,7 +34,7 @@ from secondlook.nodes.state import (
 from secondlook.nodes.understand import asks_for_concept, asks_for_data, entry_for, term_of
 from secondlook.reading.languages import foreign
 from secondlook.roles.ambiguity import unresolved
-from secondlook.roles.wants import TALK, wanted
+from secondlook.roles.wants import TALK, summary_of, wanted
 from secondlook.tables.understand.interpreter import understand
 from secondlook.tables.understand.readings import reading_data
 
@@ -407,8 +407,7 @@ def summary_scope(
 ) -> Scope | None:
     """The documents that are meant; None where nobody asks for a summary. `certain` is who chose
     the workflow by its name."""
-    want = wanted(question)
-    target = want.about if want.kind == "summary" else None
+    target = summary_of(question)
     if target is None and not certain:
         return None
     from secondlook.nodes.outline import meant

@@ -39,6 +39,8 @@ LIKELY: Final = 0.3
 SURELY_ONE: Final = 0.8
 """A question that it holds less likely for one may need several facts. Chosen on `hotpot` and
 `squad2-dev`, 500 questions each."""
+SURELY_TALK: Final = 0.9
+"""Of a greeting and the like: a question must not be lost in it."""
 MOST_PARTS: Final = 4
 NEW: Final = 3
 """Telling words that a part may have which the question has not, such as "born" for "older"."""
@@ -62,6 +64,9 @@ _FORM_WORDS: Final = " ".join(
     )
 )
 """What is written of a form besides words that were said: a comparison may name its measure."""
+_ASKS_ABOUT: Final = re.compile(
+    r"\s*what(?:['\u2019]s|\s+is|\s+are)\s+(?P<what>.+?)\s+(?:all\s+)?about\W*", re.IGNORECASE
+)
 _ENDS: Final = " .,;:"
 _PRONOUN: Final = re.compile(r"\b(?:he|him|his|she|her|it|its|they|them|their)\b", re.IGNORECASE)
 _JOINED: Final = re.compile(r",? (?:and|or|&|as well as) |, ")
@@ -91,9 +96,9 @@ def wanted(question: str) -> Want:
     """Costs a fraction of a search, and is remembered for the questions of late."""
     text = " ".join(question.split())
     text = f"{text[:1].lower()}{text[1:]}"
-    if not text or len(text) > LONGEST:
-        return Want("several") if text else ONE
-    if other_language(text, ENGLISH) is not None:
+    if len(text) > LONGEST:
+        return Want("several")
+    if not text or other_language(text, ENGLISH) is not None:
         return ONE
     written = understander().write(f"wants: {text}", f"{WORDS} {_FORM_WORDS} {_inflected(text)}")
     want, likely = read_form(written.text), written.likelihood
@@ -102,9 +107,19 @@ def wanted(question: str) -> Want:
     if want.split is not None:
         usable = likely >= LIKELY and wrong_parts(want.split, text) is None
         return want if usable else Want("several")
-    if want.kind == "one":
-        return want if likely >= SURELY_ONE else Want("several")
-    return replace(want, about=_whole(want.about, text)) if likely >= LIKELY else ONE
+    if want.kind != "one":
+        least = SURELY_TALK if want.kind in TALK else LIKELY
+        return replace(want, about=_whole(want.about, text)) if likely >= least else ONE
+    return ONE if likely >= SURELY_ONE else Want("several")
+
+
+def summary_of(question: str) -> str | None:
+    """What is to be summarised; "" is everything, None where no summary is wanted. "What is X
+    about" wants one if a document is called X: that is for the caller to see."""
+    want, found = wanted(question), _ASKS_ABOUT.fullmatch(question)
+    if want.kind == "summary":
+        return want.about
+    return _named(found["what"]) if found else None
 
 
 def _whole(about: str, question: str) -> str:
@@ -139,7 +154,11 @@ def read_form(written: str) -> Want | None:
         return Want("parts", Split(whole, cast("Combining", head))) if ok else None
     if head not in _KINDS or (rest and head not in _ABOUT):
         return None
-    return Want(cast("Kind", head), about="" if _EVERYTHING.fullmatch(rest) else rest)
+    return Want(cast("Kind", head), about=_named(rest))
+
+
+def _named(text: str) -> str:
+    return "" if _EVERYTHING.fullmatch(text) else text
 
 
 # What parts must be like, whoever writes them.
