@@ -50,6 +50,16 @@ def test_an_earlier_answer_stands_in_the_later_question() -> None:
     assert {number for part in answer.parts for number in part.citations} == {1, 2}
 
 
+def test_two_questions_in_one_are_both_answered_and_what_is_nowhere_is_said() -> None:
+    answer = answered("When was Ada Vane born and who is the mother of Carl?", context())
+    assert (answer.status, answer.short) == ("answered", "1981 in; Dora")
+    state = in_parts("Who is the mother of Carl and what is the rent of the quay?", context())
+    assert state["draft"]["short"] == "Dora"
+    assert state["draft"]["note"] == 'I found no answer to "What is the rent of the quay?"'
+    state = in_parts("What is the rent of the quay and who paints the wall?", context())
+    assert state["route"] == "retrieve"
+
+
 def test_values_that_do_not_go_together_send_the_question_the_ordinary_way() -> None:
     state = in_parts("How much taller is the Long Tower than the Old Tower?", context())
     assert state["visited"][-1] == "combine"

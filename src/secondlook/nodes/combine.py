@@ -114,7 +114,7 @@ def combined(
     if combining == "last":
         return _draft([drafts[-1], *drafts[:-1]], drafts, drafts[-1]["short"])
     if combining == "each":
-        return _draft(drafts, drafts, "; ".join(one["short"] or "" for one in drafts))
+        return _each(parts, drafts)
     if combining == "both":  # each may be answered with yes or no, in a model's words
         said = [_SAYS.match(one["sentences"][0]["text"]) for one in drafts if one["sentences"]]
         words = [found[1].casefold() for found in said if found]
@@ -143,6 +143,16 @@ def combined(
     draft = _draft(drafts, drafts, result)
     draft["sentences"] = [sentence, *(one for one in draft["sentences"] if one != sentence)]
     return {**draft, "method": "computed"}
+
+
+def _each(parts: Sequence[PartData], drafts: Sequence[DraftData]) -> DraftData | None:
+    """What was found, and which questions have no answer."""
+    found = [one for one in drafts if one["sentences"]]
+    if not found:
+        return None
+    lost = [part["asked"] for part in parts if part["draft"] and not part["draft"]["sentences"]]
+    made = _draft(found, found, "; ".join(one["short"] or "" for one in found))
+    return {**made, "note": " ".join(f'I found no answer to "{one}"' for one in lost) or None}
 
 
 def _draft(order: Sequence[DraftData], drafts: Sequence[DraftData], short: str | None) -> DraftData:

@@ -98,14 +98,17 @@ async def ask_part(state: Dividing, runtime: Runtime[Context]) -> PartAsked:
     used = len(cited_by([part["draft"] for part in parts]))
     room = max(1, k - used - (len(parts) - at - 1))
     draft, warnings = await _answered(asked, found, room, context)
+    last, alone = at + 1 == len(parts), state["combining"] == "each"
+    why = _failure(draft, context, last=last or alone)
+    if why and alone:  # the other parts need no answer of this one
+        draft = withheld("low_confidence", reasons=[why])
+        why = None
     parts = [*parts[:at], {**parts[at], "asked": asked, "draft": draft}, *parts[at + 1 :]]
-    last = at + 1 == len(parts)
-    why = _failure(draft, context, last=last)
     route = "retrieve" if why else "combine" if last else "ask_part"
     told = step(
         "ask_part",
         f"{asked} {draft['short'] if draft['sentences'] else 'no answer'}",
-        route=(route, why or "it has an answer"),
+        route=(route, why or ("it has an answer" if draft["sentences"] else "it has none")),
         part=at + 1,
         query=asked,
         found=len(found),
