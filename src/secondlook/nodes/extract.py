@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from secondlook.nodes import ranking
@@ -11,7 +12,7 @@ from secondlook.nodes.limits import dial
 from secondlook.nodes.revalidate import Place, guard_of
 from secondlook.nodes.state import Cited, DraftData, Found, Sentence
 from secondlook.reading.languages import Foreign, other_language
-from secondlook.reading.second_look import look_twice
+from secondlook.reading.second_look import ahead_of, look_twice
 from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles.sentences import lines_of, sentence_around, whole_numbers
 
@@ -105,20 +106,27 @@ async def _chosen(
     context: Context, question: str, telling: list[Found], held: Mapping[str, Passage]
 ) -> tuple[list[Candidate], int | None]:
     """What was seen of each, and whose span to answer with. Those with an inserted text are taken
-    out on the way."""
-    while True:
-        try:
-            candidates = await looked_twice(context, question, telling, held)
-        except Exception:  # noqa: BLE001 - what the first look found is worth something too
-            candidates = ranking.candidates(telling)
+    out on the way; others are looked at only where none is left that was."""
+    candidates: list[Candidate] = []
+    while telling:
+        if all(one.together is None for one in candidates):
+            try:
+                candidates = await looked_twice(context, question, telling, held)
+            except Exception:  # noqa: BLE001 - what the first look found is worth something too
+                candidates = ranking.candidates(telling)
         chosen = context.calibration.best_answer(candidates)
         if chosen is None:
-            return candidates, None
+            break
         item = telling[chosen]
         passage = held[item["id"]]
         if not await asyncio.to_thread(_is_inserted, context, question, passage, item):
             return candidates, chosen
-        del telling[chosen]
+        del telling[chosen], candidates[chosen]
+        candidates = [
+            one if one.together is None else replace(one, ahead=ahead_of(candidates, at))
+            for at, one in enumerate(candidates)
+        ]
+    return candidates, None
 
 
 def _is_inserted(context: Context, question: str, passage: Passage, item: Found) -> bool:
