@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.common import data_folder, parser, rows, save, share
-from secondlook.roles.wants import Want, read_form, wanted
+from secondlook.roles.wants import ONE, TALK, Want, read_form, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 ASKED = Path(__file__).parents[1] / "training" / "asked" / "test-wants.txt"
 PUBLIC = {"hotpot": "several", "squad2-dev": "one"}
 SAMPLE, SEED = 1000, 8
-TALK = frozenset(("files", "hello", "thanks", "help"))
 
 
 def route(want: Want) -> str:
@@ -41,9 +40,7 @@ def exact(want: Want) -> str:
 def typed() -> Iterator[tuple[str, Want]]:
     for line in ASKED.read_text("utf-8").splitlines():
         question, _, form = line.rpartition(" => ")
-        want = read_form(form)
-        assert want is not None, form  # noqa: S101
-        yield question, want
+        yield question, read_form(form) or ONE  # the tests see to it that each is a form
 
 
 def public(name: str) -> list[str]:

@@ -20,8 +20,9 @@ from secondlook.nodes.grade import grade
 from secondlook.nodes.limits import AnswerGrades
 from secondlook.nodes.retrieve import follow, rerank, retrieve, search_again, search_web_once
 from secondlook.nodes.rewrite import rewrite
-from secondlook.nodes.split import MAX_PARTS, ask_part, split
+from secondlook.nodes.split import ask_part, split
 from secondlook.nodes.state import Drafts, Outcome, Quality, Searches
+from secondlook.roles.wants import MOST_PARTS
 
 if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
@@ -154,7 +155,7 @@ def most_by_node(settings: Settings) -> dict[str, int]:
     weighed = 1 + (rewrites if on.check_useful else 0) + on.grade_answer
     most = {
         "split": int(on.split),
-        "ask_part": MAX_PARTS if on.split else 0,
+        "ask_part": MOST_PARTS if on.split else 0,
         "combine": int(on.split),
         "retrieve": 1,
         "rerank": 1,

@@ -114,7 +114,7 @@ def combined(
     if combining == "last":
         return _draft([drafts[-1], *drafts[:-1]], drafts, drafts[-1]["short"])
     if combining == "each":
-        return _each(parts, drafts)
+        return _each(parts)
     if combining == "both":  # each may be answered with yes or no, in a model's words
         said = [_SAYS.match(one["sentences"][0]["text"]) for one in drafts if one["sentences"]]
         words = [found[1].casefold() for found in said if found]
@@ -145,12 +145,12 @@ def combined(
     return {**draft, "method": "computed"}
 
 
-def _each(parts: Sequence[PartData], drafts: Sequence[DraftData]) -> DraftData | None:
+def _each(parts: Sequence[PartData]) -> DraftData | None:
     """What was found, and which questions have no answer."""
-    found = [one for one in drafts if one["sentences"]]
+    found = [one for part in parts if (one := part["draft"]) and one["sentences"]]
     if not found:
         return None
-    lost = [part["asked"] for part in parts if part["draft"] and not part["draft"]["sentences"]]
+    lost = [part["asked"] for part in parts if part["draft"] not in found]
     made = _draft(found, found, "; ".join(one["short"] or "" for one in found))
     return {**made, "note": " ".join(f'I found no answer to "{one}"' for one in lost) or None}
 

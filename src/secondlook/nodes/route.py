@@ -150,7 +150,7 @@ async def _parts(context: Context, want: Want, scope: Scope) -> tuple[CallData, 
         return ()
     parts = want.split.parts
     over = [(await signs_of(context, part)).named for part in parts]
-    if len(set(over)) < 2:  # noqa: PLR2004 - all of one kind
+    if len(set(over)) == 1:
         return ()
     calls = []
     for tables in dict.fromkeys(over):

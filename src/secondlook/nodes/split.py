@@ -29,14 +29,12 @@ from secondlook.nodes.state import (
 )
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK
-from secondlook.roles.wants import Combining, Split, filled, wanted, wrong_parts
+from secondlook.roles.wants import MOST_PARTS, Combining, Split, filled, wanted, wrong_parts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-MAX_PARTS: Final = 4
 _LONGEST_SHORT: Final = 12  # words of an answer that may stand in a later question
-_TWO: Final = 2
 
 
 class Divided(Parts, Trace):
@@ -46,13 +44,13 @@ class Divided(Parts, Trace):
 async def split(state: Question, runtime: Runtime[Context]) -> Divided:
     context, question = runtime.context, state["question"]
     # Every part needs a passage of its own among those an answer may rest on.
-    most = min(MAX_PARTS, context.settings.answer.k)
+    most = min(MOST_PARTS, context.settings.answer.k)
     warnings: list[dict[str, Any]] = []
     want = await asyncio.to_thread(wanted, question)
     by, made = "the understander", want.split
     if made is None or len(made.parts) > most:
         made = None
-        if most >= _TWO and want.kind in {"several", "parts"} and context.models.serves("plan"):
+        if most > 1 and want.kind in {"several", "parts"} and context.models.serves("plan"):
             try:
                 made = await planned(context, question, most)
             except (ModelError, BudgetExceeded) as error:

@@ -42,6 +42,7 @@ SURELY_ONE: Final = 0.8
 SURELY_TALK: Final = 0.9
 """Of a greeting and the like: a question must not be lost in it."""
 MOST_PARTS: Final = 4
+_PAIR: Final = 2
 NEW: Final = 3
 """Telling words that a part may have which the question has not, such as "born" for "older"."""
 LONGEST_PART: Final = 300
@@ -183,9 +184,9 @@ def _of_form(split: Split) -> Iterator[str]:
     values = len(value_parts(parts))
     if way == "last" and not HOLE.search(parts[-1]):
         yield "the last question needs no answer before it"
-    if way in {"years", "difference"} and values != 2:  # noqa: PLR2004
+    if way in {"years", "difference"} and values != _PAIR:
         yield f"{way} is of two values"
-    if way != "last" and values < 2:  # noqa: PLR2004
+    if way != "last" and values <= 1:
         yield f"{way} needs several values"
 
 
