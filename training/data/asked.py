@@ -58,6 +58,14 @@ class Column:
     def type(self) -> str:
         return _TYPES.get(self.kind.partition(" ")[0], "text")
 
+    def called(self, value: str) -> tuple[str, ...]:
+        """How else people call a value of it."""
+        for one in self.kind.partition(" ")[2].split("/"):
+            cell, *others = _parts(one, "=") or ("",)
+            if cell.lower() == value.lower():
+                return tuple(others)
+        return ()
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -158,10 +166,10 @@ class Drawn:
             self.cells[one.name] = _cells(one.kind, self.draw)
 
     def filled(self, wording: str, form: str) -> tuple[str, str]:
-        """Both with the same values."""
+        """Both with the same values; the wording may have another name for one."""
         values: dict[str, str] = {}
 
-        def said(found: re.Match[str]) -> str:
+        def meant(found: re.Match[str]) -> str:
             tries = 0
             while found[0] not in values:
                 value = self._value(found["key"], found["what"] or "", found["absent"])
@@ -170,8 +178,13 @@ class Drawn:
                     values[found[0]] = value
             return values[found[0]]
 
+        def said(found: re.Match[str]) -> str:
+            value, column = meant(found), self.table.column(found["key"])
+            others = column.called(value) if column else ()
+            return self.draw.choice((value, *others, *others)) if others else value
+
         question = _SLOT.sub(said, wording)
-        return question, _SLOT.sub(said, form)
+        return question, _SLOT.sub(meant, form)
 
     def _value(  # noqa: PLR0911 - one line a kind
         self, name: str, what: str, absent: str | None
@@ -234,7 +247,7 @@ def _snake(text: str) -> str:
 def _cells(kind: str, draw: Random) -> list[str]:
     name, _, rest = kind.partition(" ")
     if name in {"pick", "text"}:
-        return [one.strip() for one in rest.partition("//")[0].split("/")]
+        return [one.partition("=")[0].strip() for one in rest.partition("//")[0].split("/")]
     if name == "date":
         low, _, high = rest.partition("-")
         return [
