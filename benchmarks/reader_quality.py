@@ -79,7 +79,7 @@ SECOND = ("relevance", "margin", "answerable", "fusion", "together", "ahead")
 YES_NO_FEATURES = ("margin", "fusion", "together", "lead", "ahead")
 UNANSWERABLE = 1 / 6
 """Share of people's questions that their files do not answer, as in `benchmarks/worlds`."""
-LIKELY, SURE, SEALED = 0.6, 0.9, 0.97
+LIKELY, SURE, SEALED = 0.55, 0.9, 0.97
 """How likely right a given answer must be; share of right ones among the sure, the sealed."""
 FEWEST = 30
 QUALITY = ("relevance", "lead", "fusion", "agreement")

@@ -19,7 +19,7 @@ from training.export.tensors import RELATIVE
 from training.weights_in import glance_head, glance_layers, layer_count
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from training.arrays import Floats
     from training.batches import Batch
@@ -115,18 +115,27 @@ def rows_on(device: str, batch: Batch) -> Rows:
 
 
 def forward(weights: Parameters, rows: Rows, engine: Engine, *, dropout: float = 0.0) -> Outputs:
-    state = _embedded(weights, rows, engine, dropout)
-    finish = _compiled_block() if engine.compiled else _block
-    attend = _attend_by_distance(weights, rows, engine) if RELATIVE in weights else engine.attend
     glances, after = {}, glance_layers(weights)
-    for layer in range(layer_count(weights)):
+    for layer, state in enumerate(states(weights, rows, engine, dropout=dropout)):
         if layer in after:
             glances[layer] = _head(weights, glance_head(layer), _firsts(state, rows))
+    return _heads(weights, state, rows, glances)
+
+
+def states(
+    weights: Parameters, rows: Rows, engine: Engine, *, dropout: float = 0.0
+) -> Iterator[Tensor]:
+    """Every token before the first layer, and after each."""
+    state = _embedded(weights, rows, engine, dropout)
+    yield state
+    finish = _compiled_block() if engine.compiled else _block
+    attend = _attend_by_distance(weights, rows, engine) if RELATIVE in weights else engine.attend
+    for layer in range(layer_count(weights)):
         prefix = f"encoder.layer.{layer}."
         context = attend(_joined_heads(weights, prefix, state), rows)
         context = context.reshape(len(state), -1)
         state = finish(context, state, dropout, *_block_weights(weights, prefix))
-    return _heads(weights, state, rows, glances)
+        yield state
 
 
 def _embedded(weights: Parameters, rows: Rows, engine: Engine, dropout: float) -> Tensor:

@@ -19,7 +19,7 @@ import threading
 import time
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from training.model import Engine, Parameters, Tensor
     from training.teach import Taught
 
+Made = TypeVar("Made")
 BETAS = (0.9, 0.98)
 WEIGHT_DECAY = 0.01
 PLANNED_AT = (40, 120, 400, 1500)
@@ -106,9 +107,9 @@ def learning_rate(recipe: Recipe, step: int, steps: int) -> float:
     return recipe.rate * 0.5 * (1 + math.cos(math.pi * done))
 
 
-def ahead(batches: Iterator[Batch], depth: int = 16) -> Iterator[Batch]:
+def ahead(batches: Iterator[Made], depth: int = 16) -> Iterator[Made]:
     """Batches made in another thread while the device computes. What fails there fails here."""
-    ready: queue.Queue[Batch | Exception] = queue.Queue(maxsize=depth)
+    ready: queue.Queue[Made | Exception] = queue.Queue(maxsize=depth)
 
     def produce() -> None:
         try:

@@ -106,6 +106,22 @@ def test_the_product_reads_with_what_was_exported(work: Path) -> None:
 
 
 @needs_torch
+def test_an_embedder_learns_which_passage_answers_a_question(
+    work: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from training import embed
+
+    places = f"--data {work}/rows --work {work}/arrays --base {work}/base.npz --save {work}/e"
+    steps = "--steps 16 --tokens 600 --every 1 --warmup 2 --rate 0.0003 --dropout 0"
+    monkeypatch.setattr("sys.argv", ["embed", *places.split(), *steps.split()])
+    embed.main()
+    told = map(json.loads, capsys.readouterr().out.splitlines())
+    losses = [one["loss"] for one in told if "loss" in one]
+    assert sum(losses[-4:]) < 0.8 * sum(losses[:4])
+    assert list((work / "e").glob("part-*.npz"))
+
+
+@needs_torch
 def test_the_card_says_what_the_reader_was_made_of_and_names_no_place(work: Path) -> None:
     card = (work / "reader" / "card.md").read_text("utf-8")
     assert card.startswith("# reader-tiny, int8\n")
