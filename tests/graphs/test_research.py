@@ -229,7 +229,7 @@ def test_a_failed_step_is_asked_again_in_other_words() -> None:
 
 def test_a_weak_step_is_kept_with_its_caveat(memory: AnswerMemory) -> None:
     shelf = CodeShelf(scores={LIGHTS: 0.9})
-    near = research(min_confidence=0.7)
+    near = research(min_confidence=0.8)
     made = run(SIMPLE, model=Clerk(), shelf=shelf, memory=memory, settings=near)
     assert made.statuses() == ["weak"]
     assert made.ended == ("partial", "answered")
@@ -286,13 +286,13 @@ def _three_failures(*scores: float) -> Ran:
 
 def test_failures_within_the_noise_stop_the_research_and_others_do_not() -> None:
     """At scores that steps really have: near the threshold, not near nothing."""
-    made = _three_failures(3.7, 3.68, 3.66, 0.0, 0.0)
+    made = _three_failures(0.5, 0.48, 0.46, -4.0, -4.0)
     sure = [one.confidence or 0.0 for one in made.research.steps]
     assert all(0.2 < value < 0.4 for value in sure)
     assert 0 < max(sure) - min(sure) < NOISE
     assert (made.routes[-1], made.research.cycles) == (("evaluate", "aggregate"), 3)
     assert "failed alike" in made.research.stopped
-    other = _three_failures(3.7, 3.0, 2.0, 0.0, 0.0)
+    other = _three_failures(0.5, -0.2, -1.2, -4.0, -4.0)
     assert other.routes[-2:] == [("evaluate", "replan"), ("replan", "aggregate")]
     published = run(MISLED, model=Clerk(), settings=seed_001(), shelf=CodeShelf(floor=0.65))
     assert "failed alike" in published.research.stopped

@@ -70,7 +70,7 @@ def test_nobody_has_to_name_a_workflow(engine: Secondlook) -> None:
 def test_both_kinds_of_evidence_in_one_answer(engine: Secondlook) -> None:
     answer = engine.ask(BOTH)
     assert answer.status == "answered"
-    assert answer.short == "1,200 units for each month; 1310"
+    assert answer.short == "1,200 units; 1310"
     of_plan, of_table = answer.claims
     assert of_plan.citations == (1,)
     assert of_table.citations == ()
@@ -86,7 +86,7 @@ def test_both_kinds_of_evidence_in_one_answer(engine: Secondlook) -> None:
     "changed",
     [
         {"text": "The target is 9,999 units. [1]"},
-        {"short": "1,200 units for each month; 1311"},
+        {"short": "1,200 units; 1311"},
         {"values": {"sales": 1}},
         {"parts": ()},
     ],

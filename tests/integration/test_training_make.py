@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import json
 import math
+from statistics import median
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -117,7 +118,7 @@ def test_an_embedder_learns_which_passage_answers_a_question(
     embed.main()
     told = map(json.loads, capsys.readouterr().out.splitlines())
     losses = [one["loss"] for one in told if "loss" in one]
-    assert sum(losses[-4:]) < 0.8 * sum(losses[:4])
+    assert median(losses[-8:]) < 0.5 * median(losses[:8])
     assert list((work / "e").glob("part-*.npz"))
 
 
