@@ -14,9 +14,8 @@ is nearly the right one counts neither way.
 from __future__ import annotations
 
 import argparse
-import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,7 +27,7 @@ from training.arrays import CLS, NEGATIVE, POSITIVE, SEP
 from training.encode import cached_pairs
 from training.engine import find_engine, say
 from training.model import Rows, arrays_of, parameters, states
-from training.train import Averaged, ahead, optimiser, shares
+from training.train import Averaged, Clock, Recipe, ahead, learning_rate, optimiser, shares
 from training.weights_in import load_base, save_checkpoint
 
 if TYPE_CHECKING:
@@ -38,6 +37,8 @@ if TYPE_CHECKING:
     from training.model import Engine, Parameters, Tensor
 
 MIX = {"squad": 0.40, "files": 0.55, "hotpot": 0.05}
+RECIPE = Recipe(seed=3, tokens=163_840, rate=4e-5, warmup=60, dropout=0.05, average=0.99, every=25)
+OPTIONS = ("seed", "tokens", "rate", "warmup", "dropout", "average", "every")
 QUESTION_TOKENS, PASSAGE_TOKENS = 64, 256
 HARDER = 8
 """The wrong passage is drawn from so many of the hardest."""
@@ -142,32 +143,29 @@ def contrast(found: Tensor, passages: Integers) -> tuple[Tensor, Tensor]:
 
 
 def train(
-    weights: Parameters, given: Iterator[Step], engine: Engine, options: argparse.Namespace
+    weights: Parameters, given: Iterator[Step], recipe: Recipe, engine: Engine, clock: Clock
 ) -> Parameters:
     """Train in place; returns the averaged weights."""
-    optimise, averaged = optimiser(weights, engine), Averaged(weights, options.average)
-    began, step = time.monotonic(), 0
-    while True:
-        done = (time.monotonic() - began) / (60 * options.minutes)
-        done = step / options.steps if options.steps else done
-        if done >= 1:
-            say(steps=step)
-            return averaged.weights()
-        rate = min(1.0, (step + 1) / options.warmup) * 0.5 * (1 + math.cos(math.pi * done))
+    optimise, averaged = optimiser(weights, engine), Averaged(weights, recipe.average)
+    step = 0
+    while not clock.over(step):
         for group in optimise.param_groups:
-            group["lr"] = options.rate * rate
+            group["lr"] = learning_rate(recipe, step, clock.total)
         one = next(given)
         rows, row = one.on(engine.device)
-        found = vectors(weights, rows, row, engine, dropout=options.dropout)
+        found = vectors(weights, rows, row, engine, dropout=recipe.dropout)
         loss, right = contrast(found, one.passages)
         optimise.zero_grad(set_to_none=True)
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(list(weights.values()), 1.0)
+        torch.nn.utils.clip_grad_norm_(list(weights.values()), recipe.clip)
         optimise.step()
         averaged.step(step)
         step += 1
-        if step % options.every == 0:
+        clock.plan(step)
+        if step % recipe.every == 0:
             say(step=step, loss=round(loss.item(), 4), right=round(right.item(), 4))
+    say(steps=step)
+    return averaged.weights()
 
 
 def main() -> None:
@@ -178,24 +176,22 @@ def main() -> None:
     parser.add_argument("--save", type=Path, required=True, help="folder for the checkpoint")
     parser.add_argument("--minutes", type=float, default=3)
     parser.add_argument("--steps", type=int, default=0, help="instead of --minutes")
-    parser.add_argument("--tokens", type=int, default=163_840, help="of a step")
     parser.add_argument("--mix", type=shares, default=MIX, help="questions by source")
-    parser.add_argument("--rate", type=float, default=4e-5)
-    parser.add_argument("--warmup", type=int, default=60)
-    parser.add_argument("--dropout", type=float, default=0.05)
-    parser.add_argument("--average", type=float, default=0.99)
-    parser.add_argument("--every", type=int, default=25, help="steps between two lines of progress")
-    parser.add_argument("--seed", type=int, default=3)
-    given = parser.parse_args()
-    torch.manual_seed(given.seed)
+    for name in OPTIONS:
+        value = getattr(RECIPE, name)
+        parser.add_argument(f"--{name}", type=type(value), default=value)
+    began, given = time.monotonic(), parser.parse_args()
+    recipe = replace(RECIPE, **{name: getattr(given, name) for name in OPTIONS})
+    torch.manual_seed(recipe.seed)
     engine = find_engine()
     base = load_base(given.base)
     weights = parameters(
         {name: one for name, one in base.items() if not name.startswith("pooler.")}, engine.device
     )
     pairs = cached_pairs(given.work, given.data, "train")
-    batches = ahead(steps(pairs, given.mix, tokens=given.tokens, seed=given.seed))
-    save_checkpoint(arrays_of(train(weights, batches, engine, given)), given.save)
+    batches = ahead(steps(pairs, given.mix, tokens=recipe.tokens, seed=recipe.seed))
+    clock = Clock(steps=given.steps, seconds=60 * given.minutes, engine=engine, began=began)
+    save_checkpoint(arrays_of(train(weights, batches, recipe, engine, clock)), given.save)
 
 
 if __name__ == "__main__":
