@@ -1,10 +1,6 @@
 """Train the embedder: a question's vector close to that of the passage which answers it.
 
-    python -m training.weights_in --weights EMBEDDER/model.onnx --out DIR/embedder.npz
-    python -m training.embed --data IN --work DIR --base DIR/embedder.npz --minutes 3 --save DIR/e
-    python -m training.weights_in --weights EMBEDDER/model.onnx --trained DIR/e --share 0.6 \\
-        --out DIR/blend
-    python -m training.export.build embedder --weights DIR/blend --tokenizer ... --out FOLDER
+    python -m training.make embedder --data $SECONDLOOK_DATA --base gte-small/... --work DIR
 
 Each question meets its passage, one that search by words takes for it, and those of all other
 questions of the step (contrastive loss, as Karpukhin et al. 2020, arXiv:2004.04906). A passage that
@@ -174,7 +170,7 @@ def main() -> None:
     parser.add_argument("--work", type=Path, required=True)
     parser.add_argument("--base", type=Path, required=True, help="what training.weights_in wrote")
     parser.add_argument("--save", type=Path, required=True, help="folder for the checkpoint")
-    parser.add_argument("--minutes", type=float, default=3)
+    parser.add_argument("--minutes", type=float, default=3.6)
     parser.add_argument("--steps", type=int, default=0, help="instead of --minutes")
     parser.add_argument("--mix", type=shares, default=MIX, help="questions by source")
     for name in OPTIONS:

@@ -1,7 +1,8 @@
 """Make a model from its data with one command.
 
     python -m training.make reader --data $SECONDLOOK_DATA --work DIR
-    python -m training.make embedder --base gte-small/model.int8.onnx --tokenizer ... --work DIR
+    python -m training.make embedder --data $SECONDLOOK_DATA --base gte-small/model.int8.onnx \\
+        --work DIR
 
 Rows, token arrays, teachers, what they say of the rows, the student, its figures, the exported
 folder and its card: each stage is a command of its own, printed before it runs and logged. A stage
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 WEIGHTS = Path(__file__).parents[1] / "weights" / "src" / "secondlook_weights"
 TRAINED = ("--data", "{work}/rows", "--work", "{work}/arrays")
+EMBEDDER_ROWS = ("--seed", "0", "--mine", "words", "--fill", "10")
 
 
 def reader_stages(plan: Plan, recipe: Path) -> list[Stage]:
@@ -83,8 +85,17 @@ def _folder(run: str) -> str:
 
 
 def embedder_stages(name: str) -> list[Stage]:
+    """From gte-small, with the reader's questions and passages; a share of what it was stays."""
+    rows = ("--data", "{data}", "--out", "{work}/rows", *EMBEDDER_ROWS)
+    trained = ("--base", "{work}/base.npz", "--save", "{work}/e")
+    blended = ("--weights", "{base}", "--trained", "{work}/e", "--share", "0.7")
     return [
-        _exported("embedder", "{base}", name),
+        _stage("rows", "training.prepare", *rows),
+        _start("base"),
+        _stage("arrays", "training.encode", *TRAINED, "--again"),
+        _stage("embed", "training.embed", *TRAINED, *trained),
+        _stage("blend", "training.weights_in", *blended, "--out", "{work}/blend"),
+        _exported("embedder", "{work}/blend", name),
         _stage("card", "training.card", "embedder", "--folder", "{out}"),
     ]
 
@@ -116,7 +127,7 @@ def _options(given: list[str] | None) -> argparse.Namespace:
         "--teacher", type=Path, help="safetensors of a larger encoder, where the recipe has one"
     )
     parser.add_argument("--tokenizer", type=Path, default=WEIGHTS / "reader" / "tokenizer.json")
-    parser.add_argument("--name", default="gte-small", help="of the embedder")
+    parser.add_argument("--name", default="secondlook-embedder-1", help="of the embedder")
     parser.add_argument("--from", dest="first", metavar="STAGE", help="run this one again, and on")
     parser.add_argument("--to", dest="last", metavar="STAGE", help="stop after this one")
     parser.add_argument("--dry-run", action="store_true", help="say what would run")
@@ -124,14 +135,14 @@ def _options(given: list[str] | None) -> argparse.Namespace:
 
 
 def _stages(given: argparse.Namespace) -> list[Stage]:
-    if given.model == "embedder":
-        if given.base is None:
-            raise UsageError("no weights to export", hint="Name the int8 ONNX file with --base.")
-        return embedder_stages(given.name)
     if given.data is None:
         raise UsageError(
             "no data to train on", hint="Name its folder with --data or SECONDLOOK_DATA."
         )
+    if given.model == "embedder":
+        if given.base is None:
+            raise UsageError("no weights to start from", hint="Name gte-small's with --base.")
+        return embedder_stages(given.name)
     recipe = given.recipe or RECIPES / ("reader-tiny.json" if given.tiny else "reader.json")
     plan = read_plan(recipe)
     if _has_teacher(plan) and given.teacher is None:

@@ -62,7 +62,7 @@ def test_a_vector_does_not_depend_on_what_it_is_embedded_with(embedder: Embedder
 
 def test_its_name_holds_the_hash_of_the_file(embedder: Embedder) -> None:
     digest = hashlib.sha256(find_weights("embedder").graphs[0].read_bytes()).hexdigest()
-    assert embedder.name == f"gte-small@{digest[:12]}"
+    assert embedder.name == f"secondlook-embedder-1@{digest[:12]}"
 
 
 @pytest.mark.parametrize("spec", ["", "nonsense", "ollama:", "mystery:model"])

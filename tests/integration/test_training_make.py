@@ -122,6 +122,20 @@ def test_an_embedder_learns_which_passage_answers_a_question(
     assert list((work / "e").glob("part-*.npz"))
 
 
+def test_the_embedder_is_trained_and_blended_with_what_it_was(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = ["embedder", "--data", str(folder), "--work", str(folder / "e"), "--dry-run"]
+    assert make.main(given) == 1
+    assert "--base" in capsys.readouterr().err
+    assert make.main([*given, "--base", "gte.onnx"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    stages = ["rows", "base", "arrays", "embed", "blend", "export", "card"]
+    assert [line.partition(":")[0] for line in told] == stages
+    assert "training.weights_in" in told[4]
+    assert "--share 0.7" in told[4]
+
+
 @needs_torch
 def test_the_card_says_what_the_reader_was_made_of_and_names_no_place(work: Path) -> None:
     card = (work / "reader" / "card.md").read_text("utf-8")

@@ -13,7 +13,7 @@ from secondlook.tables.resolver import Resolver
 from secondlook.tables.understand.filters import conditions
 from secondlook.tables.understand.form_queries import Maker, Unplaced
 from secondlook.tables.understand.forms import FormError, parsed
-from secondlook.tables.understand.written import read, shown
+from secondlook.tables.understand.written import other_words, read, shown
 from secondlook.tables.words import stems
 from tests.support.row_tables import FILMS, GAMES, MEDALS, ORDERS, answer, best, readings, table_of
 
@@ -116,6 +116,35 @@ def test_what_names_rows_is_counted_and_has_no_mean(column: str) -> None:
     most = made(f"top 1 c4 by sum {column}", TICKETS, "which event sold the most tickets?")
     assert most.said == "the 1 event with the highest count"
     assert made(f"mean {column}", TICKETS, "average of the tickets").is_vague
+
+
+SPENDING = """category|amount
+groceries|30
+rent|45
+fuel|25
+groceries|60"""
+
+
+@pytest.mark.parametrize(
+    ("form", "word", "meant"),
+    [
+        ("sum c2 | c1 = groceries", "food", {"food": "groceries"}),
+        ("sum c2 | c1 = rent", "food", {}),
+        ("sum c2", "food", {}),
+        ("sum c2 | c1 = groceries", "laptops", {}),
+    ],
+)
+def test_another_word_for_a_cell_is_taken_where_the_form_has_that_cell(
+    form: str, word: str, meant: dict[str, str]
+) -> None:
+    asked = f"how much went on {word}"
+    assert other_words([word], asked, made(form, SPENDING, asked)) == meant
+
+
+@pytest.mark.parametrize(("asked", "vague"), [("average price", True), ("price (EUR)", False)])
+def test_units_tell_columns_apart(asked: str, vague: bool) -> None:
+    prices = "Price (USD)|Price (EUR)\n1.0|3.0\n2.0|5.0"
+    assert made("mean c2", prices, asked).is_vague is vague
 
 
 def test_a_column_that_is_named_is_summed() -> None:

@@ -236,12 +236,6 @@ def test_a_small_table(question: str, expected: object) -> None:
     assert value(question, sales()) == wanted
 
 
-def test_units_that_tell_columns_apart() -> None:
-    both = asked_table(pd.DataFrame({"Price (USD)": [1.0, 2.0], "Price (EUR)": [3.0, 5.0]}))
-    assert read("average price", both).best is None
-    assert value("average price (EUR)", both) == 4.0
-
-
 def test_groups_of_orders() -> None:
     grouped = orders().groupby(["region", "product"]).units.sum()
     expected = {", ".join(key): total for key, total in grouped.to_dict().items()}

@@ -32,9 +32,10 @@ FOLDER = Path(__file__).parents[1] / "asked"
 SEVERAL, GENERAL, COMMON = 4, 20, 60
 """A word that is used with so many different tables names nothing in one of them; the larger
 numbers are for words that are headers or values elsewhere."""
-LEFT_OUT, LOWER, UNSEEN = 0.3, 0.35, 0.45
-"""How often a column that does not count is left out, a value is typed in lower case, and a cell
-that the question names is not among those shown."""
+LEFT_OUT, LOWER, UNSEEN, SHORT, CALLED = 0.3, 0.35, 0.45, 0.3, 0.7
+"""How often a column that does not count is left out, a value is typed in lower case, a cell that
+the question names is not among those shown, a table has only a few rows, and a value is called by
+another name that it has."""
 _SLOT = re.compile(
     r"\{(?P<key>[^{}.!]+?)(?:\.(?P<what>2|year|month|quarter)(?:\.2)?|(?P<absent>!))?\}"
 )
@@ -157,13 +158,17 @@ class Drawn:
     draw: Random
     cells: dict[str, list[str]] = field(default_factory=dict)
     headers: dict[str, str] = field(default_factory=dict)
+    called: dict[str, str] = field(default_factory=dict)
+    """Values that the question calls otherwise."""
 
     def __post_init__(self) -> None:
+        rows = self.draw.randint(3, 7) if self.draw.random() < SHORT else None
         style = self.draw.choice((str, str, str, _snake, str.title, str.upper, str.lower))
         for one in self.table.columns:
             header = style(self.draw.choice(one.headers))
             self.headers[one.name] = header if header not in self.headers.values() else one.name
-            self.cells[one.name] = _cells(one.kind, self.draw)
+            is_short = one.type == "text" and not one.kind.startswith("pick")
+            self.cells[one.name] = _cells(one.kind, self.draw)[: rows if is_short else None]
 
     def filled(self, wording: str, form: str) -> tuple[str, str]:
         """Both with the same values; the wording may have another name for one."""
@@ -181,7 +186,9 @@ class Drawn:
         def said(found: re.Match[str]) -> str:
             value, column = meant(found), self.table.column(found["key"])
             others = column.called(value) if column else ()
-            return self.draw.choice((value, *others, *others)) if others else value
+            if others and self.draw.random() < CALLED:
+                self.called[value] = self.draw.choice(others)
+            return self.called.get(value, value)
 
         question = _SLOT.sub(said, wording)
         return question, _SLOT.sub(meant, form)
@@ -274,9 +281,12 @@ def _table_row(table: Table, form: str, wording: str, draw: Random, source: str)
     question, line = made.filled(wording, form)
     meant = parsed(line, [one.name for one in table.columns])
     question = as_typed(question, draw)
+    shown, numbers = made.shown(question, meant.columns)
+    for value, called in made.called.items():
+        if value.lower() not in shown.lower():
+            line = line.replace(value, called)
     if question == question.lower():
         line = _lowered(line)
-    shown, numbers = made.shown(question, meant.columns)
     return Row(f"query: {question} | {shown}", spoken(ordered(renamed(line, numbers))), source)
 
 
@@ -313,9 +323,9 @@ def words_of_tables() -> str:
     of pairs that measure the same: they are headers of the same columns of numbers."""
     asked_of, valued = Counter[str](), Counter[str]()
     together, headers = Counter[str](), set[str]()
-    every = [
-        t for file in sorted(FOLDER.glob("tables-*.txt")) for t in tables(file.read_text("utf-8"))
-    ]
+    files = (tables(file.read_text("utf-8")) for file in sorted(FOLDER.glob("tables-*.txt")))
+    # Where values have other names, words of a question may be such names.
+    every = [one for some in files for one in some if not any("=" in c.kind for c in one.columns)]
     for table in every:
         said = " ; ".join(wording for line in table.lines for wording in line.wordings)
         words = {atom.text for atom in atoms(_SLOT.sub(" ", said))}

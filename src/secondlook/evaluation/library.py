@@ -19,6 +19,7 @@ from secondlook.errors import LibraryDamaged, LibraryError, LibraryFormat, Usage
 from secondlook.evaluation.cache import RememberingEmbedder, RememberingReader
 from secondlook.library.library import Library
 from secondlook.library.survey import MEMBER_SEPARATOR
+from secondlook.reading.weights import find_weights
 from secondlook.settings.sections import APP_NAME
 from secondlook.tables.desk import Desk
 from secondlook.tables.read import read_tables
@@ -71,6 +72,9 @@ def library_key(data: EvalSet, settings: Settings) -> str:
         "place": str(data.path.absolute()) if data.form == "own" else "",
         "chunking": settings.chunking.model_dump(),
         "embedding": [settings.embedding.model, settings.embedding.base_url],
+        "embedder": find_weights("embedder").identity
+        if settings.embedding.model == "embedded"
+        else "",
         "language": settings.library.language,
         "ingest": settings.ingest.ocr,
     }

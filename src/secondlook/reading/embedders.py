@@ -1,4 +1,4 @@
-"""Embedders: the embedded one (gte-small, mean of the last layer, cosine, no prefixes), any that
+"""Embedders: the embedded one (mean of the last layer, cosine, no prefixes), any that
 sentence-transformers can load, and services over HTTP. All implement `Embedder`."""
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Embedder(Protocol):
 
     @property
     def name(self) -> str:
-        """What a library records about who made its vectors, e.g. "gte-small@3f2a9c0d11ee".
+        """What a library records about who made its vectors: "secondlook-embedder-1@3f2a9c0d11ee".
         Equal names mean exchangeable vectors."""
 
     @property

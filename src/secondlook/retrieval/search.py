@@ -163,7 +163,7 @@ class SearchOptions:
     lexical: float = 0.3  # weight of the search by words; 0 leaves it out
     rrf_k: int = 5  # constant of rank fusion: the larger, the less the first ranks stand out
     pool: int = 100  # passages that each of the two searches contributes
-    candidates: int = 20  # how many of the fused passages the reader glances at
+    candidates: int = 16  # how many of the fused passages the reader glances at
     looks: int = 6  # how many of those it looks at: the best by the glance
     rerank: bool = True
     blend: float = 0.8  # share of the reader in the order: 0 keeps that of fusion

@@ -107,7 +107,10 @@ class Reading:
     unplaced: tuple[str, ...] = ()
     """Content words of the question that it does not account for."""
     taken: tuple[str, ...] = ()
-    """Words for which it has no condition, as `said` tells: what the rows are, perhaps."""
+    """Words that it accounts for by nothing that they name, as `said` tells: those for which it has
+    no condition, which may mean the rows, and `meant`."""
+    meant: tuple[str, ...] = ()
+    """Words that were taken for a cell or a column with another name."""
 
 
 # The form in which a question wants its values: `@mean_fare[value]`, rounded to two places.

@@ -12,6 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from secondlook.errors import SecondlookError
+from secondlook.reading import load_embedder
 from secondlook.reading.understander import understander
 from secondlook.reading.weights import find_weights
 from secondlook.tables.query import Query
@@ -41,6 +42,8 @@ MOST_COLUMNS = 24
 LONGEST_CELL = 40
 SHOWN, MATCHED = 2, 3
 """Cells of a column that the model sees: so many of the first, so many that the question names."""
+FEW, ROOM = 8, 100
+"""A column of text with no more values, which take no more letters, is seen whole."""
 MOST_TAKEN = 1
 """Words of a question without a place that do not keep it from being read; they are said."""
 SETTLED = 0.05
@@ -73,12 +76,15 @@ _VALUED = re.compile(
 _PERIODS = frozenset(map(stem, ("year", "quarter", "month", "week", "day", "weekday", "hour")))
 AVERAGES = frozenset(map(stem, ("mean", "average", "median")))
 """Figures that a header may hold."""
+LIKE = 0.7
+"""Of two words for the same thing, as the embedder has it."""
 IMPLYING = 50
 """Cells of a column that is used whose words are taken to be about it."""
 
 
 def read(question: str, tables: Sequence[AskedTable], resolver: Resolver) -> list[Reading]:
-    """At most one: over that of the likeliest tables which leaves fewest words unplaced."""
+    """At most one: over that of the likeliest tables which leaves no word unplaced, or the
+    likeliest."""
     named = {table.table.id: 0 for table in tables}
     for one in resolver.values(question):
         named[one.table] += 2
@@ -89,14 +95,15 @@ def read(question: str, tables: Sequence[AskedTable], resolver: Resolver) -> lis
         named[table.table.id] += 2 * sum(stem(atom.text) in titles for atom in atoms(question))
     likely = sorted(tables, key=lambda table: -named[table.table.id])[:MOST_TABLES]
     found = [
-        (len(one.unplaced), -named[table.table.id], one.doubt, one)
+        (bool(one.unplaced), -named[table.table.id], len(one.unplaced), one.doubt, one)
         for table in likely
         for one in _reading(question, table, resolver.only(table))
     ]
-    best = [one for *_, one in sorted(found, key=lambda each: each[:3])][:1]
+    best = [one for *_, one in sorted(found, key=lambda each: each[:-1])][:1]
     # Among several tables a word without a condition may be about another.
     return [
-        replace(one, unplaced=one.taken) if one.taken and len(tables) > 1 else one for one in best
+        replace(one, unplaced=one.taken) if {*one.taken} - {*one.meant} and len(tables) > 1 else one
+        for one in best
     ]
 
 
@@ -144,10 +151,12 @@ def _read_form(
     made = Maker(asked, dict(zip(names, columns, strict=True)), form, stems(question))
     try:
         first, *more = made.queries()
-        unplaced, taken = left_over(question, made, resolver)
+        unplaced, taken, meant = left_over(question, made, resolver)
     except Unplaced as lost:
         return _unread(asked, (_as_typed(lost.words, question),))
-    said = "".join((made.said, *(f", with no condition for {one!r}" for one in taken)))
+    told = [f", with no condition for {one!r}" for one in taken]
+    told += [f", with {said!r} for {named!r}" for named, said in meant.items()]
+    said = "".join((made.said, *told))
     return Reading(
         query=first,
         said=said,
@@ -160,7 +169,8 @@ def _read_form(
         operation=_operation(question, form),
         rows=asked.profile.rows,
         unplaced=unplaced,
-        taken=taken,
+        taken=(*taken, *meant),
+        meant=tuple(meant),
     )
 
 
@@ -223,7 +233,9 @@ def matching(question: str, cells: Sequence[str]) -> list[str]:
 
 
 def described(header: str, kind: str, cells: Sequence[str], named: Sequence[str]) -> str:
-    few = [" ".join(one.split()) for one in dict.fromkeys([*named, *cells[:SHOWN]])]
+    is_whole = kind == "text" and len(cells) <= FEW and sum(map(len, cells)) <= ROOM
+    seen = cells if is_whole else cells[:SHOWN]
+    few = [" ".join(one.split()) for one in dict.fromkeys([*named, *seen])]
     name = " ".join(header.split())
     return f"{name} ({kind}: {', '.join(few)})" if few else f"{name} ({kind})"
 
@@ -240,10 +252,11 @@ def shown_table(name: str, columns: Sequence[str]) -> str:
 
 def left_over(
     question: str, made: Maker, resolver: Resolver
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
+) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]:
     """Words that name something and have no place in the reading: cells, numbers, and words that
     are neither general nor those of a column it uses. Then those that may mean its rows, as
-    `athletes` does: the model writes a condition for a value, also for one that is not there."""
+    `athletes` does: the model writes a condition for a value, also for one that is not there. And
+    those that are other words for a cell or a column of the reading, which is given with them."""
     form, columns = made.form, [made.asked.profile.column(name) for name in made.used]
     used = [one for one in columns if one is not None]
     said = [value for one in (*form.where, *form.between) for value in one.values]
@@ -252,6 +265,8 @@ def left_over(
     implied = stems(*(value for one in used for value in _cells(one, made.asked)[:IMPLYING]))
     words = [atom.text for atom in atoms(question)]
     loose = [one for one in words if _is_left(one, placed, known, implied, (*said, form.n))]
+    meant = other_words(loose, question, made)
+    loose = [one for one in loose if one not in meant]
     left: list[str] = []
     for mention in resolver.values(question):
         named = stems(question[mention.start : mention.end])
@@ -286,10 +301,34 @@ def left_over(
         for atom in atoms(question)
         if question[atom.start].islower() and not _VALUED.search(question[: atom.start])
     ]
-    taken = [one for one in dict.fromkeys(loose) if one in small]
+    taken = [one for one in dict.fromkeys(loose) if one in small and stem(one) != "column"]
     if left or len(set(loose)) > MOST_TAKEN or len(taken) < len(set(loose)):
-        return tuple(dict.fromkeys((*loose, *left))), ()
-    return (), tuple(taken)
+        return tuple(dict.fromkeys((*loose, *left))), (), {}
+    return (), tuple(taken), meant
+
+
+def other_words(words: Sequence[str], question: str, made: Maker) -> dict[str, str]:
+    """Words that come closer in meaning to a cell or a column of the reading, which the question
+    does not name, than to any other cell or column: `food` where it has `groceries`."""
+    asked, form, named = made.asked, made.form, stems(question)
+    columns = [one.name for one in asked.profile.columns]
+    said = [one for one in (*form.where, *form.between) if one.key.column in made.columns]
+    held = [made.columns[one.key.column] for one in said]
+    cells = [x for one in held if one.type == "text" for x in _cells(one, asked)[:IMPLYING]]
+    values = {plain(value) for one in said for value in one.values}
+    things = {one: " ".join(one.split("_")) for one in dict.fromkeys((*cells, *columns))}
+    unsaid = {one for one in things if not stems(one) & named}
+    own = {one for one in unsaid if one in made.used or plain(one) in values}
+    if not words or not own:
+        return {}
+    vectors = load_embedder().embed_passages([*things.values(), *words])
+    close = vectors[len(things) :] @ vectors[: len(things)].T
+    found = {}
+    for word, row in zip(words, close, strict=True):
+        nearest, likeness = max(zip(things, row, strict=True), key=lambda each: each[1])
+        if nearest in own and likeness >= LIKE:
+            found[word] = nearest
+    return found
 
 
 def _is_left(
