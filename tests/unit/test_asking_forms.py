@@ -131,6 +131,7 @@ groceries|60"""
         ("sum c2 | c1 = groceries", "food", {"food": "groceries"}),
         ("sum c2 | c1 = rent", "food", {}),
         ("sum c2", "food", {}),
+        ("sum c2 by c1", "kinds", {}),
         ("sum c2 | c1 = groceries", "laptops", {}),
     ],
 )

@@ -110,7 +110,7 @@ class Reading:
     """Words that it accounts for by nothing that they name, as `said` tells: those for which it has
     no condition, which may mean the rows, and `meant`."""
     meant: tuple[str, ...] = ()
-    """Words that were taken for a cell or a column with another name."""
+    """Words that were taken for a cell with another name."""
 
 
 # The form in which a question wants its values: `@mean_fare[value]`, rounded to two places.

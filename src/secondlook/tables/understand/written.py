@@ -256,7 +256,7 @@ def left_over(
     """Words that name something and have no place in the reading: cells, numbers, and words that
     are neither general nor those of a column it uses. Then those that may mean its rows, as
     `athletes` does: the model writes a condition for a value, also for one that is not there. And
-    those that are other words for a cell or a column of the reading, which is given with them."""
+    those that are other words for a cell of the reading, which is given with them."""
     form, columns = made.form, [made.asked.profile.column(name) for name in made.used]
     used = [one for one in columns if one is not None]
     said = [value for one in (*form.where, *form.between) for value in one.values]
@@ -308,27 +308,24 @@ def left_over(
 
 
 def other_words(words: Sequence[str], question: str, made: Maker) -> dict[str, str]:
-    """Words that come closer in meaning to a cell or a column of the reading, which the question
-    does not name, than to any other cell or column: `food` where it has `groceries`."""
-    asked, form, named = made.asked, made.form, stems(question)
-    columns = [one.name for one in asked.profile.columns]
+    """Words that come closer in meaning to a cell of a condition, which the question does not name,
+    than to any other cell or header: `food` where the reading has `groceries`. A header is no such
+    thing: `laptops` are devices, and a reading of all devices has dropped them."""
+    form, asked, named = made.form, made.asked, stems(question)
     said = [one for one in (*form.where, *form.between) if one.key.column in made.columns]
     held = [made.columns[one.key.column] for one in said]
-    cells = [x for one in held if one.type == "text" for x in _cells(one, asked)[:IMPLYING]]
     values = {plain(value) for one in said for value in one.values}
-    things = {one: " ".join(one.split("_")) for one in dict.fromkeys((*cells, *columns))}
-    unsaid = {one for one in things if not stems(one) & named}
-    own = {one for one in unsaid if one in made.used or plain(one) in values}
+    cells = [x for one in held if one.type == "text" for x in _cells(one, asked)[:IMPLYING]]
+    own = {one for one in cells if plain(one) in values and not stems(one) & named}
     if not words or not own:
         return {}
-    vectors = load_embedder().embed_passages([*things.values(), *words])
+    headers = [one.name.replace("_", " ") for one in asked.profile.columns]
+    things = list(dict.fromkeys((*cells, *headers)))
+    vectors = load_embedder().embed_passages([*things, *words])
     close = vectors[len(things) :] @ vectors[: len(things)].T
-    found = {}
-    for word, row in zip(words, close, strict=True):
-        nearest, likeness = max(zip(things, row, strict=True), key=lambda each: each[1])
-        if nearest in own and likeness >= LIKE:
-            found[word] = nearest
-    return found
+    nearest = {word: things[int(row.argmax())] for word, row in zip(words, close, strict=True)}
+    likeness = dict(zip(words, close.max(axis=1), strict=True))
+    return {word: one for word, one in nearest.items() if one in own and likeness[word] >= LIKE}
 
 
 def _is_left(
