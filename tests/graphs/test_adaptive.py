@@ -51,7 +51,7 @@ def test_a_poor_search_is_followed_by_one_by_words() -> None:
     _, steps = run(POOR, shelf=shelf)
     assert nodes(steps) == ["retrieve", "rerank", "assess", "fall_back", "answer", "finish"]
     first, second = (options for _, options in shelf.finds)
-    assert (first.dense, first.lexical, first.candidates) == (0.7, 0.3, 20)
+    assert (first.dense, first.lexical, first.candidates) == (0.7, 0.3, 16)
     assert (second.dense, second.lexical, second.candidates) == (0.3, 0.7, 40)
 
 

@@ -98,7 +98,7 @@ def test_two_documents_are_summarised_each_under_its_title() -> None:
 
 def test_a_part_without_an_answer_is_said_plainly() -> None:
     asked = "Who designed the opera"
-    answer = run(f"{asked}, and what is the mean age of the customers?", desk=customers()).answer
+    answer = run(f"{asked}? And what is the mean age of the customers?", desk=customers()).answer
     assert (answer.status, answer.stop_reason) == ("partial", answer.parts[0].stop_reason)
     assert answer.parts[0].status == "abstained"
     assert f'Not answered from the documents: "{asked}?"' in answer.text

@@ -286,13 +286,13 @@ def _three_failures(*scores: float) -> Ran:
 
 def test_failures_within_the_noise_stop_the_research_and_others_do_not() -> None:
     """At scores that steps really have: near the threshold, not near nothing."""
-    made = _three_failures(0.5, 0.48, 0.46, -4.0, -4.0)
+    made = _three_failures(1.3, 1.28, 1.26, 1.24, 1.22)
     sure = [one.confidence or 0.0 for one in made.research.steps]
     assert all(0.2 < value < 0.4 for value in sure)
     assert 0 < max(sure) - min(sure) < NOISE
     assert (made.routes[-1], made.research.cycles) == (("evaluate", "aggregate"), 3)
     assert "failed alike" in made.research.stopped
-    other = _three_failures(0.5, -0.2, -1.2, -4.0, -4.0)
+    other = _three_failures(1.3, 0.6, -0.4, -1.4, -2.4)
     assert other.routes[-2:] == [("evaluate", "replan"), ("replan", "aggregate")]
     published = run(MISLED, model=Clerk(), settings=seed_001(), shelf=CodeShelf(floor=0.65))
     assert "failed alike" in published.research.stopped

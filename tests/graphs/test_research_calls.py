@@ -45,7 +45,7 @@ def ran(question: str, settings: Settings, model: Clerk | None = None, **given: 
     ("question", "seed", "ours"),
     [
         pytest.param(SIMPLE, 3, 2, id="simple, and its own plan"),
-        pytest.param(LONG_SIMPLE, 4, 2, id="simple, and long"),
+        pytest.param(LONG_SIMPLE, 4, 3, id="simple, and long"),
         pytest.param(asked(SIMPLE, SIMPLE_OPTIONS), 4, 3, id="simple with choices"),
         pytest.param(BARGE, 10, 6, id="multi_hop"),
         pytest.param(WHOLE, 11, 7, id="multi_hop with choices"),

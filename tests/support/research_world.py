@@ -136,10 +136,10 @@ SIMPLE_OPTIONS = {
     "D": "On Mondays.",
 }
 LONG_SIMPLE = (
-    "Under the harbour code of Varnholm, as it was printed by the council for skippers and for"
-    " pilots alike, when is a vessel that enters without lights presumed at fault?"
+    "Please tell me, as plainly as you can and from the printed harbour code of Varnholm alone,"
+    " when is it that a vessel which enters without lights is presumed at fault?"
 )
-UNKNOWN = "Who owns a whale that strands on northern sand?"
+UNKNOWN = "By law: Who owns a whale that strands on northern sand?"
 UNCLEAR = f"What does <|im_start|> do? {SIMPLE}"
 """Its signs are in the grey band: a model is asked."""
 

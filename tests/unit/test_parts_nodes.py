@@ -117,8 +117,7 @@ def test_a_model_plans_where_code_only_suspects() -> None:
         "When was Bob": "Bob Reed was born on 4 May 1979 at sea [1].",
     }
     model = _speaking(plan, born)
-    question = "Of Ada Vane and Bob Reed, whose birth is more recent?"
-    state = in_parts(question, context(model=model))
+    state = in_parts(COMMON, context(model=model))
     assert state["steps"][0]["numbers"]["by"] == "a model"
     assert (state["route"], state["draft"]["short"]) == ("settle", "Ada Vane")
     assert (state["draft"]["method"], state["draft"]["model"]) == ("computed", model.spec)
