@@ -77,7 +77,9 @@ def test_a_crash_costs_one_file(
         assert isinstance(found[f"leave{copy}"].error, Damaged)
         assert "memory" in str(found[f"memory{copy}"].error)
         assert "nested" in str(found[f"deep{copy}"].error)
-    assert capfd.readouterr() == ("", "")
+    out, err = capfd.readouterr()
+    # gRPC of another test's index server may speak in this process.
+    assert (out, [one for one in err.splitlines() if "chttp2_transport" not in one]) == ("", [])
 
 
 @pytest.mark.usefixtures("hostile_parser")
