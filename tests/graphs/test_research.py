@@ -300,7 +300,7 @@ def test_failures_within_the_noise_stop_the_research_and_others_do_not() -> None
 
 def test_failures_that_bring_nothing_new_stop_the_research() -> None:
     shelf = CodeShelf(passages_of(CODE[:5]))
-    question = f"Are lights kept in museums, and is there ambergris in a whale? {MISLED}"
+    question = f"{MISLED} Are lights kept in museums, and is there ambergris in a whale?"
     made = run(question, model=Clerk(), shelf=shelf, settings=research(max_cycles=9))
     assert made.statuses() == ["completed", "failed", "failed", "failed"]
     assert "brought nothing new" in made.research.stopped

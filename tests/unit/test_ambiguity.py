@@ -29,7 +29,7 @@ from tests.support.memory_runs import full_answer
         ("What happened to him in 1990?", "him", "person"),
         ("When did this happen?", "this", "thing"),
         ("How many people live there?", "there", "place"),
-        ("When was the album released?", "the album", "noun"),
+        ("When was this album released?", "this album", "noun"),
         ("How large is this region?", "this region", "noun"),
         ("WHEN DID SHE LEAVE?", "SHE", "person"),
     ],
@@ -46,10 +46,9 @@ def test_unclear(question: str, word: str, kind: str) -> None:
     [
         "",
         "When did Beyoncé leave her group?",
-        "In her first book, what does Austen tell of?",
-        "When did she (Beyoncé) leave?",
         "How does a plant make its food?",
-        "What is the largest bird of its kind?",
+        "Is it allowed to smoke on the balcony?",
+        "Which tenants have to clean their own windows?",
         "Who wrote the book that began the revolt against taxes?",
         "How deep is the deepest berth 4",
         "she said " * 60,
@@ -70,7 +69,7 @@ def test_clear(question: str) -> None:
             "How long is the Rhine?",
         ),
         ("How many people live there?", Rival("Bonn", 1, ()), "How many people live in Bonn?"),
-        ("Who directed the film?", Rival("Vertigo", 1, ()), "Who directed Vertigo?"),
+        ("Who directed this film?", Rival("Vertigo", 1, ()), "Who directed Vertigo?"),
     ],
 )
 def test_the_name_takes_the_place_of_the_word(question: str, meant: Rival, filled: str) -> None:
@@ -128,9 +127,9 @@ def test_a_noun_is_what_is_called_so() -> None:
         "Blue Train is the second album by John Coltrane. It came out in 1958. "
         'His album "Giant Steps" came out in 1960.'
     )
-    found = meant("When did the album come out?", text)
+    found = meant("When did this album come out?", text)
     assert {rival.name for rival in found} == {"Blue Train", "Giant Steps"}
-    war = meant("Who won the war?", "The Crimean War began in 1853. Russia lost.")
+    war = meant("Who won this war?", "The Crimean War began in 1853. Russia lost.")
     assert [rival.name for rival in war] == ["Crimean War"]
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
-from itertools import combinations
+from functools import cache
+from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,10 +33,12 @@ FOLDER = Path(__file__).parents[1] / "asked"
 SEVERAL, GENERAL, COMMON = 4, 20, 60
 """A word that is used with so many different tables names nothing in one of them; the larger
 numbers are for words that are headers or values elsewhere."""
-LEFT_OUT, LOWER, UNSEEN, SHORT, CALLED = 0.3, 0.35, 0.45, 0.3, 0.7
+LEFT_OUT, LOWER, UNSEEN, SHORT, CALLED, INSTRUCTED = 0.3, 0.35, 0.45, 0.3, 0.7, 0.08
 """How often a column that does not count is left out, a value is typed in lower case, a cell that
-the question names is not among those shown, a table has only a few rows, and a value is called by
-another name that it has."""
+the question names is not among those shown, a table has only a few rows, a value is called by
+another name that it has, and an instruction follows that changes nothing."""
+FIGURED, OFTEN = 0.95, 8
+"""A word stands for a figure if this share of what is asked with it, of so many tables, does."""
 _SLOT = re.compile(
     r"\{(?P<key>[^{}.!]+?)(?:\.(?P<what>2|year|month|quarter)(?:\.2)?|(?P<absent>!))?\}"
 )
@@ -279,6 +282,9 @@ def table_rows(table: Table, draw: Random, *, times: int, source: str) -> Iterat
 def _table_row(table: Table, form: str, wording: str, draw: Random, source: str) -> Row:
     made = Drawn(table, draw)
     question, line = made.filled(wording, form)
+    if draw.random() < INSTRUCTED:
+        end = "" if question.endswith(("?", ".", "!")) else "."
+        question = f"{question}{end} {draw.choice(instructions())}"
     meant = parsed(line, [one.name for one in table.columns])
     question = as_typed(question, draw)
     shown, numbers = made.shown(question, meant.columns)
@@ -318,31 +324,74 @@ def renamed(line: str, numbers: Mapping[str, str]) -> str:
     return " | ".join(parts).replace("distinct ", "show ", int(line.startswith("distinct ")))
 
 
+@cache
+def instructions() -> tuple[str, ...]:
+    return tuple((FOLDER / "instructions.txt").read_text("utf-8").splitlines())
+
+
 def words_of_tables() -> str:
-    """A line of words that people use with tables of any kind, which ask and name nothing; and one
-    of pairs that measure the same: they are headers of the same columns of numbers."""
+    """A line of words that people use with tables of any kind, which ask and name nothing; one of
+    pairs that measure the same: they are headers of the same columns of numbers; and one of words
+    that stand for a figure."""
     asked_of, valued = Counter[str](), Counter[str]()
     together, headers = Counter[str](), set[str]()
+    figured: dict[str, Counter[str]] = defaultdict(Counter)
+    said_in, with_word, in_tables, in_headers, unsaid = (Counter[str]() for _ in range(5))
     files = (tables(file.read_text("utf-8")) for file in sorted(FOLDER.glob("tables-*.txt")))
-    # Where values have other names, words of a question may be such names.
-    every = [one for some in files for one in some if not any("=" in c.kind for c in one.columns)]
+    every = [one for some in files for one in some]
     for table in every:
+        named = {stem(x.text) for c in table.columns for h in c.headers for x in atoms(h)}
+        in_headers.update(named)
+        names, here = [one.name for one in table.columns], set[str]()
+        for line in table.lines:
+            form = parsed(_SLOT.sub("1", line.form), names)
+            figures = {one.figure for one in (form, *form.more)}
+            for wording in line.wordings:
+                words = {atom.text for atom in atoms(_SLOT.sub(" ", wording))}
+                own = {one for one in words if stem(one) not in named and not one.isdigit()}
+                here |= own
+                with_word.update(own)
+                said_in.update(words)
+                unsaid.update(words if form.act == "none" else ())
+                for one in own:
+                    figured[one].update(figures - {"", "count"})
+        in_tables.update(here)
+        # Where values have other names, words of a question may be such names.
+        if any("=" in column.kind for column in table.columns):
+            continue
         said = " ; ".join(wording for line in table.lines for wording in line.wordings)
         words = {atom.text for atom in atoms(_SLOT.sub(" ", said))}
         asked_of.update(words | {stem(word) for word in words})
         for column in table.columns:
-            text = re.sub(r"\(.*?\)", " ", " ".join(column.headers))
-            same = {stem(atom.text) for atom in atoms(text)} - FUNCTION_WORDS
-            headers |= same
+            each = [
+                {stem(atom.text) for atom in atoms(re.sub(r"\(.*?\)", " ", header))}
+                - FUNCTION_WORDS
+                for header in column.headers
+            ]
+            headers |= set().union(*each)
             if column.type == "number":
-                together.update("=".join(two) for two in combinations(sorted(same), 2))
+                pairs = (two for a, b in combinations(each, 2) for two in product(a - b, b - a))
+                together.update({"=".join(sorted(two)) for two in pairs})
             elif column.kind.startswith("pick "):
                 valued.update(atom.text for atom in atoms(column.kind[5:]))
+    for one in instructions():
+        asked_of.update({atom.text for atom in atoms(one)})
     least = {word: GENERAL if stem(word) in headers else SEVERAL for word in asked_of}
     least |= dict.fromkeys((word for word, count in valued.items() if count > 1), COMMON)
-    general = sorted(w for w, count in asked_of.items() if count >= least[w] and not w.isdigit())
+    general = sorted(
+        word
+        for word, count in asked_of.items()
+        if count >= least[word] and not word.isdigit() and 2 * unsaid[word] <= said_in[word]
+    )
     alike = sorted(two for two, count in together.items() if count > 1)
-    return f"{' '.join(general)}\n{' '.join(alike)}\n"
+    stands = [
+        f"{word}={figure.replace(' ', '_')}"
+        for word, counts in sorted(figured.items())
+        for figure, count in counts.most_common(1)
+        if in_tables[word] >= max(OFTEN, 5 * in_headers[stem(word)])
+        and count >= FIGURED * with_word[word]
+    ]
+    return "\n".join(map(" ".join, (general, alike, stands))) + "\n"
 
 
 # Values that stand before a noun for rows, made by program: people leave prepositions out
@@ -373,12 +422,23 @@ _POINTED = (
      "count | P = {V} | month(D) = {D.month} | year(D) = {D.year}"),
     ("how many ROWS did we have in {D.year}", "count | year(D) = {D.year}"),
     ("which was the last of the {V} ROWS", "top 1 L by D | P = {V}"),
+    ("total N over time", "sum N by month(D)"),
+    ("plot the total N over time", "sum N by month(D)"),
+    ("draw the average N over time as a line", "mean N by month(D)"),
+    ("how has the average N changed over the years", "mean N by year(D)"),
+    ("number of ROWS over time", "count by month(D)"),
+    ("trend of the total N of {V} ROWS", "sum N by month(D) | P = {V}"),
+    ("average N of all the ROWS", "mean N"),
+    ("Calculate the mean N of the ROWS in the dataset.", "mean N"),
+    ("What is the mean and the median N of the {V} ROWS in this file?",
+     "mean N; median N | P = {V}"),
+    ("Is there a relationship between N and M among the ROWS?", "correlation N, M"),
 )  # fmt: skip
 
 
 def pointed(table: Table, draw: Random) -> Iterator[Line]:
-    """Each once, with columns of the table in place of the capitals: L names a row, N is a number,
-    D a date, P holds the value V. Where the table has no such column, it is left out."""
+    """Each once, with columns of the table in place of the capitals: L names a row, N and M are
+    numbers, D a date, P holds the value V. Where the table has no such column, it is left out."""
     kinds = {one.name: one.kind.partition(" ")[0] for one in table.columns}
     labels = [one for one, kind in kinds.items() if kind in _LABELS]
     numbers = [one for one, kind in kinds.items() if kind in _NUMBERS - {"year"}]
@@ -387,11 +447,13 @@ def pointed(table: Table, draw: Random) -> Iterator[Line]:
     picks = [one for one in picks if "yes" not in _cells(_column(table, one).kind, draw)]
     picks += [one for one, kind in kinds.items() if kind in {"town", "country"}]
     for wording, form in _POINTED:
-        there = {"L": labels, "N": numbers, "D": dates, "P": picks}
+        there = {"L": labels, "N": numbers, "D": dates, "P": picks, "M": numbers[1:]}
         needed = [mark for mark in there if re.search(rf"\b{mark}\b", form)]
         if not all(there[mark] for mark in needed):
             continue
         chosen = {mark: draw.choice(there[mark]) for mark in needed}
+        if chosen.get("M") == chosen.get("N") and "M" in chosen:
+            chosen["N"] = numbers[0]
         row = draw.choice((*_ROWS, *(one.split()[-1] for one in table.names if "_" not in one)))
         said = wording.replace("ROWS", row).replace("ROW", _single(row))
         meant = form

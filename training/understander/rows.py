@@ -45,6 +45,7 @@ from training.data.asked import (
 from training.data.chance import chance, is_dev
 from training.data.files import as_typed
 from training.data.follow_ups import Talk, asked_again, by_page, with_pronouns
+from training.data.texts import names
 from training.understander.reading import asked_table, desks
 
 if TYPE_CHECKING:
@@ -66,6 +67,12 @@ WIKISQL, WIKISQL_TEST = 0.25, 0.05
 SINGLE, OWN_SINGLE, HOTPOT = 8_000, 0.15, 3
 """How many questions of SQuAD, which share of our own, want one thing; how often one of several
 facts is told."""
+UNCLEAR = 1_500
+"""Questions whose pronoun stands for nothing that was said, and as many with one that does."""
+_PRONOUN = re.compile(
+    r"\b(?:he|she|they|it|him|them|his|her|their|its)\b(?! (?:is|was) (?:possible|true))",
+    re.IGNORECASE,
+)
 _ASKS = re.compile(r"(?:who|what|which|when|where|how)\b", re.IGNORECASE)
 _FIGURES = {"max": "max", "min": "min", "sum": "sum", "avg": "mean"}
 _NUMBER = re.compile(r"[-+]?[\d.,]+%?")
@@ -125,6 +132,30 @@ def pages(data: Path, seed: int) -> Iterator[Row]:
     for at, (title, asked) in enumerate(islice(by_page(questions, titles), PAGES)):
         dev, draw = is_dev(SEED, title, DEV_SHARE / 4), chance(seed, f"page {at}")
         yield from _turns(with_pronouns(title, asked, draw), draw, f"pages{'-dev' if dev else ''}")
+
+
+def unclear(data: Path, seed: int) -> Iterator[Row]:
+    """Questions of SQuAD with a pronoun for the only name that they have, or with one that is
+    theirs."""
+    titles = {row["id"]: row["title"] for row in _rows(data / "squad-train" / "corpus.jsonl.gz")}
+    questions = list(_rows(data / "squad-train" / "queries.jsonl.gz"))
+    draw = chance(seed, "unclear")
+    made = 0
+    for title, asked in by_page(questions, titles):
+        for talk in with_pronouns(title, asked, draw):
+            word = _PRONOUN.search(talk.asked)
+            if made < UNCLEAR and talk.asked != talk.full and word and not _named(talk.asked):
+                yield from _wanted(talk.asked, f"unclear: {word[0]}", seed, 1)
+                made += 1
+    own = [row["question"] for row in questions if _PRONOUN.search(row["question"])]
+    own = [one for one in own if _named(_PRONOUN.split(one, maxsplit=1)[0])]
+    for question in draw.sample(own, UNCLEAR):
+        yield from _wanted(question, "one", seed, 1)
+
+
+def _named(question: str) -> bool:
+    """Whether it holds a name; a capital at the beginning makes none."""
+    return any(names(question[:1].lower() + question[1:]))
 
 
 def single(data: Path, seed: int) -> Iterator[Row]:
@@ -287,6 +318,7 @@ def every(data: Path | None, *, seed: int, times: int) -> Iterator[Row]:
         yield from canard(data)
         yield from pages(data, seed)
         yield from single(data, seed)
+        yield from unclear(data, seed)
         yield from hotpot(data, seed)
 
 

@@ -172,7 +172,7 @@ def figures_of(outcome: Outcome | None) -> tuple[AnalysisFigure, ...]:
 
 _MOST_POINTS = 2_000
 _MOST_TRACES = 6
-_PAIRED = frozenset({"correlation", "correlation_p", "covariance", "slope"})
+_PAIRED = frozenset({"correlation", "correlation_p", "covariance"})
 _IN_ORDER = frozenset({"year", "quarter", "month", "hour", "year_month", "year_quarter"})
 
 

@@ -28,8 +28,11 @@ Combining = Literal[
 """`last`: the answer is that of the last part. `years`: years between two dates. `difference` and
 `sum`: of numbers. `earliest` and `latest`: whose date it is; `least` and `most`: whose number.
 `same`: whether the answers are the same. `both`: whether each part is so. `each`: all of them."""
-Kind = Literal["one", "parts", "several", "account", "summary", "files", "hello", "thanks", "help"]
-"""`several`: facts from several places, but which is not known. `files`: which there are."""
+Kind = Literal[
+    "one", "parts", "several", "account", "summary", "files", "hello", "thanks", "help", "unclear",
+]  # fmt: skip
+"""`several`: facts from several places, but which is not known. `files`: which there are.
+`unclear`: a word stands for something that was not said."""
 TALK: Final = frozenset({"files", "hello", "thanks", "help"})
 """What is answered from the catalogue."""
 LONGEST: Final = 600
@@ -51,7 +54,7 @@ _WRITTEN_HOLE: Final = re.compile(r"#\s?(\d)")
 _BARS: Final = re.compile(r"\s*\|\s*\|\s*")
 _WAYS: Final = frozenset(get_args(Combining))
 _KINDS: Final = frozenset(get_args(Kind)) - {"parts"}
-_ABOUT: Final = frozenset({"summary", "files"})
+_ABOUT: Final = frozenset({"summary", "files", "unclear"})
 _EVERYTHING: Final = re.compile(
     r"(?:all |each )?(?:of )?(?:it|this|that|these|those|them|everything|all"
     r"|(?:(?:the|my|our|your|this|these|those|all) )*(?:documents?|files?|folders?|papers"
@@ -87,7 +90,7 @@ class Want:
     kind: Kind
     split: Split | None = None
     about: str = ""
-    """What is to be summarised, or what the files are about; "" is everything."""
+    """What is to be summarised, or what the files are about; "" is everything. The unclear word."""
 
 
 ONE: Final = Want("one")
@@ -102,16 +105,21 @@ def wanted(question: str) -> Want:
     if not text or other_language(text, ENGLISH) is not None:
         return ONE
     written = understander().write(f"wants: {text}", f"{WORDS} {_FORM_WORDS} {_inflected(text)}")
-    want, likely = read_form(written.text), written.likelihood
-    if want is None:
-        return ONE
+    want = read_form(written.text)
+    return ONE if want is None else _used(want, written.likelihood, text)
+
+
+def _used(want: Want, likely: float, text: str) -> Want:
+    """What it is taken for, where it is not likely enough or does not fit the question."""
     if want.split is not None:
         usable = likely >= LIKELY and wrong_parts(want.split, text) is None
         return want if usable else Want("several")
-    if want.kind != "one":
-        least = SURELY_TALK if want.kind in TALK else LIKELY
-        return replace(want, about=_whole(want.about, text)) if likely >= least else ONE
-    return ONE if likely >= SURELY_ONE else Want("several")
+    if want.kind == "one":
+        return ONE if likely >= SURELY_ONE else Want("several")
+    if want.kind == "unclear":
+        return want if likely >= LIKELY and want.about.casefold() in text.casefold() else ONE
+    least = SURELY_TALK if want.kind in TALK else LIKELY
+    return replace(want, about=_whole(want.about, text)) if likely >= least else ONE
 
 
 def summary_of(question: str) -> str | None:
@@ -155,7 +163,7 @@ def read_form(written: str) -> Want | None:
         return Want("parts", Split(whole, cast("Combining", head))) if ok else None
     if head not in _KINDS or (rest and head not in _ABOUT):
         return None
-    return Want(cast("Kind", head), about=_named(rest))
+    return Want(cast("Kind", head), about=rest if head == "unclear" else _named(rest))
 
 
 def _named(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secondlook.errors import TableError
-from secondlook.tables.query import AnyOf, Computed, Query
+from secondlook.tables.query import Computed, Query
 from secondlook.tables.sql import (
     ROW,
     SOURCE,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secondlook.answer import Scalar
-    from secondlook.tables.query import Condition, Filter, Measure
+    from secondlook.tables.query import Filter, Measure
 
     Row = tuple[Scalar, ...]
     Values = NDArray[np.float64]
@@ -197,9 +197,8 @@ def shaped(query: Query, columns: Sequence[str], rows: list[Row]) -> tuple[int, 
             )
         return columns.index(name)
 
-    def holds(one: Condition, row: Row) -> bool:
-        filters = one.filters if isinstance(one, AnyOf) else (one,)
-        return any(_compare(each, row[place(each.column)]) != each.negated for each in filters)
+    def holds(one: Filter, row: Row) -> bool:
+        return _compare(one, row[place(one.column)]) != one.negated
 
     rows = [row for row in rows if all(holds(one, row) for one in query.having)]
     by = [place(one.by) for one in query.order]
@@ -209,12 +208,11 @@ def shaped(query: Query, columns: Sequence[str], rows: list[Row]) -> tuple[int, 
         known.sort(key=lambda row: row[at], reverse=one.descending)  # type: ignore[arg-type,return-value]
         rows = known + [row for row in rows if row[at] is None]
     if query.limit is None:
-        return len(rows), rows[query.offset :]
-    end = query.offset + query.limit
-    kept = rows[query.offset : end]
+        return len(rows), rows
+    kept = rows[: query.limit]
     if query.ties and by and kept:
         last = [kept[-1][at] for at in by]
-        tied = takewhile(lambda row: [row[at] for at in by] == last, rows[end:])
+        tied = takewhile(lambda row: [row[at] for at in by] == last, rows[query.limit :])
         kept.extend(tied)
     return len(rows), kept
 

@@ -6,13 +6,13 @@ generated code computes it again.
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal
 
 from secondlook.answer import Record, Scalar
 
 Comparison = Literal[
-    "=", "!=", "<", "<=", ">", ">=", "in", "contains", "starts", "ends", "missing", "present",
-    "within_z", "within_iqr",
+    "=", "!=", "<", "<=", ">", ">=", "in", "contains", "missing", "present", "within_z",
+    "within_iqr",
 ]  # fmt: skip
 """Texts are compared without regard to case and outer blanks. `within_z` holds for values at most
 `value` standard deviations from the mean of the column, `within_iqr` for values at most `value`
@@ -24,26 +24,27 @@ PartOfDate = Literal[
 """`year_month` and `year_quarter` keep years apart: 2024-03, 2024-Q1."""
 Statistic = Literal[
     "count", "distinct", "sum", "mean", "median", "mode", "min", "max", "range", "iqr", "std",
-    "variance", "skewness", "kurtosis", "quantile", "missing", "missing_share", "share",
-    "correlation", "correlation_p", "covariance", "slope", "outliers_iqr", "outliers_z",
-    "normality",
+    "variance", "skewness", "kurtosis", "quantile", "share", "correlation", "correlation_p",
+    "covariance", "outliers_iqr", "outliers_z", "normality",
 ]  # fmt: skip
 """`std` and `variance` are of a sample, as in pandas. `share` is the percentage of the rows that
 meet `where` among those that meet the query's filters. `outliers_z` counts values more than `at`
 (3) standard deviations away, `outliers_iqr` those more than `at` (1.5) times the interquartile
 range outside the quartiles. `correlation_p` is the two-tailed p-value of a correlation, and
 `normality` that of a test (of `anderson` 0.05 or 0.01 where its 5 % bound is kept or broken; see
-`tables.compute`). `slope` is per unit of `other` (of a date: per day)."""
+`tables.compute`)."""
 
 
 Arithmetic = Literal["+", "-", "*", "/"]
-Transform = Literal["length", "letters", "number", "abs", "log", "date", "year", "month"]
+Transform = Literal["number", "date", "year", "month"]
 """`number` is the first number in a text (of `1:02:03` the seconds), `year` and `month` are those
 named in it or of a date, `date` is the number year * 10000 + month * 100 + day with 0 for what is
 not named, so that dates in words sort and compare."""
 
 
 class Filter(Record):
+    """A condition on rows; filters in a tuple must all hold."""
+
     column: str
     comparison: Comparison
     value: Scalar = None
@@ -56,15 +57,6 @@ class Filter(Record):
     """Compare what this makes of the cell."""
 
 
-class AnyOf(Record):
-    """One of them must hold; filters in a tuple must all hold."""
-
-    filters: tuple[Filter, ...]
-
-
-Condition: TypeAlias = Filter | AnyOf
-
-
 class Term(Record):
     """A column, or simple arithmetic on columns and numbers: `SibSp + Parch`."""
 
@@ -73,12 +65,7 @@ class Term(Record):
     other: str | float | None = None
     """A second column, or a number."""
     transform: Transform | None = None
-    """Before the arithmetic: `number` takes the first number out of a text, `letters` counts the
-    characters of a text that are no blanks."""
-    rest: tuple[tuple[Arithmetic, str | float], ...] = ()
-    """Further arithmetic, from left to right: `A + B + C` has `(("+", "C"),)`."""
-    fill: Literal["mean", "median", "zero"] | None = None
-    """What stands for a missing value of `column`; before `transform`."""
+    """Before the arithmetic."""
 
 
 class Measure(Record):
@@ -88,14 +75,14 @@ class Measure(Record):
     of: Term | None = None
     """None counts rows."""
     other: Term | None = None
-    """The second of a correlation, covariance or slope."""
-    where: tuple[Condition, ...] = ()
+    """The second of a correlation or covariance."""
+    where: tuple[Filter, ...] = ()
     """Holds for this measure only."""
     at: float | None = None
     """The quantile, or the limit of `outliers_z`."""
     method: str | None = None
-    """`pearson`, `spearman`, `kendall`; of `normality`: `shapiro`, `ks`, `dagostino`, `anderson`;
-    of `std`, `variance` and `outliers_z`: `population`; of `skewness` and `kurtosis`: `biased`."""
+    """`pearson`, `spearman`, `kendall`; of `normality`: `shapiro`, `ks`, `dagostino`, `anderson`,
+    `jarque_bera`; of `std`, `variance` and `outliers_z`: `population`."""
     decimals: int | None = None
     """Rounded to so many, where that was asked for."""
 
@@ -125,17 +112,16 @@ class Query(Record):
 
     table: str
     """Its id."""
-    where: tuple[Condition, ...] = ()
+    where: tuple[Filter, ...] = ()
     select: tuple[str, ...] = ()
     distinct: bool = False
     group_by: tuple[Key, ...] = ()
     measures: tuple[Measure, ...] = ()
-    having: tuple[Condition, ...] = ()
+    having: tuple[Filter, ...] = ()
     order: tuple[Order, ...] = ()
     limit: int | None = None
     ties: bool = True
     """Rows equal to the last within the limit come too."""
-    offset: int = 0
     neighbour: Literal["before", "after"] | None = None
     """The row before or after the one that meets `where`, in the table's own order or `order`."""
 

@@ -338,13 +338,9 @@ def _could_be_a_name(text: str, start: int, end: int, exact: list[Place]) -> boo
         return True
     as_it_is = any(value == written for *_, value in exact)
     if written.casefold() in STOP_WORDS:
-        return is_in_capitals(text, written) and as_it_is
+        # `IT` is a department where the rest of the question is not in capitals.
+        return as_it_is and len(written) > 1 and written.isupper() and not text.isupper()
     return len(written) > 1 or as_it_is
-
-
-def is_in_capitals(text: str, written: str) -> bool:
-    """`IT` is a department where the rest of the question is not in capitals."""
-    return len(written) > 1 and written.isupper() and not text.isupper()
 
 
 # Columns by meaning: vectors of their names and of their most frequent values.

@@ -10,22 +10,14 @@ from typing import TYPE_CHECKING
 from secondlook.errors import TableError
 from secondlook.reading.numbers import MONTHS as MONTH_NAMES
 from secondlook.tables.cells import identifier, quoted
-from secondlook.tables.query import AnyOf, Term
+from secondlook.tables.query import Term
 from secondlook.tables.table import NUMERIC, TEMPORAL
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from secondlook.answer import Scalar
-    from secondlook.tables.query import (
-        Condition,
-        Filter,
-        Key,
-        Measure,
-        PartOfDate,
-        Query,
-        Transform,
-    )
+    from secondlook.tables.query import Filter, Key, Measure, PartOfDate, Query, Transform
     from secondlook.tables.table import ColumnType, Table
 
 # ruff: noqa: S608  # names are quoted and checked, values are parameters
@@ -85,9 +77,8 @@ def _met(writing: Writing, query: Query, source: str) -> str:
     return sql + (f" QUALIFY {all_of(writing, around)}" if around else "")
 
 
-def _looks_around(one: Condition) -> bool:
-    filters = one.filters if isinstance(one, AnyOf) else (one,)
-    return any(each.comparison in {"within_z", "within_iqr"} for each in filters)
+def _looks_around(one: Filter) -> bool:
+    return one.comparison in {"within_z", "within_iqr"}
 
 
 def _parts(writing: Writing, measure: Measure) -> dict[str, str]:
@@ -111,12 +102,7 @@ def _grouped(writing: Writing, query: Query) -> str:
     parts = [_parts(writing, one) for one in measures]
     start, source = "", _from_met(writing, query)
     # Windows cannot stand within an aggregate: these need a pass of their own.
-    if any(
-        one.statistic in PREPARED
-        or any(term is not None and term.fill for term in (one.of, one.other))
-        or any(map(_looks_around, one.where))
-        for one in measures
-    ):
+    if any(one.statistic in PREPARED or any(map(_looks_around, one.where)) for one in measures):
         start, source = _passes(writing, measures, keys, parts, source), "FROM prepared"
         keys = [f"k{at}" for at in range(len(keys))]
         parts = [{name: f"{name}{at}" for name in "xywp"} for at in range(len(parts))]
@@ -176,12 +162,11 @@ def _rows(writing: Writing, query: Query) -> str:
     if query.distinct and any(one.by not in columns for one in query.order):
         source = "found"
     if query.limit is None or not query.ties or not query.order:
-        limit = "" if query.limit is None else f"LIMIT {query.limit:d} "
-        return f"{start} SELECT {wanted} FROM {source} {order} {limit}OFFSET {query.offset:d}"
+        limit = "" if query.limit is None else f" LIMIT {query.limit:d}"
+        return f"{start} SELECT {wanted} FROM {source} {order}{limit}"
     tied = order.removesuffix(f', "{ROW}"')
     ranked = f"SELECT *, rank() OVER ({tied}) AS {PLACE} FROM {source}"
-    bounds = f"{PLACE} > {query.offset:d} AND {PLACE} <= {query.offset + query.limit:d}"
-    return f"{start} SELECT {wanted} FROM ({ranked}) WHERE {bounds} {order}"
+    return f"{start} SELECT {wanted} FROM ({ranked}) WHERE {PLACE} <= {query.limit:d} {order}"
 
 
 # Statistics as SQL.
@@ -197,13 +182,10 @@ PLAIN = {
     "max": "max({x})",
     "range": "max({x}) - min({x})",
     "iqr": "quantile_cont({x}, 0.75) - quantile_cont({x}, 0.25)",
-    "missing": "{rows} - count({x})",
-    "missing_share": "100.0 * ({rows} - count({x})) / nullif({rows}, 0)",
     "share": "100.0 * {rows} / nullif(count(*), 0)",
     "covariance": "covar_samp({x}, {y})",
-    "slope": "regr_slope({x}, {y})",
 }
-PAIRED = frozenset({"correlation", "correlation_p", "covariance", "slope"})
+PAIRED = frozenset({"correlation", "correlation_p", "covariance"})
 NUMBERS = PAIRED | {
     "sum", "mean", "median", "range", "std", "variance", "skewness", "kurtosis", "quantile", "iqr",
     "outliers_iqr", "outliers_z", "normality",
@@ -249,8 +231,6 @@ def _after_a_pass(measure: Measure, p: str) -> str:
     is_skewness = measure.statistic == "skewness"
     biased = f"(avg({p} ** 4) / ({second}) ** 2 - 3)"
     biased = f"avg({p} ** 3) / ({second}) ** 1.5" if is_skewness else biased
-    if measure.method == "biased":
-        return biased
     if is_skewness:
         return f"{biased} * sqrt({count} * ({count} - 1.0)) / nullif({count} - 2.0, 0)"
     factor = f"({count} - 1.0) / nullif(({count} - 2.0) * ({count} - 3.0), 0)"
@@ -275,22 +255,15 @@ def prepared(writing: Writing, measure: Measure, x: str, over: str) -> str | Non
 
 # Conditions on rows as SQL.
 
-LIKE = {"contains": "contains", "starts": "starts_with", "ends": "ends_with"}
 FARTHEST_Z, FARTHEST_IQR = 3.0, 1.5
 """The usual bounds of what is no outlier."""
 
 
-def all_of(writing: Writing, conditions: Sequence[Condition]) -> str:
+def all_of(writing: Writing, filters: Sequence[Filter]) -> str:
     """Never NULL: where a value is missing, a comparison does not hold."""
-    return " AND ".join(_condition(writing, one) for one in conditions) or "TRUE"
-
-
-def _condition(writing: Writing, one: Condition) -> str:
-    if isinstance(one, AnyOf):
-        either = [_condition(writing, each) for each in one.filters]
-        return "(" + (" OR ".join(either) or "FALSE") + ")"
-    holds = f"coalesce({_plain(writing, one)}, FALSE)"
-    return f"NOT {holds}" if one.negated else holds
+    return " AND ".join(
+        f"{'NOT ' if one.negated else ''}coalesce({_plain(writing, one)}, FALSE)" for one in filters
+    )
 
 
 def _plain(writing: Writing, one: Filter) -> str:
@@ -299,8 +272,8 @@ def _plain(writing: Writing, one: Filter) -> str:
         return f"{column} IS {'' if one.comparison == 'missing' else 'NOT '}NULL"
     if one.comparison in {"within_z", "within_iqr"}:
         return _within(writing, one)
-    if one.comparison in LIKE:
-        return f"{LIKE[one.comparison]}({_text(column)}, {_text(writing.value(str(one.value)))})"
+    if one.comparison == "contains":
+        return f"contains({_text(column)}, {_text(writing.value(str(one.value)))})"
     if one.comparison == "in":
         return " OR ".join(_compared(writing, one, "=", value) for value in one.values) or "FALSE"
     if one.comparison == "!=":
@@ -411,27 +384,16 @@ def number(writing: Writing, name: str) -> str:
 
 def term(writing: Writing, of: Term, *, numeric: bool) -> str:
     """`numeric`: the statistic needs numbers, and texts must become some."""
-    first = _filled(writing, of, numeric=numeric or of.operator is not None)
-    steps = list(of.rest)
-    if of.operator is not None and of.other is not None:
-        steps.insert(0, (of.operator, of.other))
-    for operator, other in steps:
-        second = number(writing, other) if isinstance(other, str) else writing.value(other)
-        second = f"nullif(CAST({second} AS DOUBLE), 0)" if operator == "/" else second
-        first = f"({first} {operator} {second})"
-    return first
-
-
-def _filled(writing: Writing, of: Term, *, numeric: bool) -> str:
-    column, kind = writing.column(of.column), writing.types[of.column]
-    if of.fill is None and of.transform is not None:
-        return transformed(column, kind, of.transform)
-    if of.fill is None:
-        return number(writing, of.column) if numeric else column
-    value = number(writing, of.column)
-    fills = {"mean": f"avg({value}) OVER ()", "median": f"median({value}) OVER ()", "zero": "0"}
-    filled = f"coalesce({value}, {fills[of.fill]})"
-    return transformed(f"({filled})", "number", of.transform) if of.transform else filled
+    first = writing.column(of.column)
+    if of.transform is not None:
+        first = transformed(first, writing.types[of.column], of.transform)
+    elif numeric or of.operator is not None:
+        first = number(writing, of.column)
+    if of.operator is None or of.other is None:
+        return first
+    second = number(writing, of.other) if isinstance(of.other, str) else writing.value(of.other)
+    second = f"nullif(CAST({second} AS DOUBLE), 0)" if of.operator == "/" else second
+    return f"({first} {of.operator} {second})"
 
 
 def part_of_date(column: str, part: PartOfDate, kind: ColumnType) -> str:
@@ -483,19 +445,11 @@ DAY = r"(?:^|[^\d:.])(\d{1,2})(?:st|nd|rd|th)?(?:[^\d:.]|$)"
 
 def transformed(column: str, kind: ColumnType, transform: Transform) -> str:
     """`column` is quoted; NULL where the cell holds no such thing."""
-    if transform in {"date", "year", "month"}:
+    if transform != "number":
         return _of_date(column, kind, transform)
-    text = f"CAST({column} AS VARCHAR)"
-    if transform == "length":
-        return f"length({text})"
-    if transform == "letters":
-        return f"length(regexp_replace({text}, '\\s', '', 'g'))"
-    number = number_in_text(column)
-    if kind in NUMERIC or kind == "boolean":
-        number = column if kind in NUMERIC else f"CAST({column} AS INTEGER)"
-    if transform == "log":
-        return f"CASE WHEN {number} > 0 THEN ln({number}) END"
-    return f"abs({number})" if transform == "abs" else number
+    if kind in NUMERIC:
+        return column
+    return f"CAST({column} AS INTEGER)" if kind == "boolean" else number_in_text(column)
 
 
 def number_in_text(column: str, *, alone: bool = False) -> str:

@@ -255,7 +255,7 @@ def signals(
     if query is None:
         return "generated", {**common, "attempts": float(attempts), "remedies": float(remedies)}
     kind = "rows" if query["family"] == FAMILY else "statistics"
-    several = float(query["answer"] in {"list", "rows"})
+    several = float(query["answer"] == "list")
     taken = float(bool(query.get("taken")))
     return kind, {**common, "doubt": query["doubt"], "several": several, "taken": taken}
 

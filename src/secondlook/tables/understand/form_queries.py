@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from secondlook.tables.query import Filter, Key, Measure, Order, Query, Term
 from secondlook.tables.resolver import Resolved
 from secondlook.tables.sql import key_name
 from secondlook.tables.table import NUMERIC, TEMPORAL
-from secondlook.tables.understand.forms import SIGNS
+from secondlook.tables.understand.charts import spread
+from secondlook.tables.understand.forms import SIGNS, SPREAD
+from secondlook.tables.understand.methods import Methods
+from secondlook.tables.understand.outputs import p_cases
 from secondlook.tables.understand.readings import Output
 from secondlook.tables.words import MONTHS, NUMBER_WORDS, atoms, plain, stem, stems
 
@@ -23,12 +26,21 @@ if TYPE_CHECKING:
     from secondlook.tables.understand.forms import Condition as Said
     from secondlook.tables.understand.forms import Form
 
-_STATISTICS: dict[str, Statistic] = {"count distinct": "distinct"}
+_STATISTICS: dict[str, Statistic] = {
+    "count distinct": "distinct",
+    "significance": "correlation_p",
+    "outliers": "outliers_iqr",
+}
+_CALLED = {"significance": "p-value of the correlation", "normality": "p-value of normality"}
+_OF_ANYTHING = frozenset(("distinct", "mode"))
+"""Statistics of columns that hold no numbers."""
 YES = frozenset({"yes", "y", "true", "1", "x", "ja", "oui"})
 NO = frozenset({"no", "n", "false", "0", "nein", "non"})
 SUMMING = 2
 """Columns in which a row is called a sum, and the most words it is called so by."""
 OVERALL = (["sum"], ["average"], ["overall"], ["all"], ["career"])
+MANY = 5
+"""Rows with the same value, on average, from which on it names a group and no row."""
 LIKELY_TWICE = 4
 """Squared rows for each number of a range, from which on two rows are expected to share one."""
 _CODE = re.compile(r"[^\W\d_]+[-/ ]?\d")
@@ -61,6 +73,7 @@ class Maker:
     form: Form
     words: Collection[str] = ()
     """Stems of the question."""
+    methods: Methods = field(default_factory=Methods)
 
     @property
     def used(self) -> frozenset[str]:
@@ -76,8 +89,8 @@ class Maker:
         table, select = self.asked.table.id, self.select
         if form.act == "difference":
             pair = [tuple(self.filters([one])) for one in form.between]
-            measures = (self.measure(),)
-            return [Query(table=table, where=(*where, *one), measures=measures) for one in pair]
+            compared = (self.measure(form),)
+            return [Query(table=table, where=(*where, *one), measures=compared) for one in pair]
         if form.act == "share":
             if form.figure != "count":
                 raise Unplaced("share")
@@ -93,7 +106,7 @@ class Maker:
             side: Any = form.act
             return [Query(table=table, where=where, select=select, neighbour=side)]
         if form.act == "groups":
-            measure, (limit,) = self.measure(), form.between
+            measure, (limit,) = self.measure(form), form.between
             sign: Any = limit.sign
             kept = Filter(column=measure.name, comparison=sign, value=_number(limit.values[0]))
             return [
@@ -102,10 +115,11 @@ class Maker:
                     having=(kept,),
                 )
             ]  # fmt: skip
+        if form.figure == SPREAD:
+            return [spread(table, self.columns[form.of], where)]
         if form.act == "figure":
-            keys = self.keys()
-            measures = (self.measure(),)
-            return [Query(table=table, where=where, group_by=keys, measures=measures)]
+            measures = tuple(map(self.measure, self.figures))
+            return [Query(table=table, where=where, group_by=self.keys(), measures=measures)]
         return [self.ranked(table, where)]
 
     def apart(self) -> Iterator[Filter]:
@@ -124,7 +138,7 @@ class Maker:
         form, last = self.form, self.form.act == "top"
         limit = int(form.n)
         if form.figure:
-            measure = self.measure()
+            measure = self.measure(form)
             order = (Order(by=measure.name, descending=last),)
             keys = self.keys()
             return Query(
@@ -161,27 +175,78 @@ class Maker:
         )
 
     @property
-    def figure(self) -> str:
-        """Numbers that name rows are counted where the model wrote their sum."""
-        sums_names = self.form.figure == "sum" and self._of_names()
-        return "count" if sums_names else self.form.figure
+    def figures(self) -> Iterator[Form]:
+        """What is computed; a correlation always comes with its significance."""
+        told = dict.fromkeys(one.figure for one in (self.form, *self.form.more))
+        for one in (self.form, *self.form.more):
+            if one.figure == "significance" and "correlation" not in told:
+                yield replace(one, figure="correlation")
+            yield one
+            if one.figure == "correlation" and "significance" not in told:
+                yield replace(one, figure="significance")
 
-    def _of_names(self) -> bool:
-        return self._is_unnamed_id(self.columns.get(self.form.of))
+    def figure(self, form: Form) -> str:
+        """Numbers that name rows are counted where the model wrote their sum."""
+        sums_names = form.figure == "sum" and self._of_names(form)
+        return "count" if sums_names else form.figure
+
+    def _of_names(self, form: Form) -> bool:
+        return not form.operator and self._is_unnamed_id(self.columns.get(form.of))
 
     def _is_unnamed_id(self, column: ColumnProfile | None) -> bool:
         """Of ids that the question does not name there is no sum, and none is over another."""
         named = column is not None and stems(_BRACKETS.sub("", column.name)) <= set(self.words)
         return column is not None and _names_rows(column) and not named
 
-    def measure(self) -> Measure:
-        if self.figure == "count":
+    def measure(self, form: Form) -> Measure:
+        figure = self.figure(form)
+        if figure == "count":
             return Measure(name="count", statistic="count")
-        form, column = self.form, self.columns[self.form.of]
-        statistic: Any = _STATISTICS.get(form.figure, form.figure)
-        counts = column.type in NUMERIC or column.type in TEMPORAL or statistic == "distinct"
-        term = Term(column=column.name, transform=None if counts else "number")
-        return Measure(name=f"{form.figure} of {column.name}", statistic=statistic, of=term)
+        statistic: Any = _STATISTICS.get(figure, figure)
+        how, at = self.methods, None
+        method: str | None = None
+        if figure == "quantile":
+            at = float(form.at) / 100
+        elif figure == "outliers":
+            statistic, at = how.outliers or statistic, how.limit
+        elif figure in {"correlation", "significance"}:
+            method = how.correlation
+        elif figure == "normality":
+            method = how.normality
+        elif figure in {"std", "variance"} and how.population:
+            method = "population"
+        of, other = self.term(form.of, statistic), None
+        if form.other:
+            self.number(form.of)
+        if form.operator:
+            operator: Any = form.operator
+            of = of.model_copy(update={"operator": operator, "other": self.number(form.other)})
+        elif form.other:
+            other = Term(column=self.number(form.other))
+        return Measure(
+            name=self.told(form), statistic=statistic, of=of, other=other, at=at, method=method
+        )
+
+    def term(self, name: str, statistic: str) -> Term:
+        column = self.columns[name]
+        counts = column.type in NUMERIC or column.type in TEMPORAL or statistic in _OF_ANYTHING
+        return Term(column=column.name, transform=None if counts else "number")
+
+    def number(self, name: str) -> str:
+        column = self.columns[name]
+        if column.type not in NUMERIC:
+            raise Unplaced(column.name)
+        return column.name
+
+    def told(self, form: Form) -> str:
+        """What a figure is called."""
+        figure = self.figure(form)
+        if figure == "count":
+            return "count"
+        of, other = (self.columns[x].name if x else "" for x in (form.of, form.other))
+        called = f"{form.at} % quantile" if form.at else _CALLED.get(figure, figure)
+        joined = f" {form.operator or 'and'} " if other else ""
+        return f"{called} of {of}{joined}{other}"
 
     def filters(self, conditions: Iterable[Said]) -> Iterator[Filter]:
         for said in conditions:
@@ -192,11 +257,15 @@ class Maker:
             else:
                 yield self.filter(said)
 
-    def filter(self, said: Said) -> Filter:
+    def filter(self, said: Said) -> Filter:  # noqa: PLR0911 - one a kind
         column = self.columns[said.key.column]
         comparison: Any = said.sign
         if comparison not in {"=", "!=", "in"} and self._is_unnamed_id(column) and said.values:
             raise Unplaced(said.values[0])
+        if comparison == "usual":
+            near: Any = "within_z" if self.methods.outliers == "outliers_z" else "within_iqr"
+            return Filter(column=self.number(said.key.column), comparison=near,
+                value=self.methods.limit)  # fmt: skip
         if comparison in {"missing", "present"}:
             return Filter(column=column.name, comparison=comparison)
         if said.key.part:
@@ -272,9 +341,11 @@ class Maker:
     def is_vague(self) -> bool:
         """Whether another thing may have been asked for: means of numbers that name rows, columns
         that differ in their units alone, cells that hold a value and more, rows that are counted
-        though one alone can be meant, and what is after a month of a year, or in its other ones."""
+        though one alone can be meant, what is after a month of a year, or in its other ones, and
+        a cell of whose words only those are said that name the table."""
         form, parts = self.form, {one.key.part: one.sign for one in self.form.where}
-        if form.figure in {"mean", "median", "std"} and self._of_names():
+        averaged = [one for one in (form, *form.more) if one.figure in {"mean", "median", "std"}]
+        if any(map(self._of_names, averaged)) or self._ranks_repeated():
             return True
         if parts.get("year") == "=" and parts.get("month", "=") not in {"=", "in"}:
             return True
@@ -285,6 +356,15 @@ class Maker:
                 return True
         return any(map(self._is_vague, (*form.where, *form.between)))
 
+    def _ranks_repeated(self) -> bool:
+        """The highest revenue of a row, where each region has many: their sum may be meant."""
+        form = self.form
+        if form.act not in {"top", "bottom"} or form.figure or len(form.shown) != 1:
+            return False
+        shown, by = self.columns[form.shown[0]], self.columns[form.by[0].column]
+        repeats = shown.distinct is not None and MANY * shown.distinct <= shown.rows
+        return repeats and shown.type == "text" and by.type in NUMERIC
+
     def _is_vague(self, said: Said) -> bool:
         column = self.columns.get(said.key.column)
         if column is None:
@@ -293,6 +373,10 @@ class Maker:
             return said.sign == "=" and not said.key.part
         if column.type != "text" or said.sign not in {"=", "!=", "in"}:
             return False
+        titled = stems(self.asked.table.name, self.asked.table.title)
+        each = [(own, own & set(self.words)) for own in map(stems, said.values)]
+        if any(there and there < own and there <= titled for own, there in each):
+            return True
         held = {plain(one) for one in self.asked.values(column.name)}
         return any(
             value in held and any(value in one for one in held - {value})
@@ -309,6 +393,13 @@ class Maker:
     @property
     def outputs(self) -> tuple[Output, ...]:
         form = self.form
+        if form.figure == SPREAD:
+            return (Output("count", "count", every="mapping"),)
+        if form.figure == "normality" and not form.by and not form.more:
+            # Whether values are normal is a question for yes or no.
+            name = self.told(form)
+            cases = p_cases(("yes", "no"), name, "", small="no")
+            return Output("normally distributed", name, cases=cases), Output(name, name)
         ranked = form.act in {"top", "bottom"} and form.n == "1"
         if not (ranked or form.act == "groups") or not form.figure or len(form.by) != 1:
             return ()
@@ -323,7 +414,7 @@ class Maker:
         def name(key: str) -> str:
             return self.columns[key].name if key in self.columns else key
 
-        def told(said: Said) -> str:
+        def condition(said: Said) -> str:
             key = name(said.key.column)
             key = f"{said.key.part} of {key}" if said.key.part else key
             column = self.columns.get(said.key.column)
@@ -331,8 +422,7 @@ class Maker:
             values = " or ".join(repr(one) if quoted else one for one in said.values)
             return " ".join(filter(None, (key, SIGNS.get(said.sign, said.sign), values)))
 
-        figure = self.figure
-        figure = f"{figure} of {name(form.of)}" if form.of and figure != "count" else figure
+        figure = ", ".join(map(self.told, self.figures)) if form.figure else ""
         keys = ", ".join(
             f"{one.part} of {name(one.column)}" if one.part else name(one.column) for one in form.by
         )
@@ -345,10 +435,10 @@ class Maker:
             "last": f"{listed} of the last row",
             "after": f"{listed} of the row after the one",
             "before": f"{listed} of the row before the one",
-            "groups": f"{keys} with {figure} {' '.join(map(told, form.between))}",
+            "groups": f"{keys} with {figure} {' '.join(map(condition, form.between))}",
             "figure": f"{figure} of rows" if figure == "count" else figure,
-            "share": f"share of rows where {' and '.join(map(told, form.between))}",
-            "difference": f"{figure}: {' less '.join(map(told, form.between))}",
+            "share": f"share of rows where {' and '.join(map(condition, form.between))}",
+            "difference": f"{figure}: {' less '.join(map(condition, form.between))}",
         }.get(form.act, "")
         if form.act == "figure" and keys:
             text += f" by {keys}"
@@ -358,7 +448,7 @@ class Maker:
                 if form.figure
                 else f"{listed} of the {form.n} with the {which} {keys}"
             )
-        where = " and ".join(map(told, form.where))
+        where = " and ".join(map(condition, form.where))
         return f"{text} where {where}" if where else text
 
     def resolved(self) -> Iterator[Resolved]:

@@ -7,19 +7,27 @@ their numbers; `training/asked/README.md` lists the forms.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-FIGURES = ("count distinct", "sum", "mean", "median", "min", "max", "range", "std")
+FIGURES = (
+    "count distinct", "sum", "mean", "median", "min", "max", "range", "std", "variance", "mode",
+    "iqr", "skewness", "kurtosis", "outliers", "normality",
+)  # fmt: skip
+PAIRED = ("correlation", "significance", "covariance")
+"""Of two columns; a correlation's significance is its p-value."""
+SPREAD = "histogram"
 LISTING = frozenset(("show", "distinct", "first", "last", "after", "before"))
 """Acts that show cells."""
 PARTS = ("year", "quarter", "month", "weekday")
 SIGNS = {"!=": "is not", ">=": "at least", "<=": "at most", ">": "over", "<": "under", "=": "is"}
 """The model has no < in its vocabulary, so signs are said in words."""
-_OPERATOR = re.compile(r" (!=|>=|<=|>|<|=|contains|in) (.+)$| (missing|present)$")
+_OPERATOR = re.compile(r" (!=|>=|<=|>|<|=|contains|in) (.+)$| (missing|present|usual)$")
+_ARITHMETIC = re.compile(r" ([-+*/])(?= )")
+_QUANTILE = re.compile(r"^quantile (\d+(?:\.\d+)?) (.+)$")
 _RANKED = re.compile(r"^(top|bottom) ([1-9]\d*) (.+)$")
 _LIMIT = re.compile(r"^(.+) (!=|>=|<=|>|<|=) (\S+)$")
 _PART = re.compile(rf"^({'|'.join(PARTS)})\((.+)\)$")
@@ -47,9 +55,14 @@ class Form:
 
     act: str
     figure: str = ""
-    """What is computed; count, or one of FIGURES."""
+    """What is computed: count, quantile, histogram, one of FIGURES or of PAIRED."""
     of: str = ""
     """Of this column."""
+    operator: str = ""
+    other: str = ""
+    """The second column: of a pair, or of `price * quantity`, which has an operator."""
+    at: str = ""
+    """Of a quantile, in per cent."""
     shown: tuple[str, ...] = ()
     by: tuple[Key, ...] = ()
     """Groups; of rows that are ranked, the column they are ranked by."""
@@ -57,11 +70,15 @@ class Form:
     where: tuple[Condition, ...] = ()
     between: tuple[Condition, ...] = ()
     """Of a share the one that is counted, of a difference both."""
+    more: tuple[Form, ...] = ()
+    """Further figures of the same rows and groups."""
 
     @property
     def columns(self) -> list[str]:
         keys = [*self.by, *(one.key for one in (*self.where, *self.between))]
-        return [one for one in (*self.shown, self.of, *(key.column for key in keys)) if one]
+        further = [column for one in self.more for column in one.columns]
+        own = (*self.shown, self.of, self.other, *(key.column for key in keys), *further)
+        return [one for one in own if one]
 
 
 class FormError(ValueError):
@@ -91,8 +108,11 @@ def parsed(line: str, columns: Sequence[str]) -> Form:  # noqa: PLR0911 - one li
         return reader.groups(rest, where)
     if ranked := _RANKED.match(act):
         return reader.ranked(ranked[1], ranked[2], ranked[3], where)
-    figure, of, keys = reader.figure(act)
-    return Form("figure", figure, of, by=keys, where=where)
+    *firsts, last = (reader.figure(one) for one in act.split("; "))
+    first, *more = [*(replace(one, by=last.by) for one in firsts), last]
+    if SPREAD in {first.figure, last.figure} and (more or first.by):
+        raise FormError(f"{act!r} spreads more than one column")
+    return replace(first, where=where, more=tuple(more))
 
 
 def _limit(text: str) -> tuple[str, str, str]:
@@ -108,11 +128,11 @@ class _Reader:
 
     def difference(self, text: str, conditions: Sequence[str]) -> Form:
         """The first of the conditions names both sides."""
-        figure, of, _ = self.figure(text)
+        figured = self.figure(text)
         first, _, second = (conditions[0] if conditions else "").partition(" / ")
         between = (self.condition(first), self.condition(second))
         rest = tuple(map(self.condition, conditions[1:]))
-        return Form("difference", figure, of, between=between, where=rest)
+        return replace(figured, act="difference", between=between, where=rest)
 
     def share(self, text: str, where: tuple[Condition, ...]) -> Form:
         """`CONDITION`, or `sum COLUMN, CONDITION`."""
@@ -127,9 +147,10 @@ class _Reader:
         for found in re.finditer(r" by(?= )", text):
             shown, by = text[: found.start()], text[found.end() + 1 :]
             try:
-                if by == "count" or by.startswith(tuple(f"{one} " for one in FIGURES)):
-                    figure, of, _ = self.figure(by)
-                    return Form(end, figure, of, by=self.keys(shown), n=n, where=where)
+                figures = tuple(f"{one} " for one in FIGURES)
+                if by == "count" or (by not in self.columns and by.startswith(figures)):
+                    figured = self.figure(by)
+                    return replace(figured, act=end, by=self.keys(shown), n=n, where=where)
                 keys, columns = self.keys(by), self.listed(shown)
                 return Form(end, shown=columns, by=keys, n=n, where=where)
             except FormError:
@@ -143,24 +164,42 @@ class _Reader:
         if not form.figure:
             raise FormError(f"{text!r} has no figure")
         limit = Condition(Key(""), sign, (value,))
-        return Form("groups", form.figure, form.of, by=form.by, where=where, between=(limit,))
+        return replace(form, between=(limit,))
 
-    def figure(self, text: str) -> tuple[str, str, tuple[Key, ...]]:
-        """`count`, `mean salary`, each also with ` by KEY, KEY`."""
+    def figure(self, text: str) -> Form:
+        """`count`, `mean salary`, `sum price * quantity`, each also with ` by KEY, KEY`."""
         if text == "count" or text.startswith("count by "):
             keys = text.removeprefix("count").removeprefix(" by ")
-            return "count", "", self.keys(keys) if keys else ()
-        named = next((one for one in FIGURES if text.startswith(f"{one} ")), None)
-        if named is None:
-            raise FormError(f"{text!r} is no form")
-        rest = text.removeprefix(f"{named} ")
-        if rest in self.columns:
-            return named, rest, ()
-        for found in re.finditer(r" by(?= )", rest):
-            of, keys = rest[: found.start()], rest[found.end() + 1 :]
-            if of in self.columns:
-                return named, of, self.keys(keys)
-        raise FormError(f"no column in {rest!r}")
+            return Form("figure", "count", by=self.keys(keys) if keys else ())
+        if quantile := _QUANTILE.match(text):
+            return replace(self.measured("quantile", quantile[2]), at=quantile[1])
+        for named in (*FIGURES, *PAIRED, SPREAD):
+            if text.startswith(f"{named} "):
+                return self.measured(named, text.removeprefix(f"{named} "))
+        raise FormError(f"{text!r} is no form")
+
+    def measured(self, figure: str, text: str) -> Form:
+        """A header may have " by " within it: the first place that makes sense counts."""
+        cuts = [(text, "")]
+        cuts += [(text[: x.start()], text[x.end() + 1 :]) for x in re.finditer(r" by(?= )", text)]
+        for of, keys in cuts:
+            if (term := self.term(of, ", " if figure in PAIRED else "")) is not None:
+                by = self.keys(keys) if keys else ()
+                return Form("figure", figure, term[0], term[1], term[2], by=by)
+        raise FormError(f"no column in {text!r}")
+
+    def term(self, text: str, pair: str) -> tuple[str, str, str] | None:
+        """A column; two of a pair; two with an operator."""
+        if pair:
+            first, _, second = text.partition(pair)
+            return (first, "", second) if {first, second} <= set(self.columns) else None
+        if text in self.columns:
+            return text, "", ""
+        for found in _ARITHMETIC.finditer(text):
+            first, second = text[: found.start()], text[found.end() + 1 :]
+            if {first, second} <= set(self.columns):
+                return first, found[1], second
+        return None
 
     def keys(self, text: str) -> tuple[Key, ...]:
         return tuple(self.key(one) for one in self._split(text))

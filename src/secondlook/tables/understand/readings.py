@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
     from secondlook.tables.query import Computed
 
-Operation = Literal["difference", "apart", "greater", "less", "exists"]
-"""`difference` is the first less the second, `apart` the same without its sign, `greater` asks
-whether the first is larger; `exists` asks
-whether the query has a row."""
-AnswerForm = Literal["value", "rows", "list", "boolean", "words"]
+Operation = Literal["difference", "apart"]
+"""`difference` is the first less the second, `apart` the same without its sign."""
+AnswerForm = Literal["value", "list"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,8 +327,6 @@ def _measured(query: Query, computed: Computed, wanted: Wanted) -> dict[str, Jso
 
 
 def _of_rows(reading: Reading, computed: Computed) -> JsonValue:
-    if reading.answer == "boolean":
-        return bool(computed.rows)
     if not computed.rows:
         return None
     if reading.answer == "value" and len(computed.rows) == 1:
@@ -341,19 +337,18 @@ def _of_rows(reading: Reading, computed: Computed) -> JsonValue:
 
 
 def _operated(operation: Operation, computed: Sequence[Computed]) -> JsonValue:
-    if operation == "exists":
-        return bool(computed[0].rows)
     firsts = [one.rows[0][0] if one.rows and one.rows[0] else None for one in computed]
     numbers = [one for one in firsts if isinstance(one, int | float)]
     if len(numbers) != len(firsts) or len(numbers) < 2:  # noqa: PLR2004
         return None
     first, second = numbers[:2]
-    if operation in {"difference", "apart"}:
-        return first - second if operation == "difference" else abs(first - second)
-    return first > second if operation == "greater" else first < second
+    return first - second if operation == "difference" else abs(first - second)
 
 
 # Readings as plain JSON data and back: they outlive a restart of a run.
+
+_GONE = frozenset({"fill", "offset", "rest"})
+"""Fields of queries of older versions."""
 
 
 @cache
@@ -367,5 +362,11 @@ def reading_data(reading: Reading) -> dict[str, Any]:
 
 
 def reading_from(data: dict[str, Any]) -> Reading:
-    """Fields of older versions that are gone are left out."""
-    return _stored().validate_python(data)
+    """Fields of older versions that are gone are left out; a query that needs one raises."""
+
+    def kept(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: kept(one) for name, one in value.items() if name not in _GONE or one}
+        return [*map(kept, value)] if isinstance(value, list) else value
+
+    return _stored().validate_python(kept(data))

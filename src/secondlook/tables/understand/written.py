@@ -7,7 +7,7 @@ something is left over; how sure it is comes from how likely the model held what
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -20,10 +20,19 @@ from secondlook.tables.resolver import AS_WRITTEN
 from secondlook.tables.table import NUMERIC, TEMPORAL
 from secondlook.tables.understand.form_queries import Maker, Unplaced
 from secondlook.tables.understand.forms import FormError, parsed, signed
-from secondlook.tables.understand.lexicon import other_work, statistics_in
-from secondlook.tables.understand.question import STEMMED_FILLER
-from secondlook.tables.understand.readings import Reading, queries, values_of
-from secondlook.tables.words import FUNCTION_WORDS, MONTHS, atoms, plain, same_word, stem, stems
+from secondlook.tables.understand.methods import methods_in
+from secondlook.tables.understand.outputs import named_outputs
+from secondlook.tables.understand.readings import QUOTED, Reading, Wanted, parts, queries, values_of
+from secondlook.tables.words import (
+    FUNCTION_WORDS,
+    MONTHS,
+    NUMBER_WORDS,
+    atoms,
+    plain,
+    same_word,
+    stem,
+    stems,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -34,7 +43,7 @@ if TYPE_CHECKING:
     from secondlook.tables.resolver import AskedTable, Resolver
     from secondlook.tables.table import ColumnProfile
     from secondlook.tables.understand.forms import Form
-    from secondlook.tables.understand.readings import Operation
+    from secondlook.tables.understand.readings import Operation, Output
 
 FAMILY = "forms"
 MOST_TABLES = 4
@@ -60,13 +69,15 @@ _MONTH = re.compile(
 """A month that is meant; `may` and `march` are also other words."""
 _QUANTITIES = """number count value amount quantity figure percentage percent share proportion
 formula observation result"""
-QUANTITIES = STEMMED_FILLER | {stem(one) for one in _QUANTITIES.split()}
+QUANTITIES = frozenset(map(stem, _QUANTITIES.split()))
 """Words that measure nothing by themselves."""
 _FIGURED = re.compile(
     r"\b(?:mean|average|avg|median|total|highest|lowest|largest|smallest|maximum|minimum|max|min"
     r"|sum of(?: the)?) ([^\W\d_]+)",
     re.IGNORECASE,
 )
+_DIGITS = re.compile(r"\d+")
+_NUMBERED = re.compile(r"^\s*(?:question )?\d{1,2}\s*[.:)]\s+(?=\S)", re.IGNORECASE)
 _VALUED = re.compile(
     r"(?<!number )(?<!amount )\b(?:of|in|for|from|at|by|with|to|is|are|was|were) "
     r"(?:the |all |our )?$",
@@ -74,17 +85,22 @@ _VALUED = re.compile(
 )
 """Before a word that is a value rather than a word for rows."""
 _PERIODS = frozenset(map(stem, ("year", "quarter", "month", "week", "day", "weekday", "hour")))
-AVERAGES = frozenset(map(stem, ("mean", "average", "median")))
-"""Figures that a header may hold."""
 LIKE = 0.7
 """Of two words for the same thing, as the embedder has it."""
 IMPLYING = 50
 """Cells of a column that is used whose words are taken to be about it."""
 
 
-def read(question: str, tables: Sequence[AskedTable], resolver: Resolver) -> list[Reading]:
+def read(
+    question: str, tables: Sequence[AskedTable], resolver: Resolver, wanted: Wanted | None = None
+) -> list[Reading]:
     """At most one: over that of the likeliest tables which leaves no word unplaced, or the
-    likeliest."""
+    likeliest. Where values are wanted under names, what follows the first paragraph says how they
+    are computed and called, not what is asked."""
+    whole, wanted = question, wanted or Wanted()
+    if wanted.names:
+        question = next(filter(None, map(str.strip, parts(question).body.split("\n"))), question)
+    question = _NUMBERED.sub("", question)
     named = {table.table.id: 0 for table in tables}
     for one in resolver.values(question):
         named[one.table] += 2
@@ -97,7 +113,7 @@ def read(question: str, tables: Sequence[AskedTable], resolver: Resolver) -> lis
     found = [
         (bool(one.unplaced), -named[table.table.id], len(one.unplaced), one.doubt, one)
         for table in likely
-        for one in _reading(question, table, resolver.only(table))
+        for one in _reading(_Asked(question, table, resolver.only(table), whole, wanted))
     ]
     best = [one for *_, one in sorted(found, key=lambda each: each[:-1])][:1]
     # Among several tables a word without a condition may be about another.
@@ -107,19 +123,34 @@ def read(question: str, tables: Sequence[AskedTable], resolver: Resolver) -> lis
     ]
 
 
-def _reading(question: str, asked: AskedTable, resolver: Resolver) -> Iterator[Reading]:
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """A question over one table."""
+
+    question: str
+    table: AskedTable
+    resolver: Resolver
+    whole: str
+    """With what is said of how values are computed and called."""
+    wanted: Wanted
+
+    @property
+    def columns(self) -> Sequence[ColumnProfile]:
+        return self.table.profile.columns[:MOST_COLUMNS]
+
+
+def _reading(asked: _Asked) -> Iterator[Reading]:
     """The likeliest form; other forms that come to the same cells make it likelier."""
-    columns = asked.profile.columns[:MOST_COLUMNS]
-    given = f"query: {question} | {shown(question, asked, columns)}"
+    given = f"query: {asked.question} | {shown(asked.question, asked.table, asked.columns)}"
     likeliest = understander().write(given)
-    first = _read_form(likeliest, question, asked, columns, resolver)
+    first = _read_form(likeliest, asked)
     if first is None:
         return
     if not first.unplaced and SETTLED < first.doubt < 1.0:
-        cells = _cells_of(first, asked)
+        cells = _cells_of(first, asked.table)
         for written in understander().several(given):
-            other = _read_form(written, question, asked, columns, resolver)
-            if other and written.text != likeliest.text and cells == _cells_of(other, asked):
+            other = _read_form(written, asked)
+            if other and written.text != likeliest.text and cells == _cells_of(other, asked.table):
                 first = replace(first, doubt=max(0.0, first.doubt - written.likelihood))
     yield first
 
@@ -133,30 +164,32 @@ def _cells_of(reading: Reading, asked: AskedTable) -> JsonValue:
     return list(values_of(reading, computed).values()) or reading.said
 
 
-def _read_form(
-    written: Written,
-    question: str,
-    asked: AskedTable,
-    columns: Sequence[ColumnProfile],
-    resolver: Resolver,
-) -> Reading | None:
-    names = [f"c{at}" for at in range(1, len(columns) + 1)]
+def _read_form(written: Written, asked: _Asked) -> Reading | None:
+    question, table, wanted = asked.question, asked.table, asked.wanted
+    columns = {f"c{at}": one for at, one in enumerate(asked.columns, 1)}
     try:
-        form = parsed(signed(written.text), names)
+        form = parsed(signed(written.text), list(columns))
     except FormError:
         return None
     if form.act == "none":
-        words = unknown_words(question, asked)
-        return _unread(asked, words) if words else None
-    made = Maker(asked, dict(zip(names, columns, strict=True)), form, stems(question))
+        words = unknown_words(question, table)
+        return _unread(table, words) if words else None
+    if _invents_numbers(form, question):
+        return None
+    made = Maker(table, columns, form, stems(question), methods_in(asked.whole))
     try:
         first, *more = made.queries()
-        unplaced, taken, meant = left_over(question, made, resolver)
+        unplaced, taken, meant = left_over(question, made, asked.resolver, task=bool(wanted.names))
     except Unplaced as lost:
-        return _unread(asked, (_as_typed(lost.words, question),))
+        return _unread(table, (_as_typed(lost.words, question),))
     told = [f", with no condition for {one!r}" for one in taken]
     told += [f", with {said!r} for {named!r}" for named, said in meant.items()]
     said = "".join((made.said, *told))
+    outputs: tuple[Output, ...] | None = made.outputs
+    if wanted.names and (first.measures or len(wanted.names) > 1):
+        outputs = named_outputs(wanted, first, table, asked.whole) if not more else None
+    if outputs is None:
+        return None
     return Reading(
         query=first,
         said=said,
@@ -164,13 +197,25 @@ def _read_form(
         resolved=tuple(made.resolved()),
         family=FAMILY,
         answer=made.answer,
-        outputs=made.outputs,
+        outputs=outputs,
         more=tuple(more),
         operation=_operation(question, form),
-        rows=asked.profile.rows,
+        rows=table.profile.rows,
         unplaced=unplaced,
         taken=(*taken, *meant),
         meant=tuple(meant),
+    )
+
+
+def _invents_numbers(form: Form, question: str) -> bool:
+    """Whether a condition is on a number, or a year, that nobody said."""
+    said = set(_DIGITS.findall(question.replace(",", "")))
+    said |= {f"{NUMBER_WORDS[x.text]:g}" for x in atoms(question) if x.text in NUMBER_WORDS}
+    return any(
+        (numbers := set(_DIGITS.findall(value.replace(",", "")))) and not numbers & said
+        for one in (*form.where, *form.between)
+        if one.key.part in {"", "year"}
+        for value in one.values
     )
 
 
@@ -251,7 +296,7 @@ def shown_table(name: str, columns: Sequence[str]) -> str:
 
 
 def left_over(
-    question: str, made: Maker, resolver: Resolver
+    question: str, made: Maker, resolver: Resolver, *, task: bool = False
 ) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]:
     """Words that name something and have no place in the reading: cells, numbers, and words that
     are neither general nor those of a column it uses. Then those that may mean its rows, as
@@ -260,11 +305,16 @@ def left_over(
     form, columns = made.form, [made.asked.profile.column(name) for name in made.used]
     used = [one for one in columns if one is not None]
     said = [value for one in (*form.where, *form.between) for value in one.values]
-    placed = stems(*said, form.n)
+    placed = stems(*said, form.n) | stems(made.methods.said)
+    placed |= {one.at for one in (form, *form.more) if one.at}
     known = stems(*made.used, made.asked.table.name, made.asked.table.title)
     implied = stems(*(value for one in used for value in _cells(one, made.asked)[:IMPLYING]))
     words = [atom.text for atom in atoms(question)]
     loose = [one for one in words if _is_left(one, placed, known, implied, (*said, form.n))]
+    if task:  # it is told at length what to do; columns stand in quotes
+        loose = [one for one in loose if one.isdigit()]
+        quoted = (one or other for one, other in QUOTED.findall(question))
+        loose += [one for one in quoted if not stems(one) <= known | placed]
     meant = other_words(loose, question, made)
     loose = [one for one in loose if one not in meant]
     left: list[str] = []
@@ -282,7 +332,6 @@ def left_over(
         left += [] if any(known_by) else [group]
     months = [one or other for one, other in _MONTH.findall(question)]
     left += [one for one in months if stem(one.casefold()) not in placed]
-    left += other_work(question, ())
     if (
         form.act in {"show", "distinct"}
         and not form.where
@@ -290,12 +339,11 @@ def left_over(
     ):
         left += words[:1]  # a whole column that nobody named
     nouns = [stem(one.casefold()) for one in _FIGURED.findall(question)]
-    left += [one for one in nouns if one not in QUANTITIES and _measures_other(one, made)]
-    figures = {one.kind for one in statistics_in(question)} - {"count", "distinct"}
-    if len(figures) > 1 and form.act == "figure":
-        left += sorted(figures - {form.figure})
-    elif form.figure == "count" and not AVERAGES & known:
-        left += sorted(figures & {"mean", "median", "std"})
+    counted = QUANTITIES | {stem(one) for one in _figures()}
+    left += [one for one in nouns if one not in counted and _measures_other(one, made)]
+    figures = {one.figure for one in made.figures}
+    own = known | implied | stems(made.methods.said)
+    left += [one for one in words if figure_of(one, own) not in {"", *figures}]
     small = [
         atom.text
         for atom in atoms(question)
@@ -358,10 +406,10 @@ def _measures_other(noun: str, made: Maker) -> bool:
 
 
 @cache
-def _words() -> tuple[str, str]:
+def _words() -> tuple[str, str, str]:
     text = (find_weights("understander").folder / "words.txt").read_text("utf-8")
-    general, alike = text.splitlines()
-    return general, alike
+    general, alike, figures = text.splitlines()
+    return general, alike, figures
 
 
 @cache
@@ -375,3 +423,15 @@ def general_words() -> frozenset[str]:
 def measures() -> tuple[frozenset[str], ...]:
     """Pairs of words, as stems, that measure the same."""
     return tuple(frozenset(two.split("=")) for two in _words()[1].split())
+
+
+def figure_of(word: str, known: set[str]) -> str:
+    """The figure that a word stands for, as it does in nearly all of the training data; none where
+    it is a word of the table."""
+    return "" if stem(word) in known else _figures().get(word, "")
+
+
+@cache
+def _figures() -> dict[str, str]:
+    pairs = (one.split("=") for one in _words()[2].split())
+    return {word: figure.replace("_", " ") for word, figure in pairs}
