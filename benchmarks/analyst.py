@@ -9,15 +9,15 @@ worth.
 
 `dabench` is InfiAgent-DABench (evaluate only), `wikitables` WikiTableQuestions (Pasupat and Liang,
 ACL 2015; CC BY-SA 4.0). Every question is asked of the engine as `secondlook eval` asks it, over
-its one table. Unanswered counts as wrong in `accuracy`. The grammar of statistics was developed on
-DABench's even ids, so both halves are reported; of the other set, questions over tables are asked
-that the understander has not learned from. With a model the workflow stands beside the same model
+its one table. Unanswered counts as wrong in `accuracy`. Of DABench every second question was looked
+at while its tasks were made readable, so both halves are reported; of the other set, questions over
+tables are asked that the understander has not learned from. With a model the workflow stands beside the same model
 writing code in one shot, with the same prompt, in the same sandbox; questions are drawn by a fixed
 seed, evenly over the levels.
 
 `calibrate` fits the probability that an answer is right on questions 2000 to 2499 of `wikitables`
-and checks it on 2500 to 2999. Forms, statistics and written code are fitted apart, and only from 20
-answers on. Writes `confidence.json` beside the code that reads it.
+and checks it on 2500 to 2999. Forms and written code are fitted apart, and only from 20 answers
+on. Writes `confidence.json` beside the code that reads it.
 
 Answers are kept under `.cache/analyst` as they come, for the code as it stands: a run goes on where
 it stopped. Figures go to `benchmarks/results/analyst_*.json`.
@@ -185,6 +185,7 @@ def measure(options: argparse.Namespace) -> None:
         cases = wikitables.unlearned(data, options.first, last)
     elif options.n:
         cases = _evenly(cases, options.n)
+    places = {case.id: at for at, case in enumerate(data.cases)}
     ways = options.ways or ["workflow", *([] if options.model == "none" else ["one_shot"])]
     found: dict[str, Any] = {}
     held: dict[str, list[Row]] = {}
@@ -196,7 +197,7 @@ def measure(options: argparse.Namespace) -> None:
         for row in held[way]:
             parts[f"level {row['level']}"].append(row)
             if options.what == "dabench":
-                parts["odd ids" if int(row["id"].split("-")[-1]) % 2 else "even ids"].append(row)
+                parts["not looked at" if places[row["id"]] % 2 else "looked at"].append(row)
         found[way] |= {name: figures(some) for name, some in sorted(parts.items())}
     if {"workflow", "one_shot"} <= held.keys():
         pairs = list(zip(held["workflow"], held["one_shot"], strict=True))

@@ -142,7 +142,7 @@ def test_rules_find_who_can_mend_a_failure(issue: str, action: str, way: str) ->
 
 # How sure a result over tables is: from what the run saw, and only where that was fitted.
 
-READ = {"family": "forms", "doubt": 0.25, "answer": "value"}
+READ = {"doubt": 0.25, "answer": "value"}
 
 
 def of(query: Mapping[str, Any] | None = None, **given: Any) -> tuple[str, dict[str, float]]:
@@ -170,12 +170,11 @@ def sure(monkeypatch: pytest.MonkeyPatch, fitted: dict[str, Logistic], of: Analy
 def test_what_was_never_fitted_has_no_probability(monkeypatch: pytest.MonkeyPatch) -> None:
     fitted = {"rows": Logistic(0.0, {"doubt": -4.0})}
     assert sure(monkeypatch, fitted, state())[0] is None
-    assert sure(monkeypatch, fitted, state({**READ, "family": "statistics"}))[0] is None
     assert sure(monkeypatch, fitted, state(READ))[0] == pytest.approx(0.2689)
 
 
 def test_what_is_shipped_can_be_read_and_is_of_signals_that_there_are() -> None:
-    known = {"rows": of(READ)[1], "statistics": of(READ)[1], "generated": of()[1]}
+    known = {"rows": of(READ)[1], "generated": of()[1]}
     for kind, model in shipped().items():
         assert model.weights.keys() <= known[kind].keys()
         assert 0 <= model.probability(known[kind]) <= 1

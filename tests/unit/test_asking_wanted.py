@@ -258,7 +258,7 @@ COUNT = Query(table="t", measures=(Measure(name="n", statistic="count"),))
 
 def reading(**parts: object) -> Reading:
     usual = {"query": COUNT, "said": "number of rows", "doubt": 0.1, "resolved": ()}
-    return Reading(**{**usual, "family": "test", "answer": "value", **parts})  # type: ignore[arg-type]
+    return Reading(**{**usual, "answer": "value", **parts})  # type: ignore[arg-type]
 
 
 def computed(*rows: tuple[object, ...], columns: tuple[str, ...] = ("n",)) -> Computed:

@@ -84,7 +84,7 @@ async def require(state: Analysed, runtime: Runtime[Context]) -> Formulated:
         resolved = [_resolved(one) for one in best.resolved]
         requirements = _by_rules(question, wanted, [one["column"] for one in resolved])
         said = f"Read as: {best.said}."
-        told = step("requirements", said, doubt=best.doubt, by=RULES, family=best.family)
+        told = step("requirements", said, doubt=best.doubt, by=RULES)
     else:
         mentions = await asyncio.to_thread(columns.mentions, question)
         named = [*_variables_named(question), *(one.resolved.asked for one in mentions)]

@@ -36,7 +36,6 @@ from secondlook.nodes.state import (
     trouble,
 )
 from secondlook.reading.logistic import Logistic
-from secondlook.tables.understand.written import FAMILY
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -246,18 +245,17 @@ def signals(
     attempts: int = 0,
     remedies: int = 0,
 ) -> tuple[str, dict[str, float]]:
-    """How the result came about (`rows`, `statistics`, `generated`: each has a probability of its
-    own), and what the run saw of it. `scores` are of the columns, `checks` say which passed."""
+    """How the result came about (`rows`, `generated`: each has a probability of its own), and what
+    the run saw of it. `scores` are of the columns, `checks` say which passed."""
     common = {
         "column_score": min(scores, default=1.0),
         "checks_failed": sum(not one for one in checks) / len(checks) if checks else 0.0,
     }
     if query is None:
         return "generated", {**common, "attempts": float(attempts), "remedies": float(remedies)}
-    kind = "rows" if query["family"] == FAMILY else "statistics"
     several = float(query["answer"] == "list")
     taken = float(bool(query.get("taken")))
-    return kind, {**common, "doubt": query["doubt"], "several": several, "taken": taken}
+    return "rows", {**common, "doubt": query["doubt"], "several": several, "taken": taken}
 
 
 @cache

@@ -92,7 +92,6 @@ class Reading:
     doubt: float
     """0..1: how likely it is wrong."""
     resolved: tuple[Resolved, ...]
-    family: str
     answer: AnswerForm
     outputs: tuple[Output, ...] = ()
     """Empty: every measure under its own name."""

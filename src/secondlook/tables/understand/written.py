@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from secondlook.tables.understand.forms import Form
     from secondlook.tables.understand.readings import Operation, Output
 
-FAMILY = "forms"
 MOST_TABLES = 4
 MOST_COLUMNS = 24
 LONGEST_CELL = 40
@@ -195,7 +194,6 @@ def _read_form(written: Written, asked: _Asked) -> Reading | None:
         said=said,
         doubt=1.0 if made.is_vague else 1.0 - written.likelihood,
         resolved=tuple(made.resolved()),
-        family=FAMILY,
         answer=made.answer,
         outputs=outputs,
         more=tuple(more),
@@ -222,8 +220,8 @@ def _invents_numbers(form: Form, question: str) -> bool:
 def _unread(asked: AskedTable, words: tuple[str, ...]) -> Reading:
     """Nothing but the words that have no place."""
     return Reading(
-        query=Query(table=asked.table.id), said="", doubt=1.0, resolved=(), family=FAMILY,
-        answer="value", unplaced=words,
+        query=Query(table=asked.table.id), said="", doubt=1.0, resolved=(), answer="value",
+        unplaced=words,
     )  # fmt: skip
 
 
