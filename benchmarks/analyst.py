@@ -11,9 +11,9 @@ worth.
 ACL 2015; CC BY-SA 4.0). Every question is asked of the engine as `secondlook eval` asks it, over
 its one table. Unanswered counts as wrong in `accuracy`. Of DABench every second question was looked
 at while its tasks were made readable, so both halves are reported; of the other set, questions over
-tables are asked that the understander has not learned from. With a model the workflow stands beside the same model
-writing code in one shot, with the same prompt, in the same sandbox; questions are drawn by a fixed
-seed, evenly over the levels.
+tables are asked that the understander has not learned from. With a model the workflow stands beside
+the same model writing code in one shot, with the same prompt, in the same sandbox; questions are
+drawn by a fixed seed, evenly over the levels.
 
 `calibrate` fits the probability that an answer is right on questions 2000 to 2499 of `wikitables`
 and checks it on 2500 to 2999. Forms and written code are fitted apart, and only from 20 answers
