@@ -37,8 +37,9 @@ LEFT_OUT, LOWER, UNSEEN, SHORT, CALLED, INSTRUCTED = 0.3, 0.35, 0.45, 0.3, 0.7, 
 """How often a column that does not count is left out, a value is typed in lower case, a cell that
 the question names is not among those shown, a table has only a few rows, a value is called by
 another name that it has, and an instruction follows that changes nothing."""
-FIGURED, OFTEN = 0.95, 8
-"""A word stands for a figure if this share of what is asked with it, of so many tables, does."""
+FIGURED, OFTEN, FILES = 0.95, 40, 5
+"""A word stands for a figure if this share of what is asked with it does, in so many wordings, by
+so many writers."""
 _SLOT = re.compile(
     r"\{(?P<key>[^{}.!]+?)(?:\.(?P<what>2|year|month|quarter)(?:\.2)?|(?P<absent>!))?\}"
 )
@@ -329,7 +330,7 @@ def instructions() -> tuple[str, ...]:
     return tuple((FOLDER / "instructions.txt").read_text("utf-8").splitlines())
 
 
-def words_of_tables() -> str:
+def words_of_tables() -> str:  # noqa: C901 - one pass over the files
     """A line of words that people use with tables of any kind, which ask and name nothing; one of
     pairs that measure the same: they are headers of the same columns of numbers; and one of words
     that stand for a figure."""
@@ -337,9 +338,9 @@ def words_of_tables() -> str:
     together, headers = Counter[str](), set[str]()
     figured: dict[str, Counter[str]] = defaultdict(Counter)
     said_in, with_word, in_tables, in_headers, unsaid = (Counter[str]() for _ in range(5))
-    files = (tables(file.read_text("utf-8")) for file in sorted(FOLDER.glob("tables-*.txt")))
-    every = [one for some in files for one in some]
-    for table in every:
+    in_files: dict[str, set[Path]] = defaultdict(set)
+    files = sorted(FOLDER.glob("tables-*.txt"))
+    for file, table in ((one, table) for one in files for table in tables(one.read_text("utf-8"))):
         named = {stem(x.text) for c in table.columns for h in c.headers for x in atoms(h)}
         in_headers.update(named)
         names, here = [one.name for one in table.columns], set[str]()
@@ -348,7 +349,7 @@ def words_of_tables() -> str:
             figures = {one.figure for one in (form, *form.more)}
             for wording in line.wordings:
                 words = {atom.text for atom in atoms(_SLOT.sub(" ", wording))}
-                own = {one for one in words if stem(one) not in named and not one.isdigit()}
+                own = {stem(one) for one in words if not one.isdigit()} - named
                 here |= own
                 with_word.update(own)
                 said_in.update(words)
@@ -356,6 +357,8 @@ def words_of_tables() -> str:
                 for one in own:
                     figured[one].update(figures - {"", "count"})
         in_tables.update(here)
+        for word in here:
+            in_files[word].add(file)
         # Where values have other names, words of a question may be such names.
         if any("=" in column.kind for column in table.columns):
             continue
@@ -388,7 +391,9 @@ def words_of_tables() -> str:
         f"{word}={figure.replace(' ', '_')}"
         for word, counts in sorted(figured.items())
         for figure, count in counts.most_common(1)
-        if in_tables[word] >= max(OFTEN, 5 * in_headers[stem(word)])
+        if count >= OFTEN
+        and len(in_files[word]) >= FILES
+        and in_tables[word] >= 20 * in_headers[word]
         and count >= FIGURED * with_word[word]
     ]
     return "\n".join(map(" ".join, (general, alike, stands))) + "\n"

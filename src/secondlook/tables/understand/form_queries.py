@@ -369,6 +369,8 @@ class Maker:
         column = self.columns.get(said.key.column)
         if column is None:
             return False
+        if any(x.isdigit() and x in {one.text for one in atoms(column.name)} for x in said.values):
+            return True  # `Unnamed: 8` has no value 8
         if self.form.figure == "count" and self.form.act == "figure" and column.key:
             return said.sign == "=" and not said.key.part
         if column.type != "text" or said.sign not in {"=", "!=", "in"}:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from secondlook.tables.resolver import AskedTable
     from secondlook.tables.understand.readings import Reading, Wanted
 
-MOST_DOUBT = 0.1
-"""Beyond it nothing is computed."""
+MOST_DOUBT, MOST_OF_TASKS = 0.1, 0.4
+"""Beyond it nothing is computed; of tasks that name their values, and say at length how these are
+computed, the second."""
 _MONTHS_OF = {"month": 1, "quarter": 3}
 _DAY = re.compile(r"(\d{4})-(\d\d)")
 SAME_DOUBT = 0.02
@@ -51,7 +52,8 @@ def understand(
         why = f"I do not know what {pointed[1]!r} means here. Name it."
         return Understanding(None, (), why, refused=True)
     wanted = wanted if wanted is not None else wanted_of(question)
-    found = _chosen(written.read(question, tables, Resolver(tables), wanted))
+    most = MOST_OF_TASKS if wanted.names else MOST_DOUBT
+    found = _chosen(written.read(question, tables, Resolver(tables), wanted), most)
     if found.best is not None and _merges_years(found.best, tables):
         why = f"The {found.best.said} would merge several years. Name one year."
         return Understanding(None, found.others, why, refused=True)
@@ -86,7 +88,7 @@ def _merges_years(reading: Reading, tables: Sequence[AskedTable]) -> bool:
     return False
 
 
-def _chosen(readings: list[Reading]) -> Understanding:
+def _chosen(readings: list[Reading], most: float) -> Understanding:
     if not readings:
         return Understanding(None, (), "No way was found to read the question over these tables.")
     readings = sorted(readings, key=lambda one: one.doubt)
@@ -97,7 +99,7 @@ def _chosen(readings: list[Reading]) -> Understanding:
         why = f"I could not place {left} in these tables."
         return Understanding(None, tuple(readings), why, refused=True)
     best, *others = whole
-    if best.doubt > MOST_DOUBT:
+    if best.doubt > most:
         share = f"{best.doubt:.0%}"
         return Understanding(None, tuple(readings), f"Too unsure ({share}): {best.said}.")
     rival = next((one for one in others if one.doubt <= best.doubt + SAME_DOUBT), None)

@@ -185,7 +185,7 @@ def _read_form(written: Written, asked: _Asked) -> Reading | None:
     told += [f", with {said!r} for {named!r}" for named, said in meant.items()]
     said = "".join((made.said, *told))
     outputs: tuple[Output, ...] | None = made.outputs
-    if wanted.names and (first.measures or len(wanted.names) > 1):
+    if wanted.names and (first.measures or len(wanted.names) > 1 or not wanted.texts):
         outputs = named_outputs(wanted, first, table, asked.whole) if not more else None
     if outputs is None:
         return None
@@ -337,7 +337,7 @@ def left_over(
     ):
         left += words[:1]  # a whole column that nobody named
     nouns = [stem(one.casefold()) for one in _FIGURED.findall(question)]
-    counted = QUANTITIES | {stem(one) for one in _figures()}
+    counted = QUANTITIES | _figures().keys()
     left += [one for one in nouns if one not in counted and _measures_other(one, made)]
     figures = {one.figure for one in made.figures}
     own = known | implied | stems(made.methods.said)
@@ -426,7 +426,7 @@ def measures() -> tuple[frozenset[str], ...]:
 def figure_of(word: str, known: set[str]) -> str:
     """The figure that a word stands for, as it does in nearly all of the training data; none where
     it is a word of the table."""
-    return "" if stem(word) in known else _figures().get(word, "")
+    return "" if stem(word) in known else _figures().get(stem(word), "")
 
 
 @cache
