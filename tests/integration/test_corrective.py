@@ -228,7 +228,7 @@ def test_a_pronoun_is_resolved_by_the_conversation_or_asked_back(library: Librar
 
 def test_a_vague_term_is_taken_for_what_the_evidence_speaks_of(library: Library) -> None:
     answer = opened(library, Scripted(answer=honest("May 2003"))).ask(ALBUM)
-    assert (ended(answer), answer.assumed) == (ANSWERED, "the album = Harbour Glass")
+    assert (ended(answer), answer.assumed) == (ANSWERED, "this album = Harbour Glass")
     assert nodes(answer) == [*BEGIN, "readings", "grade", *CHECKED, *END]
     assert (answer.usage.calls, answer.attempts) == (1, 1)
 

@@ -58,7 +58,7 @@ The tide turns every six hours. In spring it rises by up to four metres at the p
 BIRTH = "How many years lie between Ilva Marr's birth and her first Silver Lyre?"
 WALL = "How long is the sea wall of Orsk Bay?"
 GROUP = "When did she leave her group?"
-ALBUM = "When was the album released?"
+ALBUM = "When was this album released?"
 ABSENT = "Which engine drives the submarine Calypso?"
 
 

@@ -20,12 +20,20 @@ _ASKED = re.compile(
     r"|\bshow (?:me )?(?:the |a )?(?:distribution|trend)\b",
     re.IGNORECASE,
 )
+_DRAWN = re.compile(
+    rf"(?:\b(?:bar|line|pie|column|area|box) (?=chart|graph|plot))|{_ASKED.pattern}", re.IGNORECASE
+)
 _FEWEST_BINS, _MOST_BINS = 5, 30
 _MOST_BARS = 30
 
 
 def asks_for_chart(question: str) -> bool:
     return _ASKED.search(question) is not None
+
+
+def chart_words(question: str) -> str:
+    """What it says of the chart, not of what is to be drawn."""
+    return " ".join(found[0] for found in _DRAWN.finditer(question))
 
 
 def spread(table: str, column: ColumnProfile, where: Sequence[Filter]) -> Query:

@@ -18,6 +18,7 @@ from secondlook.reading.weights import find_weights
 from secondlook.tables.query import Query
 from secondlook.tables.resolver import AS_WRITTEN
 from secondlook.tables.table import NUMERIC, TEMPORAL
+from secondlook.tables.understand.charts import chart_words
 from secondlook.tables.understand.form_queries import Maker, Unplaced
 from secondlook.tables.understand.forms import FormError, parsed, signed
 from secondlook.tables.understand.methods import methods_in
@@ -303,7 +304,7 @@ def left_over(
     form, columns = made.form, [made.asked.profile.column(name) for name in made.used]
     used = [one for one in columns if one is not None]
     said = [value for one in (*form.where, *form.between) for value in one.values]
-    placed = stems(*said, form.n) | stems(made.methods.said)
+    placed = stems(*said, form.n) | stems(made.methods.said, chart_words(question))
     placed |= {one.at for one in (form, *form.more) if one.at}
     known = stems(*made.used, made.asked.table.name, made.asked.table.title)
     implied = stems(*(value for one in used for value in _cells(one, made.asked)[:IMPLYING]))
