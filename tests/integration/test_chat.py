@@ -107,7 +107,7 @@ def test_questions_come_from_a_pipe(piped: Callable[..., tuple[int, str, str]]) 
     code, out, err = piped(f"{WHO}\n\n  when did he join?  \n/quit\nnever asked\n")
     assert code == 0
     assert f"> {WHO}\nPiet Aldous\n" in out
-    taken = r"> when did he join\?\nTook it as: when did Piet Aldous join( the (Halvermouth )?Harbour Trust)?\?\n"
+    taken = r"> when did he join\?\nTook it as: when did Piet Aldous join( the [\w ]*Trust)?\?\n"
     assert re.search(taken, out)
     assert "never asked" not in out
     assert "error" not in err
