@@ -94,7 +94,7 @@ def fitting(size: int = 0) -> Claims:
     if not (PREPARED / "dev_support.jsonl.gz").is_file():
         raise SystemExit(f"no claims in {PREPARED}: python -m training.prepare makes them")
     passages = read_passages(PREPARED)
-    found = [one for one in read_claims(PREPARED, "dev") if not one.is_together]
+    found = [one for one in read_claims(PREPARED, "dev") if one.group == "support"]
     if size:
         found = random.Random(SQUAD_SEED).sample(found, min(size, len(found)))
     return Claims(

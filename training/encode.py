@@ -90,7 +90,7 @@ def collect(
         kind = SUPPORTED if claim.label else UNSUPPORTED
         premise = claim.premise_text(passages)
         collected.pair(claim.hypothesis, premise, kind, spans=[], detail=claim.source)
-        collected.close_group("together" if claim.is_together else "support")
+        collected.close_group(claim.group)
     return collected
 
 

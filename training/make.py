@@ -33,9 +33,11 @@ TRAINED = ("--data", "{work}/rows", "--work", "{work}/arrays")
 EMBEDDER_ROWS = ("--seed", "0", "--mine", "words", "--fill", "10")
 
 
-def reader_stages(plan: Plan, recipe: Path) -> list[Stage]:
+def reader_stages(plan: Plan, recipe: Path, forms: Sequence[Path] = ()) -> list[Stage]:
     """In their order. Braces stand for places, so that a record holds on another machine too."""
     mined = [*arguments(plan.rows), "--kept", "{work}/vectors"]
+    if forms:
+        mined += ["--forms", str(forms[0]), "--written", *map(str, forms[1:])]
     scored = ("--checkpoints", *map(_folder, plan.runs), "--out", "{work}/score.json")
     kept = _folder(plan.kept)
     blended = []
@@ -126,6 +128,9 @@ def _options(given: list[str] | None) -> argparse.Namespace:
     parser.add_argument(
         "--teacher", type=Path, help="safetensors of a larger encoder, where the recipe has one"
     )
+    parser.add_argument(
+        "--forms", type=Path, nargs="+", default=(), help="the understander's rows, what it wrote"
+    )
     parser.add_argument("--tokenizer", type=Path, default=WEIGHTS / "reader" / "tokenizer.json")
     parser.add_argument("--name", default="secondlook-embedder-1", help="of the embedder")
     parser.add_argument("--from", dest="first", metavar="STAGE", help="run this one again, and on")
@@ -149,7 +154,7 @@ def _stages(given: argparse.Namespace) -> list[Stage]:
         raise UsageError(
             "the recipe has a larger teacher", hint="Name its model.safetensors with --teacher."
         )
-    return reader_stages(plan, recipe)
+    return reader_stages(plan, recipe, given.forms)
 
 
 def main(argv: list[str] | None = None) -> int:

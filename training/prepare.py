@@ -44,6 +44,8 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--out", type=Path, default=Path(".cache/training/in"))
     parser.add_argument("--limit", type=int, help="rows of each source; all if left out")
     parser.add_argument("--fill", type=int, default=0, help="times each template is filled in")
+    parser.add_argument("--forms", type=Path, help="rows of the understander")
+    parser.add_argument("--written", type=Path, nargs="*", default=(), help="what it wrote instead")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--mine",
@@ -65,7 +67,15 @@ def _prepare(options: argparse.Namespace) -> None:
         )
     started = time.process_time()
     miner = _index_miner(options) if options.mine == "index" else None
-    assembly = Assembly(data, options.seed, options.limit, options.fill, miner=miner)
+    assembly = Assembly(
+        data,
+        options.seed,
+        options.limit,
+        options.fill,
+        forms=options.forms,
+        written=tuple(options.written),
+        miner=miner,
+    )
     write(assembly, out)
     found = {
         "seed": options.seed,

@@ -83,6 +83,8 @@ def test_a_distribution() -> None:
         "What is the mean of units after normalizing the column?",
         "mean units of the 'Premium' customers",
         "What is the weighted average of unit_price?",
+        "What is the mean revenue per order?",
+        "total units of the test orders",
         "",
     ],
 )

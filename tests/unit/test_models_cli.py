@@ -121,3 +121,11 @@ def test_a_configured_model_that_is_not_there_is_broken(desk: Desk) -> None:
 
 
 # Fitness and discovery
+
+
+def test_models_to_fetch_are_listed(desk: Desk) -> None:
+    listed = desk.run("models", "get")
+    assert "qwen3-4b" in listed.out
+    assert "Apache-2.0" in listed.out
+    assert desk.run("models", "get", "--json").json["models"][0]["repo"]
+    assert desk.run("models", "get", "nonsense").code == 2

@@ -33,6 +33,8 @@ p1: price of the valve
 no cash: do they take cheques?
 list s1 s2: how do I drain it?
 none: what is their VAT number?
+true due: Invoice {no} is due on {due}.
+false cash: A cheque is as good as money.
 """
 
 
@@ -65,6 +67,8 @@ def made(folder: Path, text: str) -> tuple[list[Passage], Maker]:
     assert by_how["files: answer"] == {1}
     assert by_how["files: beside"] == by_how["files: not said"] == {0}
     assert by_how["files: yes or no"] == {0, 1}
+    assert by_how["said: true"] == {1}
+    assert by_how["said: false"] == by_how["said: another value"] == {0}
     return passages, maker
 
 

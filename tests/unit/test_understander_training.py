@@ -15,9 +15,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from secondlook.reading.understander import Understander
 from secondlook.reading.weights import read_weights, verify_weights
-from secondlook.tables.understand.forms import Form, FormError, Key, parsed, signed
+from secondlook.tables.understand.forms import SHOWN_COLUMN, Form, FormError, Key, parsed, signed
 from training.data.asked import FOLDER, faults, spoken, table_rows, tables
 from training.data.chance import chance
+from training.data.readings import claims
 from training.understander.rows import own_rows, write
 
 if TYPE_CHECKING:
@@ -90,6 +91,21 @@ def test_rows_carry_the_values_of_the_question_into_the_form() -> None:
         for (value,) in (one.values for one in form.where):
             parts = [sorted(asked[at : at + len(value)]) for at in range(len(asked))]
             assert sorted(value) in parts
+
+
+def test_wrong_forms_differ_and_can_be_read(tmp_path: Path) -> None:
+    """What the reader learns to tell apart: the headers of the form, above the table."""
+    (table,) = tables(TABLE)
+    rows = [*table_rows(table, chance(4, "rows"), times=30, source="wtq-dev")]
+    write(tmp_path / "rows.jsonl.gz", rows)
+    right: dict[tuple[str, str], str] = {}
+    for _, claim in claims(tmp_path / "rows.jsonl.gz", ()):
+        form, _, shown = (claim.premise or "").partition("\n")
+        assert parsed(signed(form), [header for _, header, *_ in SHOWN_COLUMN.findall(shown)])
+        if claim.label:
+            right[claim.hypothesis, shown] = form
+        assert claim.label == (form == right[claim.hypothesis, shown])
+    assert len(right) > 20
 
 
 def word_tokenizer(rows: list[Row]) -> Tokenizer:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from random import Random
 
+    from secondlook.tables.understand.forms import Form
+
 FOLDER = Path(__file__).parents[1] / "asked"
 SEVERAL, GENERAL, COMMON = 4, 20, 60
 """A word that is used with so many different tables names nothing in one of them; the larger
@@ -144,7 +146,8 @@ def wants(text: str) -> Iterator[tuple[str, str]]:
     """Questions, or their ids, with what they want; holes as the model writes them."""
     for line in filter(None, map(str.strip, text.splitlines())):
         question, _, form = line.rpartition(" => ")
-        yield question.strip(), re.sub(r"\{(\d)\}", r"#\1", " ".join(form.split()))
+        form = re.sub(r"\{(\d)\}", r"#\1", " ".join(form.split()))
+        yield question.strip(), spoken(form) if form.startswith("survey ") else form
 
 
 def _parts(text: str, mark: str) -> tuple[str, ...]:
@@ -330,41 +333,21 @@ def instructions() -> tuple[str, ...]:
     return tuple((FOLDER / "instructions.txt").read_text("utf-8").splitlines())
 
 
-def words_of_tables() -> str:  # noqa: C901 - one pass over the files
+def words_of_tables() -> str:
     """A line of words that people use with tables of any kind, which ask and name nothing; one of
     pairs that measure the same: they are headers of the same columns of numbers; and one of words
     that stand for a figure."""
-    asked_of, valued = Counter[str](), Counter[str]()
+    asked_of, valued, said_in, unsaid = (Counter[str]() for _ in range(4))
     together, headers = Counter[str](), set[str]()
-    figured: dict[str, Counter[str]] = defaultdict(Counter)
-    said_in, with_word, in_tables, in_headers, unsaid = (Counter[str]() for _ in range(5))
-    in_files: dict[str, set[Path]] = defaultdict(set)
-    files = sorted(FOLDER.glob("tables-*.txt"))
-    for file, table in ((one, table) for one in files for table in tables(one.read_text("utf-8"))):
-        named = {stem(x.text) for c in table.columns for h in c.headers for x in atoms(h)}
-        in_headers.update(named)
-        names, here = [one.name for one in table.columns], set[str]()
-        for line in table.lines:
-            form = parsed(_SLOT.sub("1", line.form), names)
-            figures = {one.figure for one in (form, *form.more)}
-            for wording in line.wordings:
-                words = {atom.text for atom in atoms(_SLOT.sub(" ", wording))}
-                own = {stem(one) for one in words if not one.isdigit()} - named
-                here |= own
-                with_word.update(own)
-                said_in.update(words)
-                unsaid.update(words if form.act == "none" else ())
-                for one in own:
-                    figured[one].update(figures - {"", "count"})
-        in_tables.update(here)
-        for word in here:
-            in_files[word].add(file)
+    for _, table in _tables_of_files():
+        for words, form in _wordings(table):
+            said_in.update(words)
+            unsaid.update(words if form.act == "none" else ())
         # Where values have other names, words of a question may be such names.
         if any("=" in column.kind for column in table.columns):
             continue
-        said = " ; ".join(wording for line in table.lines for wording in line.wordings)
-        words = {atom.text for atom in atoms(_SLOT.sub(" ", said))}
-        asked_of.update(words | {stem(word) for word in words})
+        said = {word for words, _ in _wordings(table) for word in words}
+        asked_of.update(said | {stem(word) for word in said})
         for column in table.columns:
             each = [
                 {stem(atom.text) for atom in atoms(re.sub(r"\(.*?\)", " ", header))}
@@ -387,16 +370,51 @@ def words_of_tables() -> str:  # noqa: C901 - one pass over the files
         if count >= least[word] and not word.isdigit() and 2 * unsaid[word] <= said_in[word]
     )
     alike = sorted(two for two, count in together.items() if count > 1)
-    stands = [
+    return "\n".join(map(" ".join, (general, alike, _figure_words()))) + "\n"
+
+
+def _figure_words() -> list[str]:
+    """`typical=mean`: words that nearly always go with one figure, and are no header."""
+    figured: dict[str, Counter[str]] = defaultdict(Counter)
+    said_in, in_tables, in_headers = (Counter[str]() for _ in range(3))
+    in_files: dict[str, set[Path]] = defaultdict(set)
+    for file, table in _tables_of_files():
+        named = {stem(x.text) for c in table.columns for h in c.headers for x in atoms(h)}
+        in_headers.update(named)
+        here = set[str]()
+        for words, form in _wordings(table):
+            own = {stem(one) for one in words if not one.isdigit()} - named
+            here |= own
+            said_in.update(own)
+            figures = {one.figure for one in (form, *form.more)} - {"", "count"}
+            for one in own:
+                figured[one].update(figures)
+        in_tables.update(here)
+        for word in here:
+            in_files[word].add(file)
+    return [
         f"{word}={figure.replace(' ', '_')}"
         for word, counts in sorted(figured.items())
         for figure, count in counts.most_common(1)
         if count >= OFTEN
         and len(in_files[word]) >= FILES
         and in_tables[word] >= 20 * in_headers[word]
-        and count >= FIGURED * with_word[word]
+        and count >= FIGURED * said_in[word]
     ]
-    return "\n".join(map(" ".join, (general, alike, stands))) + "\n"
+
+
+def _tables_of_files() -> Iterator[tuple[Path, Table]]:
+    for file in sorted(FOLDER.glob("tables-*.txt")):
+        yield from ((file, table) for table in tables(file.read_text("utf-8")))
+
+
+def _wordings(table: Table) -> Iterator[tuple[set[str], Form]]:
+    """The words of each, without what fills its slots, and what it means."""
+    names = [one.name for one in table.columns]
+    for line in table.lines:
+        form = parsed(_SLOT.sub("1", line.form), names)
+        for wording in line.wordings:
+            yield {atom.text for atom in atoms(_SLOT.sub(" ", wording))}, form
 
 
 # Values that stand before a noun for rows, made by program: people leave prepositions out

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from training.data import claims, files, hotpot, reviews, rows, squad, support
+from training.data import claims, files, hotpot, readings, reviews, rows, squad, support
 from training.data.chance import chance, is_dev
 from training.data.leakage import gold_titles, guard_of
 from training.data.rows import Passage, read_lines
@@ -39,6 +39,10 @@ class Assembly:
     """Rows taken of each source; None: all."""
     fill: int = 0
     """How often each template of a document is filled in."""
+    forms: Path | None = None
+    """Rows of the understander, for claims about forms over tables."""
+    written: tuple[Path, ...] = ()
+    """What an understander wrote instead of the right forms."""
     miner: Miner | None = None
     """Who finds hard negatives; None: the index of words."""
     passages: dict[Passage, int] = field(default_factory=dict)
@@ -160,6 +164,8 @@ class Assembly:
         )
         yield from self._files().claims(files.own_templates()[: self.limit])
         yield from self._own_claims()
+        if self.forms is not None:
+            yield from readings.claims(self.forms, self.written)
 
     def _own_claims(self) -> Iterator[tuple[Part, Claim]]:
         asked: dict[int, list[squad.Source]] = {}

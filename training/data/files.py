@@ -35,12 +35,16 @@ NO_SUCH_QUESTION = 0.25
 """How often a question for a value is answered by yes or no, which is wrong."""
 OTHER_THING = 0.5
 """How often the question is also asked about another thing."""
+ELSEWHERE = 0.3
+"""How often a true sentence is put beside a passage that does not say it."""
 FROM_DOCUMENT = 0.8
 """How often a wrong answer is one that the document has elsewhere."""
+SAID = {"true": 1, "false": 0}
+"""Sentences about a document, and whether it supports them."""
 LOWER, BARE, SLIP = 0.35, 0.35, 0.05
 """How often a question is typed without capitals, without its question mark, with a slip."""
 _TOKEN = re.compile(r"\[\[(\w+)\||\]\]|\{([^{}]+)\}")
-_ASKED = re.compile(r"(?:(yes|no|list)\s+)?([\w ]+?):\s")
+_ASKED = re.compile(r"(?:(yes|no|list|true|false)\s+)?([\w ]+?):\s")
 _WORD = re.compile(r"\w+|[^\w\s]")
 _TELLING = re.compile(r"[a-z]{4,}")
 _SLOT = re.compile(r"\{([^{}]*)\}")
@@ -48,7 +52,8 @@ _SLOT = re.compile(r"\{([^{}]*)\}")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """The questions of one line; `how` is yes, no, list, none or empty for a span."""
+    """The questions of one line; `how` is yes, no, list, none or empty for a span. With true or
+    false they are sentences that the document supports, or does not."""
 
     how: str
     keys: tuple[str, ...]
@@ -99,7 +104,7 @@ def _asked(line: str, where: str) -> Asked:
     keys = tuple(found[2].split())
     how = found[1] or ("none" if keys == ("none",) else "")
     wordings = tuple(filter(None, (part.strip() for part in line[found.end() :].split("|"))))
-    if not wordings or (how != "list" and len(keys) > 1):
+    if not wordings or (how not in {"list", *SAID} and len(keys) > 1):
         raise ValueError(f"{where}: {line!r}")
     return Asked(how, () if how == "none" else keys, wordings)
 
@@ -301,6 +306,8 @@ class Maker:
         for document in documents:
             part = parts[document.template.name]
             for line, asked in enumerate(document.template.asked):
+                if asked.how in SAID:
+                    continue
                 key = f"{FILES} {document.template.name} {document.time}.{line}"
                 draw = chance(self.seed, key)
                 row = self._question(key, document, asked, draw)
@@ -391,6 +398,9 @@ class Pool:
 
 def _claims(document: Filled, asked: Asked, draw: Random) -> Iterator[Claim]:
     made, wording = document.made, draw.choice(asked.wordings)
+    if asked.how in SAID:
+        yield from _sentences(document, asked, wording, draw)
+        return
     question = as_typed(said(wording, made), draw)
     if asked.how == "none" and made.drawn:
         _, answer = draw.choice(list(made.drawn.values()))
@@ -414,6 +424,42 @@ def _claims(document: Filled, asked: Asked, draw: Random) -> Iterator[Claim]:
         yield _claim(question, wrong, number, 0, "beside")
     if (other := _other_question(made, wording, cut, draw)) and draw.random() < OTHER_THING:
         yield _claim(other, answer, number, 0, "other thing")
+
+
+def _sentences(document: Filled, asked: Asked, wording: str, draw: Random) -> Iterator[Claim]:
+    """A sentence; a true one also with another value in it, and beside a passage that is about
+    something else."""
+    made = document.made
+    spans = [made.spans[key] for key in asked.keys]
+    whole = min(start for start, _ in spans), max(end for _, end in spans)
+    place = next(document.placed(whole), None)
+    if place is None:
+        return
+    cut, number, _ = place
+
+    def claim(text: str, label: Literal[0, 1], passage: int, how: str) -> Claim:
+        return Claim(text, label, f"said: {how}", passage=passage)
+
+    sentence = said(wording, made)
+    yield claim(sentence, 1 if SAID[asked.how] else 0, number, asked.how)
+    if asked.how == "false":
+        return
+    names = _SLOT.findall(wording)
+    changed = {name: _beside(made, name, made.drawn[name][1], draw) for name in names}
+    changed = {name: value for name, value in changed.items() if value}
+    if changed:
+        name = draw.choice(list(changed))
+        other = said(wording.replace(f"{{{name}}}", changed[name]), made)
+        if other != sentence:
+            yield claim(other, 0, number, "another value")
+    held = [made.text[slice(*span)] for span in spans]
+    apart = [
+        other
+        for one, other in zip(document.cuts, document.numbers, strict=True)
+        if one is not cut and not any(text in one.passage.text for text in held)
+    ]
+    if apart and draw.random() < ELSEWHERE:
+        yield claim(sentence, 0, draw.choice(apart), "elsewhere")
 
 
 def _beside(made: Document, key: str, answer: str, draw: Random) -> str:

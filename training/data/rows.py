@@ -26,6 +26,8 @@ CLAIM_FILES: dict[Part, str] = {"train": "support.jsonl.gz", "dev": "dev_support
 COMPRESSION = 9
 FILES, TOGETHER = "files", "asked and answered, "
 """What the sources of claims begin with that put a question and an answer side by side."""
+FORMS = "form"
+"""The source of claims that put a question beside a form over a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,9 +84,12 @@ class Claim:
     """What to take out of the passage's text."""
 
     @property
-    def is_together(self) -> bool:
-        """Whether it is a question with an answer rather than a sentence."""
-        return self.source.startswith((FILES, f"own: {TOGETHER}"))
+    def group(self) -> str:
+        """Which share of the training mix it belongs to: a sentence, a question with its answer,
+        or a question with a form."""
+        if self.source.startswith((FILES, f"own: {TOGETHER}")):
+            return "together"
+        return "forms" if self.source == FORMS else "support"
 
     def premise_text(self, passages: Sequence[Passage]) -> str:
         if self.premise is not None:

@@ -180,7 +180,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--weights", type=Path, required=True)
     options.add_argument("--out", type=Path, required=True)
-    options.add_argument("--name", default="secondlook-understander-5")
+    options.add_argument("--name", default="secondlook-understander-6")
     given = options.parse_args(arguments)
     given.out.mkdir(parents=True, exist_ok=True)
     model = model_of(given.weights / "weights.npz")

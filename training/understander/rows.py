@@ -159,7 +159,8 @@ def _named(question: str) -> bool:
 
 
 def single(data: Path, seed: int) -> Iterator[Row]:
-    """Questions that want one thing: of SQuAD, and of our tables and talks."""
+    """Questions that want one thing: of SQuAD, of our talks, and of cells of our tables. A figure
+    may also be one over documents."""
     asked = [row["question"] for row in _rows(data / "squad-train" / "queries.jsonl.gz")]
     draw = chance(seed, "single")
     for question in draw.sample(asked, SINGLE):
@@ -167,7 +168,7 @@ def single(data: Path, seed: int) -> Iterator[Row]:
     for row in own_rows(seed, 1):
         task, _, text = row.given.partition(": ")
         said = row.wanted if task == "alone" else text.partition(" | table")[0]
-        one = task in {"alone", "query"} and not row.wanted.startswith(("difference", "none"))
+        one = task == "alone" or (task == "query" and row.wanted.startswith("show "))
         if one and not row.source.endswith("-dev") and draw.random() < OWN_SINGLE:
             yield from _wanted(said, "one", seed, 1)
 

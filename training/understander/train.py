@@ -106,9 +106,9 @@ def exact(model: Understander, rows: Sequence[Pair], device: str) -> tuple[float
 
 def begun(start: Path, shape: str, dropout: float) -> Understander:
     if shape == "tiny":
-        size = Tokenizer.from_file(str(start / "tokenizer.json")).get_vocab_size()
+        size = Tokenizer.from_file(str(start.parent / "tokenizer.json")).get_vocab_size()
         return Understander(Shape(size, 32, 64, 2, 16, 2, 1), dropout)
-    tensors = load(start / "start.npz")
+    tensors = load(start)
     layers = [name.split(".")[1] for name in tensors if name.startswith("decoder.")]
     model = Understander(Shape(len(tensors["embed.weight"]), decoder=len(set(layers))), dropout)
     model.load_state_dict({name: torch.from_numpy(one) for name, one in tensors.items()})
@@ -167,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tokenizer = Tokenizer.from_file(str(given.start / "tokenizer.json"))
     rows, held = encoded(given.rows, tokenizer)
     _say(f"{len(rows)} rows, held out { ({k: len(v) for k, v in held.items()}) }")
-    model = begun(given.start, given.shape, given.dropout).to(given.device)
+    model = begun(given.start / "start.npz", given.shape, given.dropout).to(given.device)
     trained(model, rows, given)
     given.out.mkdir(parents=True, exist_ok=True)
     shutil.copy(given.start / "tokenizer.json", given.out / "tokenizer.json")

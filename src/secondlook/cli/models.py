@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict, replace
+from pathlib import Path  # noqa: TC003 - read when the command is built
 from typing import TYPE_CHECKING, Any
 
 from secondlook.cli.command import Call, argument, command, flag, messages, option, print_json
+from secondlook.cli.progress import download_watched
 from secondlook.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,17 +19,23 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
 
 
-@command("\b\nExample (docs/models.md):\n  secondlook models probe gguf:~/models/qwen.gguf\n")
+@command(
+    "\b\nExamples (docs/models.md):\n"
+    "  secondlook models get                 which models there are to fetch\n"
+    "  secondlook models get qwen3-4b        fetch one, 2.5 GB\n"
+    "  secondlook models probe gguf:~/models/qwen.gguf\n"
+)
 def models(
     call: Call,
     *,
-    action: str | None = argument(None, "Measure instead of listing.", "probe"),
-    model: str | None = argument(None, "What to measure, provider:model.", "MODEL"),
+    action: str | None = argument(None, "Measure or fetch instead of listing.", "[probe|get]"),
+    model: str | None = argument(None, "What to measure (provider:model) or to fetch.", "MODEL"),
+    to: Path | None = option(None, "Folder for a fetched model.", "FOLDER"),
     seconds: float = option(120.0, "Most time for the search of the context.", "S", min=1),
     longest: int = option(16_384, "Longest prompt that is tried, in tokens.", "N", min=256),
     again: bool = flag("--again", "Measure although it was measured before."),
 ) -> None:
-    """List roles and what serves each, or measure a model once."""
+    """List roles and what serves each, measure a model once, or fetch one."""
     if action is None:
         from secondlook.models.specs import ROLES, Cast
 
@@ -52,9 +60,43 @@ def models(
                 call.say("hint: secondlook doctor shows which models are within reach")
     elif action == "probe":
         _probe(call, model, seconds=seconds, longest=longest, again=again)
+    elif action == "get":
+        _get(call, model, to)
     else:
-        hint = f"To measure a model: secondlook models probe {action}"
+        hint = f"To measure a model: secondlook models probe {action}; to fetch one: models get"
         raise UsageError(f"{action!r} is nothing that `secondlook models` does", hint=hint)
+
+
+def _get(call: Call, name: str | None, folder: Path | None) -> None:
+    from secondlook.models.discovery import extras
+    from secondlook.models.hub import described, fetched, known_models
+    from secondlook.settings import user_file
+
+    if name is None:
+        known = list(known_models().values())
+        if call.as_json:
+            print_json({"models": [asdict(one) for one in known]})
+            return
+        for one in known:
+            told = f"{one.gigabytes:.1f} GB, takes {one.memory:g} GB of memory, {one.licence}"
+            sys.stdout.write(f"{one.name:<20}{told}; {one.about}\n")
+        call.say("hint: secondlook models get NAME; any other: models get OWNER/REPO/FILE.gguf")
+        return
+    file = described(name)
+    licence = f", licence {file.licence}" if file.licence else ""
+    call.say(f"{file.repo}, {file.path}, {file.size / 1e9:.1f} GB{licence}")
+    with download_watched(call, file.size) as (listen, checking):
+        path = fetched(file, folder, listen=listen, checking=checking)
+    engine = next(one for one in extras() if one.name == "gguf")
+    spec = f"gguf:{path}"
+    if call.as_json:
+        print_json({"model": spec, "sha256": file.sha256, "bytes": file.size, "repo": file.repo})
+    else:
+        sys.stdout.write(f"{spec}\n")
+    if not engine.installed:
+        call.say(f"To run it: {engine.command}")
+    call.say(f"To ask with it: secondlook ask --model {spec} QUESTION")
+    call.say(f'For always: default = "{spec}" under [models] in {user_file()}')
 
 
 def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]:

@@ -149,6 +149,24 @@ def evaluation_watched(call: Call) -> Iterator[Callable[[Evaluating], None] | No
 
 
 @contextmanager
+def download_watched(
+    call: Call, size: int
+) -> Iterator[tuple[Callable[[int], None], Callable[[], None]]]:
+    """What hears of bytes that came, and of the check that follows them."""
+    try:
+        with _reporting(call) as report:
+            tell: Report = report or (lambda *_: None)
+            all_of = round(size / 1e6)
+            yield (
+                lambda done: tell("fetching", done / 1e6, all_of, "MB"),
+                lambda: tell("checking", all_of, all_of, "MB"),
+            )
+    except KeyboardInterrupt:
+        call.say("What came is kept; the same command goes on there.")
+        raise
+
+
+@contextmanager
 def _reporting(call: Call) -> Iterator[Report | None]:
     if call.quiet:
         yield None

@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from secondlook.models.hub import models_folder
 from secondlook.models.langchain import install_hint
 from secondlook.models.specs import KEY_VARIABLES, PACKAGES, is_loopback, ollama_address
 
@@ -99,7 +100,12 @@ def find_gguf() -> list[GgufFile]:
     hub = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
     usual = Path(os.environ.get("HF_HOME") or home / ".cache/huggingface") / "hub"
     folders = [here, here / "models", here / ".cache/models", home / "models"]
-    folders += [home / ".cache/lm-studio/models", home / ".lmstudio/models", Path(hub or usual)]
+    folders += [
+        models_folder(),
+        home / ".cache/lm-studio/models",
+        home / ".lmstudio/models",
+        Path(hub or usual),
+    ]
     ends = time.monotonic() + _SECONDS_TO_SEARCH
     found: dict[Path, GgufFile] = {}
     for folder in folders:
@@ -174,7 +180,7 @@ def fitness(spec: ModelSpec) -> Fitness:  # noqa: PLR0911
         if not engine.installed:
             return Fitness("the engine for GGUF files is missing", engine.command)
         if not spec.path.is_file():
-            fix = "give the path of a .gguf file; `secondlook doctor` lists those found"
+            fix = "give the path of a .gguf file, or fetch one: secondlook models get"
             return Fitness(f"there is no file {str(spec.path)!r}", fix)
         if not is_gguf(spec.path):
             return Fitness(f"{str(spec.path)!r} is no GGUF file", "fetch it again")

@@ -17,6 +17,7 @@ from secondlook.reading.languages import ENGLISH, other_language
 from secondlook.reading.understander import understander
 from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles.follow_up import WORDS
+from secondlook.tables.understand.forms import SIGNS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -29,10 +30,15 @@ Combining = Literal[
 `sum`: of numbers. `earliest` and `latest`: whose date it is; `least` and `most`: whose number.
 `same`: whether the answers are the same. `both`: whether each part is so. `each`: all of them."""
 Kind = Literal[
-    "one", "parts", "several", "account", "summary", "files", "hello", "thanks", "help", "unclear",
+    "one", "parts", "several", "survey", "account", "summary", "files", "hello", "thanks", "help",
+    "unclear",
 ]  # fmt: skip
-"""`several`: facts from several places, but which is not known. `files`: which there are.
-`unclear`: a word stands for something that was not said."""
+"""`several`: facts from several places, but which is not known. `survey`: what each document of a
+set says. `files`: which there are. `unclear`: a word stands for something that was not said."""
+Act = Literal[
+    "count", "list", "sum", "mean", "earliest", "latest", "most", "least", "both",
+]  # fmt: skip
+"""What is made of what the documents of a set say."""
 TALK: Final = frozenset({"files", "hello", "thanks", "help"})
 """What is answered from the catalogue."""
 LONGEST: Final = 600
@@ -53,7 +59,12 @@ HOLE: Final = re.compile(r"\{(\d+)\}")
 _WRITTEN_HOLE: Final = re.compile(r"#\s?(\d)")
 _BARS: Final = re.compile(r"\s*\|\s*\|\s*")
 _WAYS: Final = frozenset(get_args(Combining))
-_KINDS: Final = frozenset(get_args(Kind)) - {"parts"}
+_KINDS: Final = frozenset(get_args(Kind)) - {"parts", "survey"}
+_SURVEY: Final = re.compile(rf"survey ({'|'.join(get_args(Act))})(?: (\d+))?( by)?")
+_SAID: Final = {words: sign for sign, words in SIGNS.items()}
+_FIELD: Final = re.compile(
+    rf"(?P<question>[^?]+\?)(?: (?P<sign>{'|'.join(sorted(_SAID, key=len)[::-1])}) (?P<value>.+))?"
+)
 _ABOUT: Final = frozenset({"summary", "files", "unclear"})
 _EVERYTHING: Final = re.compile(
     r"(?:all |each )?(?:of )?(?:it|this|that|these|those|them|everything|all"
@@ -65,6 +76,7 @@ _FORM_WORDS: Final = " ".join(
     (
         *(f"{one} {one}:" for one in sorted(_WAYS | _KINDS)),
         "#1 #2 #3 || born founded cost heavy win come",
+        f"survey by documents total {' '.join(get_args(Act))} {' '.join(SIGNS.values())} yes no",
     )
 )
 """What is written of a form besides words that were said: a comparison may name its measure."""
@@ -86,9 +98,31 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True)
+class Field:
+    """What is asked of each document; one whose answer does not meet the condition is left out."""
+
+    question: str
+    sign: str = ""
+    value: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    act: Act
+    which: str
+    """The documents, as the question calls them."""
+    fields: tuple[Field, ...] = ()
+    most: int = 1
+    """Of `earliest`, `latest`, `most` and `least`: how many are wanted."""
+    by: bool = False
+    """The first field says by what the others are grouped."""
+
+
+@dataclass(frozen=True, slots=True)
 class Want:
     kind: Kind
     split: Split | None = None
+    survey: Survey | None = None
     about: str = ""
     """What is to be summarised, or what the files are about; "" is everything. The unclear word."""
 
@@ -114,6 +148,8 @@ def _used(want: Want, likely: float, text: str) -> Want:
     if want.split is not None:
         usable = likely >= LIKELY and wrong_parts(want.split, text) is None
         return want if usable else Want("several")
+    if want.survey is not None:
+        return want if likely >= LIKELY else Want("several")
     if want.kind == "one":
         return ONE if likely >= SURELY_ONE else Want("several")
     if want.kind == "unclear":
@@ -161,6 +197,18 @@ def read_form(written: str) -> Want | None:
         whole = tuple(f"{one[:1].upper()}{one[1:].rstrip('?. ')}?" for one in parts)
         ok = 1 < len(parts) <= MOST_PARTS
         return Want("parts", Split(whole, cast("Combining", head))) if ok else None
+    if found := _SURVEY.fullmatch(head):
+        *asked, which = [one for one in _BARS.split(rest) if one] or [""]
+        fields = [_FIELD.fullmatch(one) for one in asked]
+        if not which or not all(fields) or (found[1] != "count" and not fields):
+            return None
+        known = tuple(
+            Field(one["question"], _SAID.get(one["sign"] or "", ""), one["value"] or "")
+            for one in fields
+            if one
+        )
+        act = cast("Act", found[1])
+        return Want("survey", survey=Survey(act, which, known, int(found[2] or 1), bool(found[3])))
     if head not in _KINDS or (rest and head not in _ABOUT):
         return None
     return Want(cast("Kind", head), about=rest if head == "unclear" else _named(rest))

@@ -6,7 +6,6 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from secondlook.tables.query import Filter
 from secondlook.tables.resolver import Resolver
 from secondlook.tables.understand import written
 from secondlook.tables.understand.readings import queries, wanted_of
@@ -64,7 +63,7 @@ def _merges_years(reading: Reading, tables: Sequence[AskedTable]) -> bool:
     """`per month` or `in May` of a table of two years, none of which is chosen. Dates from July to
     March have one January."""
     profile = next((t.profile for t in tables if t.table.id == reading.query.table), None)
-    where = [one for one in reading.query.where if isinstance(one, Filter)]
+    where = reading.query.where
     chosen = {one.column for one in where if one.part == "year"}
     chosen |= {one.column for one in reading.query.group_by if one.part == "year"}
     parts = [(one.column, one.part, None) for one in reading.query.group_by]

@@ -7,20 +7,32 @@ from dataclasses import dataclass
 from typing import Literal
 
 NUMBER = r"[-+\u2212]?\d+(?:\.\d+)?"
+
+
+def _pattern(words: str) -> re.Pattern[str]:
+    """A name with what people put after it: `IQR method`, `Shapiro-Wilk test`."""
+    after = r"(?: (?:rank |correlation |normality )*(?:method|test))?"
+    return re.compile(rf"(?:{words}){after}", re.IGNORECASE)
+
+
 _TESTS = (
-    ("shapiro", r"shapiro(?:[- ]wilk)?"),
-    ("ks", r"kolmogorov(?:[-\u2013 ]smirnov)?|\bk-?s test\b"),
-    ("anderson", r"anderson(?:[- ]darling)?"),
-    ("dagostino", r"d['\u2019]agostino(?:[- ](?:and )?pearson)?|\bnormaltest\b"),
-    ("jarque_bera", r"jarque[- ]bera"),
+    ("shapiro", _pattern(r"shapiro(?:[- ]wilk)?")),
+    ("ks", _pattern(r"kolmogorov(?:[-\u2013 ]smirnov)?|\bk-?s(?= test)")),
+    ("anderson", _pattern(r"anderson(?:[- ]darling)?")),
+    ("dagostino", _pattern(r"d['\u2019]agostino(?:[- ](?:and )?pearson)?|\bnormaltest\b")),
+    ("jarque_bera", _pattern(r"jarque[- ]bera")),
 )
 _METHODS = (
-    ("spearman", r"\bspearman\w*"),
-    ("kendall", r"\bkendall\w*"),
-    ("pearson", r"\bpearson\w*"),
+    ("spearman", _pattern(r"\bspearman\w*")),
+    ("kendall", _pattern(r"\bkendall\w*")),
+    ("pearson", _pattern(r"\bpearson\w*")),
 )
-_BY_Z = re.compile(r"\bz[- ]?scores?\b|standard deviations? (?:away )?from the mean", re.IGNORECASE)
-_BY_IQR = re.compile(r"\biqr\b|inter-?quartile", re.IGNORECASE)
+_BY_Z = _pattern(r"\bz[- ]?scores?\b|standard deviations? (?:away )?from the mean")
+_BY_IQR = _pattern(r"\biqr\b|inter-?quartile(?: range)?(?: \(iqr\))?")
+_TESTED = re.compile(
+    r"\b(?:normality|hypothesis|statistical|significance) test\b|\btest (?:for|of|whether|if)\b",
+    re.IGNORECASE,
+)
 _LIMIT_Z = re.compile(
     r"(?:threshold(?: value)?(?: of| is|:|=)?|(?:greater|more|higher|larger) than|above|exceed\w*"
     r"|>=?|outside (?:of )?(?:the )?(?:range )?(?:of )?|beyond|within)\s*(?:the )?"
@@ -50,15 +62,17 @@ class Methods:
 
 
 def methods_in(text: str) -> Methods:
-    said = ["method test"]
+    said: list[str] = []
 
-    def find(words: str | re.Pattern[str]) -> re.Match[str] | None:
-        found = re.search(words, text, re.IGNORECASE if isinstance(words, str) else 0)
-        said.append(found[0] if found else "")
+    def find(words: re.Pattern[str]) -> re.Match[str] | None:
+        found = words.search(text)
+        said.extend([found[0]] if found else [])
         return found
 
-    def named(names: tuple[tuple[str, str], ...], usual: str) -> str:
+    def named(names: tuple[tuple[str, re.Pattern[str]], ...], usual: str) -> str:
         return next((one for one, words in names if find(words)), usual)
+
+    find(_TESTED)
 
     by_z, by_iqr, deviations = map(find, (_BY_Z, _BY_IQR, _DEVIATIONS))
     outliers, limit = None, None

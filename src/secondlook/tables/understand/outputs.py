@@ -21,7 +21,7 @@ Span = tuple[int, int]
 _SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?=\S)[^.!?\n]*)*[.!?]?")
 Paired: TypeAlias = "list[tuple[str, str, tuple[Scalar, ...]]]"
 """Names with their measures, and of which group."""
-_TESTED = {"normality": "no", "correlation_p": "yes"}
+_TESTED: dict[str, Literal["yes", "no"]] = {"normality": "no", "correlation_p": "yes"}
 """What a small p-value says of the question."""
 
 
@@ -67,14 +67,12 @@ def _worded(
     name: str, words: Sequence[str], measures: Sequence[Measure], text: str
 ) -> Output | None:
     """A word that follows from a number by the rules of the text, or from a p-value."""
-    by_kind = {one.statistic: one.name for one in measures}
     tested = next((one for one in measures if one.statistic in _TESTED), None)
     number = next((one.name for one in measures if one.statistic not in _TESTED), None)
     named = {"r": number, "p": tested.name if tested else None}
     cases = cases_in(text, words, {key: one for key, one in named.items() if one})
     if not cases and tested:
-        small: Literal["yes", "no"] = "no" if "normality" in by_kind else "yes"
-        cases = p_cases(words, tested.name, text, small=small)
+        cases = p_cases(words, tested.name, text, small=_TESTED[tested.statistic])
     return Output(name, cases[0].bounds[0].measure, cases=cases) if cases else None
 
 
