@@ -28,6 +28,7 @@ from benchmarks.common import (
     save,
     write_set,
 )
+from secondlook.evaluation.questions import succeeded
 from secondlook.evaluation.records import Configuration
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 BASE, OTHER = "linear", "corrective"
 STEPS = ("following", "decomposition", "rewriting", "readings", "useful_check")
+GRADING = ("grading_precision", "grading_recall", "mean_retries")
 COMPARED = ("recall@5", "f1", "f1_overall", "success", "answered", "citation_recall")
 
 
@@ -59,7 +61,7 @@ def measured(name: str, limit: int, *, timed: bool) -> dict[str, Any]:
     kinds = {row.type for row in found[BASE] if row.type}
     return {
         "questions": len(taken),
-        "configurations": figures(both, (*SHOWN, "retry_rate", "mean_retries", "needs_review")),
+        "configurations": figures(both, (*SHOWN, *GRADING, "retry_rate", "needs_review")),
         "differences": differences(found, [(BASE, OTHER)], metrics=COMPARED),
         "by_type": {
             kind: differences(
@@ -70,6 +72,7 @@ def measured(name: str, limit: int, *, timed: bool) -> dict[str, Any]:
             for kind in sorted(kinds)
         },
         "asked_again_though_right": asked_again(found[BASE], found[OTHER]),
+        "beliefs": beliefs(found),
         "seconds": times(found) if timed else None,
         "steps": differences(
             parts.rows, [(one.name, OTHER) for one in without], metrics=("recall@5", "f1")
@@ -82,6 +85,21 @@ def asked_again(base: Sequence[Row], other: Sequence[Row]) -> dict[str, float]:
     again = {row.case: row.retries > 0 for row in other}
     right = [again[row.case] for row in base if row.right]
     return {"questions": len(right), "share": round(fmean(right), 4) if right else 0.0}
+
+
+def beliefs(held: Mapping[str, Sequence[Row]]) -> dict[str, Any]:
+    """Whether rewriting helps where the first search was judged insufficient, and what each retry
+    gains. Questions are chosen by that judgement, which both share: choosing those that failed
+    without rewriting would make any second try look helpful."""
+    retried = {row.case for row in held[OTHER] if row.retries}
+    again = {name: [row for row in some if row.case in retried] for name, some in held.items()}
+    won = [(row.retries, succeeded(row) is True) for row in held[OTHER]]
+    return {
+        "rewriting": differences(again, [(BASE, OTHER)], metrics=("success", "recall@5")),
+        "gain_by_retry": [
+            round(fmean(right and retries == at for retries, right in won), 4) for at in range(4)
+        ],
+    }
 
 
 def times(held: Mapping[str, Sequence[Row]]) -> dict[str, Any]:

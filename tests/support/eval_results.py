@@ -1,5 +1,5 @@
 """A made-up evaluation: three configurations on the same questions, with fallbacks, unanswerable
-questions, types, retries, a failure, an ablation, a sweep and hypotheses. Rows follow from a seed,
+questions, types, retries, a failure, an ablation and a sweep. Rows follow from a seed,
 everything else from the rows."""
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ import random
 
 from secondlook.evaluation.ablation import SweepPlan, ablate, sweep
 from secondlook.evaluation.comparison import compare_all
-from secondlook.evaluation.hypotheses import criteria, judge
 from secondlook.evaluation.questions import by_configuration
 from secondlook.evaluation.records import Configuration, Results, Row
 from secondlook.evaluation.summary import summarise
@@ -25,7 +24,6 @@ def make_results(*, questions: int = 120, seed: int = 7) -> Results:
     changes = {"adaptive+web": {"web.enable_web_search": True}}
     points = ((-3.0, "adaptive"), (-2.0, "adaptive+web"))
     left_out = {"web.enable_web_search": "no web server is set up"}
-    corrective = {"linear": grouped["linear"], "corrective": grouped["adaptive"]}
     return Results(
         command="secondlook eval questions --workflow linear,adaptive --ablate",
         data={
@@ -50,8 +48,6 @@ def make_results(*, questions: int = 120, seed: int = 7) -> Results:
             plan=SweepPlan("adaptive.min_rerank_score", "linear", (), points),
             metric="f1",
         ),
-        hypotheses=judge(grouped),
-        criteria=criteria(corrective),
         passes={"reader_seconds": 88.1, "reader_pairs": 7200, "total_seconds": 104.9},
         rows=tuple(rows),
     )

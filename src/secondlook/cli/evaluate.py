@@ -236,24 +236,6 @@ def thresholds(
     return _evaluated(call, request, work)
 
 
-@over_a_set(
-    "hypotheses",
-    """\
-\b
-H1  rewriting a question helps where the first search failed
-H2  the grader is right: precision of 80 % and recall of 70 % or more
-H3  each further retry gains less than the one before
-Beside them the bars that `corrective` was given, met or not met. Example:
-  secondlook eval hypotheses squad2-dev --limit 500
-""",
-)
-def hypotheses(call: Call, request: Request) -> int:
-    """Whether rewriting, grading and retrying do what is claimed for them."""
-    from secondlook.evaluation.study import evaluate_hypotheses
-
-    return _evaluated(call, request, partial(evaluate_hypotheses, request))
-
-
 def group() -> typer.Typer:
     made = typer.Typer(
         help="How good the answers are, on questions whose answers are known.",
@@ -262,8 +244,7 @@ def group() -> typer.Typer:
         subcommand_metavar="FOLDER | COMMAND [ARGS]...",
     )
     add_commands(made, {"run": run}, hidden=True)
-    more = {"report": report, "compare": compare, "thresholds": thresholds}
-    add_commands(made, {**more, "hypotheses": hypotheses})
+    add_commands(made, {"report": report, "compare": compare, "thresholds": thresholds})
     return made
 
 

@@ -157,7 +157,7 @@ def _checked(row: Row, verdict: str) -> float | None:
 # What one configuration made of each question: computed once, however often it is compared.
 
 Each = Literal[
-    "seconds", "calls", "tokens", "cost", "steps", "fallback", "again", "right", "wrong", "withheld"
+    "seconds", "calls", "tokens", "cost", "steps", "fallback", "right", "wrong", "withheld"
 ]
 _EACH: dict[Each, Callable[[Row], float]] = {
     "seconds": lambda row: row.seconds,
@@ -166,7 +166,6 @@ _EACH: dict[Each, Callable[[Row], float]] = {
     "cost": lambda row: row.cost or 0.0,
     "steps": lambda row: len(row.seconds_by_node),
     "fallback": lambda row: row.fallback,
-    "again": lambda row: row.retries > 0,
     "right": lambda row: rightness(row) is True,
     "wrong": lambda row: rightness(row) is False,
     "withheld": lambda row: row.status in {"abstained", "refused"},

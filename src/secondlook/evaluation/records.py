@@ -252,26 +252,6 @@ class Sweep(Kept):
     points: tuple[SweepPoint, ...]
 
 
-class Hypothesis(Kept):
-    name: str
-    claim: str
-    verdict: Literal["supported", "not supported", "undecided", "not tested"]
-    why: str
-    test: str
-    numbers: dict[str, Scalar] = {}
-
-
-class Criterion(Kept):
-    name: str
-    bar: str
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    n: int = 0
-    met: bool | None = None  # None: could not be measured
-    why: str
-
-
 class Results(Kept):
     form: int = 2
     command: str = ""
@@ -282,7 +262,5 @@ class Results(Kept):
     comparisons: tuple[Comparison, ...] = ()
     ablation: Ablation | None = None
     sweep: Sweep | None = None
-    hypotheses: tuple[Hypothesis, ...] = ()
-    criteria: tuple[Criterion, ...] = ()
     passes: dict[str, float | None] = {}
     rows: tuple[Row, ...] = ()

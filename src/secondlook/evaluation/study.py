@@ -30,7 +30,6 @@ from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.comparison import check_metric, compare_all, primary_metric
 from secondlook.evaluation.datasets.evalset import describe, of_threads, sample
 from secondlook.evaluation.datasets.own import RESULTS_FOLDER
-from secondlook.evaluation.hypotheses import criteria, hypothesis_plan, judge
 from secondlook.evaluation.library import cache_folder, not_indexed
 from secondlook.evaluation.questions import by_configuration
 from secondlook.evaluation.records import Configuration, Results, Row
@@ -231,12 +230,6 @@ def evaluate_sweep(
     evaluated = answer_all(request, plan.configurations, progress=progress)
     found = sweep(evaluated.rows, plan=plan, metric=evaluated.metric, seed=request.seed)
     return evaluated.written(sweep=found)
-
-
-def evaluate_hypotheses(request: Request, *, progress: Listener = None) -> Results:
-    evaluated = answer_all(request, hypothesis_plan(request.load().settings), progress=progress)
-    rows, seed = evaluated.rows, request.seed
-    return evaluated.written(hypotheses=judge(rows, seed=seed), criteria=criteria(rows, seed=seed))
 
 
 def _usual(request: Request, otherwise: str) -> str:

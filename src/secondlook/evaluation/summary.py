@@ -221,19 +221,6 @@ def _bins(confidence: Floats) -> Floats:
 _OF_GOLD = frozenset(item.name for item in METRICS.values() if item.group == "retrieval")
 
 
-def graded_only(row: Row, *, by_reader: bool) -> Row:
-    """The row with what models graded, or with what the reader graded or else read."""
-    graders = row.graded_by or (None,) * len(row.graded)
-    found = tuple(
-        pair
-        for pair, grader in zip(row.graded, graders, strict=True)
-        if (grader == "reader") == by_reader
-    )
-    if by_reader:
-        return row.model_copy(update={"graded": (), "graded_by": (), "judged": found or row.judged})
-    return row.model_copy(update={"graded": found, "graded_by": (), "judged": ()})
-
-
 def grader_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate]:
     rows = sorted(rows, key=lambda row: (row.case, row.repeat))
     by_grader = any(row.graded for row in rows)

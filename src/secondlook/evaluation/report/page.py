@@ -89,7 +89,6 @@ def _sections(results: Results, plots: Sequence[Plot]) -> dict[str, list[str]]:
         "The second search": [plot("f1_changes"), plot("fallback_impact"), plot("rerank_scores")],
         "Ablation": shown(tables.verdicts(results), tables.left_out(results)),
         "Sweep": shown(tables.sweep(results)),
-        "Hypotheses": shown(tables.hypotheses(results), tables.criteria(results)),
         "Time and behaviour": [plot("latency"), *shown(*tables.steps(results))],
         "Questions": shown(failed),
         "Data and settings": shown(

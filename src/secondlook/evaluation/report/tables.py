@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _MOST_SENTENCES = 3
 _CLEAR = 0.05
-_MET = {True: "met", False: "not met", None: "not measured"}
 _DIFFERENCE = ("change", "95 % interval", "p", "p (Holm)")
 
 
@@ -176,8 +175,6 @@ def findings(results: Results) -> list[str]:
         )
     if (more := len(results.comparisons) - _MOST_SENTENCES) > 0:
         said.append(f"{counted(more, 'more comparison')} below.")
-    said += [f"{item.name}: {item.claim}: {item.verdict}." for item in results.hypotheses]
-    said += [f"{item.name} {item.bar}: {_MET[item.met]}." for item in results.criteria]
     if reviewed := sum(row.needs_review for row in results.rows):
         said.append(f"{counted(reviewed, 'answer')} should be reviewed (results.csv marks them).")
     return said
@@ -310,7 +307,7 @@ def failed(results: Results) -> Table:
     return Table("Failed questions", head, rows, texts=4, note=note, narrow=(0, 1, 3))
 
 
-# What follows from comparing: differences, ablation, sweep, hypotheses.
+# What follows from comparing: differences, ablation, sweep.
 
 
 def comparisons(pairs: Iterable[Comparison]) -> list[Table]:
@@ -444,39 +441,6 @@ def sweep(results: Results) -> Table:
     )
 
 
-def hypotheses(results: Results) -> Table:
-    rows = tuple(
-        (item.name, item.claim, item.verdict, item.why, item.test, _plain(item.numbers))
-        for item in results.hypotheses
-    )
-    head = ("", "claim", "verdict", "why", "test", "figures")
-    return Table("Hypotheses", head, rows, texts=6, narrow=(0, 2, 1, 3))
-
-
-def criteria(results: Results) -> Table:
-    rows = tuple(
-        (
-            item.name,
-            item.bar,
-            _MET[item.met],
-            number(item.value),
-            DASH if item.low is None else f"{item.low:.3f} to {item.high:.3f}",
-            count(item.n),
-            item.why,
-        )
-        for item in results.criteria
-    )
-    return Table(
-        "Criteria",
-        ("", "bar", "verdict", "is", "95 % interval", "n", "why"),
-        rows,
-        texts=3,
-        words=frozenset({6}),
-        note="A bar is met by the figure itself; the interval says how sure that is.",
-        narrow=(0, 1, 2, 3),
-    )
-
-
 # What the terminal shows: tables that fit 80 columns and need no colours.
 
 _SIDE_BY_SIDE = 3  # configurations, or pairs, that fit beside each other in full
@@ -498,8 +462,6 @@ def render(results: Results) -> list[RenderableType]:
         *(judged(results) or [by_type(results)] if len(results.summaries) <= _SIDE_BY_SIDE else []),
         *([] if results.ablation else compared(results.comparisons)),
         sweep(results),
-        hypotheses(results),
-        criteria(results),
         replace(
             lost,
             rows=tuple(
