@@ -18,16 +18,12 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from secondlook.answer import Scalar
-    from secondlook.evaluation.records import Comparison, Difference, Estimate, Results
+    from secondlook.evaluation.records import Ablation, Comparison, Difference, Estimate, Results
 
 _MOST_SENTENCES = 3
 _CLEAR = 0.05
 _DIFFERENCE = ("change", "95 % interval", "p", "p (Holm)")
-
-
 DASH = "\N{EN DASH}"
-_SECONDS = frozenset({"latency_p50", "latency_p95"})
 
 
 def number(value: float | None, *, signed: bool = False) -> str:
@@ -43,65 +39,43 @@ def number(value: float | None, *, signed: bool = False) -> str:
     return "0.000" if written == "-0.000" else written
 
 
-def count(value: int | None) -> str:
-    return DASH if value is None else f"{value:,}"
+def figure(value: float | None, metric: str, *, signed: bool = False) -> str:
+    """As the metric is measured: seconds, dollars (`$0.0004`) or a plain number."""
+    if value is None or not math.isfinite(value):
+        return DASH
+    if metric == "cost":
+        return f"{'-' if value < 0 else '+' if signed else ''}${abs(value):.3g}"
+    return number(value, signed=signed) + (" s" if metric.startswith("latency") else "")
 
 
 def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def seconds(value: float | None, *, signed: bool = False) -> str:
-    """`3.2 ms`, `312 ms`, `1.25 s`, `75 s`."""
-    if value is None or not math.isfinite(value):
-        return DASH
-    sign, size = ("+" if signed else ""), abs(value)
-    if size >= 1:
-        return f"{value:{sign},.{0 if size >= 60 else 2}f} s"  # noqa: PLR2004
-    return f"{value * 1000:{sign}.{0 if size >= 0.01 or not size else 1}f} ms"  # noqa: PLR2004
-
-
-def dollars(value: float | None, *, signed: bool = False) -> str:
-    """As many decimals as a price per question needs: `$0`, `$0.0004`, `$1.20`."""
-    if value is None or not math.isfinite(value):
-        return DASH
-    sign, size = "-" if value < 0 else "+" if signed else "", abs(value)
-    return f"{sign}${size:.{max(2, 1 - math.floor(math.log10(size)))}f}" if size else f"{sign}$0"
-
-
-def p_value(p: float | None) -> str:
-    if p is None or not math.isfinite(p):
-        return DASH
-    return "<.001" if p < 0.001 else f"{p:.3f}"  # noqa: PLR2004
-
-
-def scalar(value: Scalar) -> str:
-    if value is None or (isinstance(value, float) and not math.isfinite(value)):
-        return DASH
+def plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}: {plain(item)}" for key, item in value.items()) or DASH
+    if isinstance(value, list | tuple):
+        return ", ".join(map(plain, value)) or DASH
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def figure(value: float | None, metric: str, *, signed: bool = False) -> str:
-    form = seconds if metric in _SECONDS else dollars if metric == "cost" else number
-    return form(value, signed=signed)
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    return DASH if value is None else str(value)
 
 
 def between(low: float | None, high: float | None, metric: str, *, signed: bool = False) -> str:
-    if low is None or high is None or not math.isfinite(low) or not math.isfinite(high):
-        return ""
+    if low is None or high is None:
+        return DASH
     first, last = figure(low, metric, signed=signed), figure(high, metric, signed=signed)
     return f"{first}{' to ' if signed or first.startswith('-') else DASH}{last}"
 
 
 def estimate(item: Estimate | None, metric: str, *, form: str = "{} {}") -> str:
-    if item is None:
+    if item is None or item.value is None:
         return DASH
-    value, interval = figure(item.value, metric), between(item.low, item.high, metric)
-    if value == DASH or not interval or figure(item.low, metric) == figure(item.high, metric):
-        return value
-    return form.format(value, interval)
+    value, low, high = (figure(one, metric) for one in (item.value, item.low, item.high))
+    return value if low == high else form.format(value, between(item.low, item.high, metric))
 
 
 def one_line(text: str) -> str:
@@ -128,14 +102,13 @@ def in_order(names: Iterable[str]) -> list[str]:
 class Table:
     title: str
     columns: tuple[str, ...] = ()
-    rows: tuple[tuple[str, ...], ...] = ()
-    texts: int = 1  # columns of words at the left; the others are figures
+    rows: Sequence[tuple[str, ...]] = ()
     note: str = ""
-    words: frozenset[int] = frozenset()  # further columns that are words
     narrow: tuple[int, ...] = ()  # the columns that a terminal has room for; empty: all
 
     def is_text(self, column: int) -> bool:
-        return column < self.texts or column in self.words
+        """Whether it holds words; columns of figures stand at the right."""
+        return not column or any(row[column][:1].isalpha() for row in self.rows)
 
 
 def differences(item: Difference | None) -> tuple[str, str, str, str]:
@@ -143,9 +116,8 @@ def differences(item: Difference | None) -> tuple[str, str, str, str]:
         return DASH, DASH, DASH, DASH
     return (
         figure(item.difference, item.metric, signed=True),
-        between(item.low, item.high, item.metric, signed=True) or DASH,
-        p_value(item.p),
-        p_value(item.p_holm),
+        between(item.low, item.high, item.metric, signed=True),
+        *(number(p) if p is None or p >= 0.001 else "<.001" for p in (item.p, item.p_holm)),  # noqa: PLR2004
     )
 
 
@@ -163,15 +135,18 @@ def findings(results: Results) -> list[str]:
         found = Counter(item.verdict for item in ablation.verdicts if item.verdict != "reference")
         parts = ", ".join(f"{many:,} {verdict}" for verdict, many in sorted(found.items()))
         changes = counted(found.total(), "change")
-        said += [cheapest(results), f"{changes} against {ablation.reference}: {parts or 'none'}."]
+        said += [cheapest(ablation), f"{changes} against {ablation.reference}: {parts or 'none'}."]
     for item in results.comparisons[:_MOST_SENTENCES]:
         one = item.deciding
-        p = one.p if one.p_holm is None else one.p_holm
-        change, interval, *_ = differences(one)
-        sure = "" if p < _CLEAR else "no clear difference: "
+        change, interval, p, p_holm = differences(one)
+        sure = (
+            ""
+            if (one.p if one.p_holm is None else one.p_holm) < _CLEAR
+            else "no clear difference: "
+        )
         said.append(
-            f"{item.other} against {item.base}: {sure}{one.metric} {change} "
-            f"(95 % interval {interval}, p {p_value(p)}, n = {one.n:,})."
+            f"{item.other} against {item.base}: {sure}{one.metric} {change} (95 % interval "
+            f"{interval}, p {p if one.p_holm is None else p_holm}, n = {one.n:,})."
         )
     if (more := len(results.comparisons) - _MOST_SENTENCES) > 0:
         said.append(f"{counted(more, 'more comparison')} below.")
@@ -184,26 +159,20 @@ def findings(results: Results) -> list[str]:
 
 
 def summary(results: Results) -> Table:
-    def sizes(metric: str) -> str:
+    rows = []
+    for metric in metric_names(results):
         found = [item.metrics.get(metric) for item in results.summaries.values()]
-        known = {item.n for item in found if item}
-        return DASH.join(f"{size:,}" for size in sorted({min(known), max(known)}))
-
-    rows = tuple(
-        (
-            f"{metric} {arrow(metric)}".rstrip(),
-            METRICS[metric].about if metric in METRICS else "",
-            sizes(metric),
-            *(
-                estimate(item.metrics.get(metric), metric, form="{} ({})")
-                for item in results.summaries.values()
-            ),
+        sizes = [item.n for item in found if item]
+        rows.append(
+            (
+                f"{metric} {arrow(metric)}".rstrip(),
+                METRICS[metric].about if metric in METRICS else "",
+                DASH.join(f"{size:,}" for size in sorted({min(sizes), max(sizes)})),
+                *(estimate(item, metric, form="{} ({})") for item in found),
+            )
         )
-        for metric in metric_names(results)
-    )
     note = "Mean and 95 % interval over n questions. ↑ higher is better, ↓ lower is better."
-    head = ("metric", "what it is", "n", *results.summaries)
-    return Table("Summary", head, rows, texts=2, note=note)
+    return Table("Summary", ("metric", "what it is", "n", *results.summaries), rows, note)
 
 
 def by_type(results: Results) -> Table:
@@ -211,10 +180,10 @@ def by_type(results: Results) -> Table:
     rows = []
     for kind in sorted({kind for item in results.summaries.values() for kind in item.by_type}):
         items = [one.by_type.get(kind, {}).get(metric) for one in results.summaries.values()]
-        if any(items):
-            most = max(item.n for item in items if item)
-            rows.append((kind, count(most), *(estimate(item, metric) for item in items)))
-    return Table(f"{metric} by type", ("type", "n", *results.summaries), tuple(rows))
+        if sizes := [item.n for item in items if item]:
+            figures = (estimate(item, metric) for item in items)
+            rows.append((kind, f"{max(sizes):,}", *figures))
+    return Table(f"{metric} by type", ("type", "n", *results.summaries), rows)
 
 
 def judged(results: Results) -> list[Table]:
@@ -224,15 +193,15 @@ def judged(results: Results) -> list[Table]:
     note = f"{TOGETHER[0]}: {', '.join(sorted(PLAIN))}."
     for name, item in results.summaries.items():
         lines = item.judged.items()
-        counts = [(line, count(one.n), *map(count, one.counts.values())) for line, one in lines]
+        counts = [
+            (line, f"{one.n:,}", *(f"{many:,}" for many in one.counts.values()))
+            for line, one in lines
+        ]
         shares = [
             (line, *map(_percent, one.shares.values())) for line, one in lines if line in TOGETHER
         ]
-        title = f"{name}: percent, with 95 % interval"
-        found.append(
-            Table(f"{name}: answers by kind", ("kind", "n", *head), tuple(counts), note=note)
-        )
-        found.append(Table(title, ("", *head), tuple(shares)))
+        found.append(Table(f"{name}: answers by kind", ("kind", "n", *head), counts, note))
+        found.append(Table(f"{name}: percent, with 95 % interval", ("", *head), shares))
     return [table for table in found if table.rows]
 
 
@@ -246,35 +215,25 @@ def _percent(item: Estimate) -> str:
 
 def data(results: Results) -> Table:
     rows = [("command", results.command)] if results.command else []
-    rows += [(key, _plain(value)) for key, value in results.data.items() if key != "problems"]
+    rows += [(key, plain(value)) for key, value in results.data.items() if key != "problems"]
     rows += [(f"version of {key}", value) for key, value in results.versions.items()]
-    return Table("Data and versions", ("", ""), tuple(rows), texts=2)
+    return Table("Data and versions", ("", ""), rows)
 
 
 def problems(results: Results) -> Table:
-    rows = tuple(
-        (_plain(item["file"]), _plain(item["line"]), _plain(item["reason"]))
-        for item in results.data.get("problems", ())
-    )
+    told = results.data.get("problems", ())
+    rows = [(plain(one["file"]), plain(one["line"]), plain(one["reason"])) for one in told]
     note = "These rows were left out. Everything else was used."
-    return Table("Problems in the data", ("file", "line", "reason"), rows, texts=3, note=note)
+    return Table("Problems in the data", ("file", "line", "reason"), rows, note)
 
 
 def settings(results: Results) -> Table:
-    rows = tuple(
-        (name, item.workflow, _plain(dict(sorted(item.changes.items()))), item.about or DASH)
+    rows = [
+        (name, item.workflow, plain(dict(sorted(item.changes.items()))), item.about or DASH)
         for name, item in results.summaries.items()
-    )
+    ]
     head = ("configuration", "workflow", "what is set differently", "about")
-    return Table("Configurations", head, rows, texts=4)
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{key}: {_plain(item)}" for key, item in value.items()) or DASH
-    if isinstance(value, list | tuple):
-        return ", ".join(map(_plain, value)) or DASH
-    return scalar(value)
+    return Table("Configurations", head, rows)
 
 
 def steps(results: Results) -> list[Table]:
@@ -283,28 +242,28 @@ def steps(results: Results) -> list[Table]:
     ) -> Table:
         found = {name: getattr(item, field) for name, item in results.summaries.items()}
         keys = dict.fromkeys(key for held in found.values() for key in held)
-        rows = tuple((key, *(cell(held.get(key)) for held in found.values())) for key in keys)
-        return Table(title, (head, *found), rows, note=note)
+        rows = [(key, *(cell(held.get(key)) for held in found.values())) for key in keys]
+        return Table(title, (head, *found), rows, note)
 
     def times(item: Mapping[str, float] | None) -> str:
-        return f"{seconds(item.get('p50'))}, {seconds(item.get('p95'))}" if item else DASH
+        return f"{number(item.get('p50'))}, {number(item.get('p95'))}" if item else DASH
 
-    per_question = "Median and 95th percentile per question."
+    seconds = "Seconds, median and 95th percentile per question."
     return [
-        crossed("Time per step", "step", "seconds_by_node", times, per_question),
+        crossed("Time per step", "step", "seconds_by_node", times, seconds),
         crossed("Model calls per step", "step", "calls_by_node", number, "Mean per question."),
-        crossed("Why runs ended", "stop reason", "stop_reasons", lambda many: count(many or 0)),
+        crossed("Why runs ended", "stop reason", "stop_reasons", lambda many: f"{many or 0:,}"),
     ]
 
 
 def failed(results: Results) -> Table:
-    rows = tuple(
+    rows = [
         (row.configuration, row.case, row.question or DASH, row.error or row.stop_reason)
         for row in results.rows
         if row.status == "failed" or row.error
-    )
+    ]
     head, note = ("configuration", "question", "asked", "why"), "A failed question counts as wrong."
-    return Table("Failed questions", head, rows, texts=4, note=note, narrow=(0, 1, 3))
+    return Table("Failed questions", head, rows, note, narrow=(0, 1, 3))
 
 
 # What follows from comparing: differences, ablation, sweep.
@@ -315,19 +274,18 @@ def comparisons(pairs: Iterable[Comparison]) -> list[Table]:
         Table(
             f"{pair.other} against {pair.base}, on the same questions",
             ("metric", "base", "other", *_DIFFERENCE, "up/same/down", "n", "test"),
-            tuple(
+            [
                 (
                     f"{item.metric} *" if item.metric == pair.metric else item.metric,
                     figure(item.base, item.metric),
                     figure(item.other, item.metric),
                     *differences(item),
                     f"{item.improved}/{item.same}/{item.degraded}",
-                    count(item.n),
+                    f"{item.n:,}",
                     item.test,
                 )
                 for item in pair.differences
-            ),
-            words=frozenset({9}),
+            ],
             note="* The metric that decides.",
             narrow=(0, 3, 4, 5, 6, 7),
         )
@@ -335,29 +293,23 @@ def comparisons(pairs: Iterable[Comparison]) -> list[Table]:
     ]
 
 
-def overview(pairs: Sequence[Comparison]) -> Table:
-    rows = tuple((f"{pair.other} vs {pair.base}", *differences(pair.deciding)) for pair in pairs)
-    metric = next((pair.metric for pair in pairs), "")
-    return Table(f"Comparisons by {metric}, on the same questions", ("", *_DIFFERENCE), rows)
-
-
 def prices(results: Results) -> Table:
-    rows = tuple(
+    rows = [
         (
             item.base,
             item.other,
-            dollars(item.cost_difference, signed=True),
+            figure(item.cost_difference, "cost", signed=True),
             number(item.calls_difference, signed=True),
             number(item.tokens_difference, signed=True),
-            seconds(item.latency_difference, signed=True),
-            DASH if item.latency_ratio is None else f"{item.latency_ratio:.2f}x",
-            dollars(item.cost_per_point),
-            seconds(item.seconds_per_point),
-            count(item.right_withheld),
-            count(item.wrong_withheld),
+            figure(item.latency_difference, "latency", signed=True),
+            number(item.latency_ratio),
+            figure(item.cost_per_point, "cost"),
+            figure(item.seconds_per_point, "latency"),
+            f"{item.right_withheld:,}",
+            f"{item.wrong_withheld:,}",
         )
         for item in results.comparisons
-    )
+    ]
     head = (
         *("base", "other", "dollars", "model calls", "tokens", "median time", "ratio"),
         *("dollars per point", "time per point", "right, withheld", "wrong, withheld"),
@@ -366,7 +318,7 @@ def prices(results: Results) -> Table:
         "Per question, other minus base. A point is 0.01 of the metric that decides. "
         "Withheld: answered by base (right or wrong), not answered by other."
     )
-    return Table("What the difference costs", head, rows, texts=2, note=note)
+    return Table("What the difference costs", head, rows, note)
 
 
 def verdicts(results: Results) -> Table:
@@ -385,26 +337,22 @@ def verdicts(results: Results) -> Table:
                 f"{name} *" if name == ablation.cheapest else name,
                 item.verdict,
                 *differences(found.get(name)),
-                dollars(item.price[0]),
+                figure(item.price[0], "cost"),
                 number(item.price[1]),
-                seconds(item.price[2]),
+                figure(item.price[2], "latency"),
                 item.why,
             )
         )
     return Table(
         f"Ablation: {ablation.metric} against {ablation.reference}",
         ("configuration", "verdict", *_DIFFERENCE, "dollars", "calls", "time", "why"),
-        tuple(rows),
-        texts=2,
-        words=frozenset({9}),
-        note="\n".join([*notes, f"* {cheapest(results)}"]),
+        rows,
+        "\n".join([*notes, f"* {cheapest(ablation)}"]),
         narrow=(0, 1, 2, 3, 5, 7, 8),
     )
 
 
-def cheapest(results: Results) -> str:
-    if (ablation := results.ablation) is None:
-        return ""
+def cheapest(ablation: Ablation) -> str:
     return (
         f"Cheapest that is not inferior to {ablation.reference} "
         f"(by {ablation.metric}, margin {number(ablation.margin)}): {ablation.cheapest}."
@@ -413,7 +361,7 @@ def cheapest(results: Results) -> str:
 
 def left_out(results: Results) -> Table:
     items = results.ablation.left_out if results.ablation else {}
-    return Table("Not tried", ("setting", "why"), tuple(items.items()), texts=2)
+    return Table("Not tried", ("setting", "why"), list(items.items()))
 
 
 def sweep(results: Results) -> Table:
@@ -425,7 +373,7 @@ def sweep(results: Results) -> Table:
         fired, rate = point.on_fallback, point.fallback_rate
         rows.append(
             (
-                scalar(point.value),
+                plain(point.value),
                 DASH if rate is None else f"{100 * rate:.1f} %",
                 estimate(point.metrics.get(swept.metric), swept.metric, form="{} ({})"),
                 *differences(point.difference),
@@ -435,8 +383,8 @@ def sweep(results: Results) -> Table:
     return Table(
         f"{swept.param}: {swept.metric} against {swept.reference}",
         ("value", "fallback", swept.metric, *_DIFFERENCE, "where it fired"),
-        tuple(rows),
-        note=f"Difference of {swept.metric} from {swept.reference}, on the same questions.",
+        rows,
+        f"Difference of {swept.metric} from {swept.reference}, on the same questions.",
         narrow=(0, 1, 3, 4, 6, 7),
     )
 
@@ -464,10 +412,10 @@ def render(results: Results) -> list[RenderableType]:
         sweep(results),
         replace(
             lost,
-            rows=tuple(
+            rows=[
                 (*rest, shorten(one_line(why), 60, placeholder=" ..."))
                 for *rest, why in lost.rows[:_FAILED]
-            ),
+            ],
             note=f"{lost.note} {more:,} more are in report.html." if more > 0 else lost.note,
         ),
         verdicts(results),
@@ -477,7 +425,11 @@ def render(results: Results) -> list[RenderableType]:
 
 def compared(pairs: Sequence[Comparison]) -> list[Table]:
     """Few pairs with all their differences, of many the one that decides."""
-    return comparisons(pairs) if len(pairs) <= _SIDE_BY_SIDE else [overview(pairs)]
+    if len(pairs) <= _SIDE_BY_SIDE:
+        return comparisons(pairs)
+    rows = [(f"{pair.other} vs {pair.base}", *differences(pair.deciding)) for pair in pairs]
+    title = f"Comparisons by {pairs[0].metric}, on the same questions"
+    return [Table(title, ("", *_DIFFERENCE), rows)]
 
 
 def drawn(table: Table) -> list[RenderableType]:
@@ -508,37 +460,30 @@ def _narrow_summary(results: Results) -> Table:
     if asked := results.data.get("asked"):
         title = f"Summary: {counted(asked, 'question')}"
     # What never happened in any configuration needs no line; no success at all does.
-    silent = {
+    there = [
         name
         for name in metric_names(results)
-        if name in METRICS
-        and METRICS[name].group in {"behaviour", "cost", "graders"}
-        and METRICS[name].better != "higher"
-        and not any(one.metrics[name].value for one in summaries.values() if name in one.metrics)
-    }
-    there = [name for name in metric_names(results) if name not in silent]
+        if name not in METRICS
+        or METRICS[name].group not in {"behaviour", "cost", "graders"}
+        or METRICS[name].better == "higher"
+        or any(one.metrics[name].value for one in summaries.values() if name in one.metrics)
+    ]
+
+    def value(name: str, metric: str) -> str:
+        item = summaries[name].metrics.get(metric)
+        return figure(item.value if item else None, metric)
+
     if len(summaries) > _SIDE_BY_SIDE:
-        wanted = dict.fromkeys((deciding(results), *_OVERVIEW))
-        names = [name for name in wanted if name in there]
-        rows = []
-        for name, one in summaries.items():
-            items = [(metric, one.metrics.get(metric)) for metric in names]
-            cells = (figure(item.value if item else None, of) for of, item in items)
-            rows.append((name, *cells))
+        names = [name for name in dict.fromkeys((deciding(results), *_OVERVIEW)) if name in there]
+        rows = [(name, *(value(name, metric) for metric in names)) for name in summaries]
         heads = [name.replace("_", "\n") for name in names]
-        note = "report.html has all metrics."
-        return Table(title, ("configuration", *heads), tuple(rows), note=note)
+        return Table(title, ("configuration", *heads), rows, "report.html has all metrics.")
 
     def cell(name: str, metric: str) -> str:
-        item = summaries[name].metrics.get(metric)
-        written = estimate(item, metric)
-        fits = item is None or len(written) <= _FIGURE
-        return written if fits else figure(item.value if item else None, metric)
+        written = estimate(summaries[name].metrics.get(metric), metric)
+        return written if len(written) <= _FIGURE else value(name, metric)
 
     lower = ", ".join(name for name in there if arrow(name) == "↓")
-    return Table(
-        title,
-        ("metric", *summaries),
-        tuple((metric, *(cell(name, metric) for name in summaries)) for metric in there),
-        note=f"Mean and 95 % interval. Lower is better: {lower}." if lower else "",
-    )
+    rows = [(metric, *(cell(name, metric) for name in summaries)) for metric in there]
+    note = f"Mean and 95 % interval. Lower is better: {lower}." if lower else ""
+    return Table(title, ("metric", *summaries), rows, note)
