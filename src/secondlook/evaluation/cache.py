@@ -9,7 +9,8 @@ import struct
 import threading
 import time
 from contextvars import ContextVar
-from dataclasses import asdict, astuple, dataclass, field, replace
+from dataclasses import asdict, astuple, dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,10 +21,10 @@ from secondlook.errors import UsageError
 from secondlook.models.calls import Models
 from secondlook.models.journal import JournalEntry, content_of
 from secondlook.reading.languages import trained_for
-from secondlook.reading.port import Reading, glimpse
+from secondlook.reading.port import Reading
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -33,7 +34,11 @@ if TYPE_CHECKING:
     from secondlook.reading.port import Choose, Embedder, Reader
     from secondlook.settings.sections import Settings
 
+    Vectors = NDArray[np.float32]
+
 Made = TypeVar("Made")
+Item = TypeVar("Item")
+_SECONDS = struct.Struct("<d")  # before each value that `Memory.each` keeps
 _AT_ONCE = 500  # keys of one query; SQLite takes no more than about a thousand
 
 
@@ -121,6 +126,24 @@ class Memory:
             counted.made += many
         return made, seconds
 
+    def each(
+        self,
+        counted: Counted,
+        items: Mapping[bytes, Item],
+        work: Callable[[list[Item]], Iterable[bytes]],
+    ) -> dict[bytes, bytes]:
+        """What comes of each item, by its key; only of those that are new is it made."""
+        held = self.get([*items])
+        save(sum(_SECONDS.unpack_from(value)[0] for value in held.values()))
+        counted.remembered += len(held)
+        if new := {key: item for key, item in items.items() if key not in held}:
+            made, seconds = self.passed(counted, len(new), lambda: [*work([*new.values()])])
+            took = _SECONDS.pack(seconds / len(new))
+            fresh = {key: took + value for key, value in zip(new, made, strict=True)}
+            self.put(fresh.items())
+            held |= fresh
+        return {key: value[_SECONDS.size :] for key, value in held.items()}
+
     def told(self, indexing: float, total: float) -> dict[str, float | None]:
         """Seconds and passes of models, and how the whole compares with those of small ones."""
         told = {"indexing_seconds": round(indexing, 3), "total_seconds": round(total, 3)}
@@ -149,17 +172,9 @@ def key_of(*parts: str) -> bytes:
 # what is new. What a remembered result once took is counted as if it had been paid again: a
 # configuration must not look fast because it came second.
 
-if TYPE_CHECKING:
-    Vectors = NDArray[np.float32]
-    _Readings = dict[str, tuple[Reading, float]]  # what was read, and its seconds
-
-_READING = struct.Struct("<ddqqddq??dd")
-_SUPPORT = struct.Struct("<dd")
-
 
 class RememberingReader:
-    """A reader that reads no question and passage twice. Glances and looks are kept apart, so that
-    with and without memory the results are equal."""
+    """A reader that reads no question and the same passages twice."""
 
     def __init__(self, reader: Reader, memory: Memory) -> None:
         self._reader, self._memory = reader, memory
@@ -169,108 +184,44 @@ class RememberingReader:
     def read(
         self, question: str, passages: Sequence[str], *, choose: Choose | None = None
     ) -> list[Reading]:
-        texts = list(dict.fromkeys(passages))
-        glances = self._kept("glanced", question, texts)
-        looks = self._kept("looked", question, texts)
-        # A reader that does not glance asks for no choice.
-        at_once = {text for text, (one, _) in looks.items() if one.glance is None}
-        chosen, spent, blind = set(texts), 0.0, list[str]()
-
-        def among(found: Sequence[float]) -> list[int]:
-            first = {text: one.relevance for text, (one, _) in glances.items()}
-            first |= dict(zip(blind, found, strict=True))
-            assert choose is not None  # noqa: S101 - else nobody asks
-            chosen.clear()
-            chosen.update(passages[at] for at in choose([first[text] for text in passages]))
-            return [at for at, text in enumerate(blind) if text in chosen and text not in looks]
-
+        counted, key = self._memory.reader, key_of("read", self.name, question, *passages)
         if choose is not None:
-            blind = [text for text in texts if text not in glances and text not in at_once]
-            if blind:
-                spent += self._read(question, blind, among, glances, looks)
-            elif not at_once:
-                among(())
-        late = [text for text in texts if text in chosen and text not in looks]
-        if late:
-            spent += self._read(question, late, lambda all_: range(len(all_)), glances, looks)
-        self._memory.reader.remembered += len(texts) - len({*blind, *late})
-        cost = sum(glances[text][1] for text in texts if text in glances)
-        save(cost + sum(looks[text][1] for text in chosen) - spent)
-        return [(looks if text in chosen else glances)[text][0] for text in passages]
+            key = key_of("chosen", self.name, question, *passages)
+        if known := self._memory.get([key]).get(key):
+            seconds, glances, chosen, readings = json.loads(known)
+            # A reader that does not glance asks for no choice.
+            if choose is None or glances is None or [*choose(glances)] == chosen:
+                counted.remembered += len(passages)
+                save(seconds)
+                return [Reading(*fields) for fields in readings]
+        glances = chosen = None
+
+        def watched(found: Sequence[float]) -> Sequence[int]:
+            nonlocal glances, chosen
+            assert choose is not None  # noqa: S101 - else nobody asks
+            glances, chosen = [*found], [*choose(found)]
+            return chosen
+
+        def work() -> list[Reading]:
+            return self._reader.read(question, passages, choose=watched if choose else None)
+
+        made, seconds = self._memory.passed(counted, len(passages), work)
+        told = [seconds, glances, chosen, [astuple(one) for one in made]]
+        self._memory.put([(key, json.dumps(told, default=lambda one: one.item()).encode())])
+        return made
 
     def judge(self, claims: Sequence[tuple[str, str]]) -> list[float]:
         """Raw logits of support, as the reader gives them."""
         judge = getattr(self._reader, "judge", None)
         if judge is None:
             raise UsageError(f"the reader {self.name!r} does not judge support")
-        keys = {pair: key_of("support", self.name, *pair) for pair in claims}
-        held = self._memory.get([*keys.values()])
-        known = {key: _SUPPORT.unpack(value) for key, value in held.items()}
-        save(sum(seconds for _, seconds in known.values()))
-        new = [pair for pair, key in keys.items() if key not in known]
-        if new:
-            counted = self._memory.reader
-            logits, seconds = self._memory.passed(counted, len(new), lambda: judge(new))
-            made = {
-                keys[pair]: (one, seconds / len(new)) for pair, one in zip(new, logits, strict=True)
-            }
-            self._memory.put((key, _SUPPORT.pack(*value)) for key, value in made.items())
-            known |= made
-        return [known[keys[pair]][0] for pair in claims]
-
-    def _kept(self, kind: str, question: str, texts: Sequence[str]) -> _Readings:
-        keys = {key_of(kind, self.name, question, text): text for text in texts}
-        found = {}
-        for key, value in self._memory.get([*keys]).items():
-            *fields, glances, glance, seconds = _READING.unpack(value)
-            read = replace(Reading(*fields), glance=glance if glances else None)
-            found[keys[key]] = read, seconds
-        return found
-
-    def _read(
-        self,
-        question: str,
-        texts: Sequence[str],
-        choose: Choose,
-        glances: _Readings,
-        looks: _Readings,
-    ) -> float:
-        began = glancing = 0.0
-
-        def watched(found: Sequence[float]) -> Sequence[int]:
-            """Tells glances from looks by when the reader asks for a choice."""
-            nonlocal glancing
-            glancing = time.perf_counter() - began
-            return choose(found)
-
-        def work() -> list[Reading]:
-            nonlocal began
-            began = time.perf_counter()
-            return self._reader.read(question, texts, choose=watched)
-
-        readings, seconds = self._memory.passed(self._memory.reader, len(texts), work)
-        each = (seconds - glancing) / max(1, sum(one.looked for one in readings))
-        made: list[tuple[str, str, Reading, float]] = []
-        for text, one in zip(texts, readings, strict=True):
-            if one.looked:
-                looks[text] = one, each
-                made.append(("looked", text, one, each))
-            if one.glance is not None:
-                glance = glimpse(one.glance, windows=one.windows)
-                # Glanced at once more, to look on from it: that is paid already.
-                took = glances[text][1] if text in glances else glancing / len(texts)
-                glances[text] = glance, took
-                made.append(("glanced", text, glance, took))
-        self._memory.put(
-            (key_of(kind, self.name, question, text), _packed(one, took))
-            for kind, text, one, took in made
+        keys = [key_of("judged", self.name, *pair) for pair in claims]
+        held = self._memory.each(
+            self._memory.reader,
+            dict(zip(keys, claims, strict=True)),
+            lambda new: map(_SECONDS.pack, judge(new)),
         )
-        return seconds
-
-
-def _packed(reading: Reading, seconds: float) -> bytes:
-    *fields, glance = astuple(reading)
-    return _READING.pack(*fields, glance is not None, glance or 0.0, seconds)
+        return [_SECONDS.unpack(held[key])[0] for key in keys]
 
 
 class RememberingEmbedder:
@@ -284,31 +235,20 @@ class RememberingEmbedder:
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         if not self._passages or not texts:
-            return self._embedded("passage", texts)[0]
+            work = partial(self._embedder.embed_passages, texts)
+            return self._memory.passed(self._memory.embedder, len(texts), work)[0]
         return np.stack(self._remembered("passage", texts))
 
     def _remembered(self, kind: str, texts: Sequence[str]) -> list[Vectors]:
-        keys = [key_of("embedder", self.name, kind, text) for text in texts]
-        known: dict[bytes, Vectors] = {}
-        for key, value in self._memory.get(keys).items():
-            save(struct.unpack_from("<d", value)[0])
-            known[key] = np.frombuffer(value, dtype=np.float32, offset=8)
-        self._memory.embedder.remembered += len(known)
-        new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
-        if new:
-            vectors, seconds = self._embedded(kind, list(new.values()))
-            took = struct.pack("<d", seconds / len(new))
-            known.update(zip(new, vectors, strict=True))
-            self._memory.put((key, took + known[key].tobytes()) for key in new)
-        return [known[key] for key in keys]
-
-    def _embedded(self, kind: str, texts: Sequence[str]) -> tuple[Vectors, float]:
-        def work() -> Vectors:
+        def work(new: list[str]) -> Iterable[bytes]:
             if kind == "query":
-                return np.stack([self._embedder.embed_query(text) for text in texts])
-            return self._embedder.embed_passages(texts)
+                return (self._embedder.embed_query(text).tobytes() for text in new)
+            return (vector.tobytes() for vector in self._embedder.embed_passages(new))
 
-        return self._memory.passed(self._memory.embedder, len(texts), work)
+        keys = [key_of("embedder", self.name, kind, text) for text in texts]
+        items = dict(zip(keys, texts, strict=True))
+        held = self._memory.each(self._memory.embedder, items, work)
+        return [np.frombuffer(held[key], dtype=np.float32) for key in keys]
 
 
 class RememberingModels(Models):

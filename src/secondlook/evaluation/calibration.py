@@ -4,7 +4,7 @@ questions and judged on documents that the fit has not seen (docs/confidence.md)
 from __future__ import annotations
 
 import json
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -42,7 +42,7 @@ from secondlook.reading.support import load_support
 from secondlook.retrieval.index.port import Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from secondlook.evaluation.records import Case, Problem
     from secondlook.models.budget import Ledger
@@ -91,18 +91,16 @@ class Judgement:
     reliability: tuple[tuple[float, float, int], ...]
     """Of each bin: mean probability, share right, how many."""
 
-    def as_data(self) -> dict[str, Any]:
-        def rounded(value: Any) -> Any:
-            return round(value, 4) if isinstance(value, float) else value
 
-        told = {one.name: rounded(getattr(self, one.name)) for one in fields(self)}
-        return told | {
-            "promises": [
-                {name: rounded(value) for name, value in asdict(one).items()}
-                for one in self.promises
-            ],
-            "reliability": [[*map(rounded, one)] for one in self.reliability],
-        }
+def as_data(judgement: Judgement | None) -> Any:
+    def rounded(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {name: rounded(one) for name, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [rounded(one) for one in value]
+        return round(value, 4) if isinstance(value, float) else value
+
+    return None if judgement is None else rounded(asdict(judgement))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +119,7 @@ class CalibrationReport:
     library: str
     reader: str
     source: str  # where the questions come from
-    asked: Mapping[str, int]
+    asked: dict[str, int]
     answered: int  # questions of which right and wrong could be told
     fitted: Fitted
     stored: str | None  # the file that holds it now; None where it was not stored
@@ -129,14 +127,13 @@ class CalibrationReport:
 
     def as_data(self) -> dict[str, Any]:
         fitted = self.fitted
-        same = ("library", "reader", "source", "answered", "stored")
-        return {name: getattr(self, name) for name in same} | {
-            "asked": dict(self.asked),
+        return {
+            one.name: getattr(self, one.name) for one in fields(self) if one.name != "fitted"
+        } | {
             "method": fitted.method,
-            "before": fitted.before.as_data() if fitted.before else None,
-            "after": fitted.after.as_data(),
+            "before": as_data(fitted.before),
+            "after": as_data(fitted.after),
             "better": fitted.better,
-            "notes": list(self.notes),
             "answer": asdict(fitted.calibration.second or fitted.calibration.answer),
         }
 
@@ -184,8 +181,21 @@ def calibrate(
     asked = {"own": len(cases)}
     stored = None
     if not dry_run and (fitted.better or force):
-        data = {"questions": sheet.name, "asked": asked, "answered": len(answered)}
-        stored = str(_store(path, fitted, {**data, "method": fitted.method}))
+        with _changed(path) as file:
+            save_calibration(
+                file,
+                fitted.calibration,
+                made=datetime.now(UTC).date().isoformat(),
+                by="secondlook calibrate",
+                data={
+                    "questions": sheet.name,
+                    "asked": asked,
+                    "answered": len(answered),
+                    "method": fitted.method,
+                },
+                reliability={"before": as_data(fitted.before), "after": as_data(fitted.after)},
+            )
+        stored = str(file)
     if not dry_run and not fitted.better:
         kept = "stored all the same" if force else "not stored: the calibration in use stays"
         worse = "the new fit is no better than the shipped one on documents it has not seen"
@@ -416,42 +426,26 @@ def judge(
 # A library's own calibration on disk: stored, shown, taken away.
 
 
-def _store(library: Path, fitted: Fitted, data: dict[str, Any]) -> Path:
+@contextmanager
+def _changed(library: Path) -> Iterator[Path]:
     refuse_change(library)
     file = library / CALIBRATION_FILE
-    before = fitted.before.as_data() if fitted.before else None
     try:
-        save_calibration(
-            file,
-            fitted.calibration,
-            made=datetime.now(UTC).date().isoformat(),
-            by="secondlook calibrate",
-            data=data,
-            reliability={"before": before, "after": fitted.after.as_data()},
-        )
+        yield file
     except OSError as error:
-        raise _not_writable(file, error) from error
-    return file
+        raise LibraryError(
+            f"{str(file)!r} cannot be written: {error.strerror or error}",
+            hint="check that the disk has room and that you may write there; nothing stored is "
+            "lost",
+        ) from error
 
 
 def remove(library: Path) -> bool:
     """Go back to the shipped calibration; whether there was another one."""
-    refuse_change(library)
-    file = library / CALIBRATION_FILE
-    try:
-        file.unlink()
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise _not_writable(file, error) from error
-    return True
-
-
-def _not_writable(file: Path, error: OSError) -> LibraryError:
-    return LibraryError(
-        f"{str(file)!r} cannot be written: {error.strerror or error}",
-        hint="check that the disk has room and that you may write there; nothing stored is lost",
-    )
+    with _changed(library) as file:
+        there = file.exists()
+        file.unlink(missing_ok=True)
+    return there
 
 
 def in_use(library: Library) -> dict[str, Any]:

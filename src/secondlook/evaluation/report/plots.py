@@ -160,8 +160,8 @@ def metrics_plot(results: Results) -> tuple[Figure, str]:
     for place, name in enumerate(shown):
         offset = (place - (len(shown) - 1) / 2) * 0.8 / max(len(shown), 2)
         found = results.summaries[name].metrics
-        points = [(found[metric], y) for y, metric in enumerate(names) if metric in found]
-        points = [(item, y + offset) for item, y in points if item.value is not None]
+        points = [(found[metric], y + offset) for y, metric in enumerate(names) if metric in found]
+        points = [(item, y) for item, y in points if item.value is not None]
         axes.errorbar(
             [item.value or 0.0 for item, _ in points],
             [y for _, y in points],

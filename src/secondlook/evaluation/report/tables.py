@@ -114,11 +114,17 @@ class Table:
 def differences(item: Difference | None) -> tuple[str, str, str, str]:
     if item is None:
         return DASH, DASH, DASH, DASH
+    change = figure(item.difference, item.metric, signed=True)
     return (
-        figure(item.difference, item.metric, signed=True),
+        change,
         between(item.low, item.high, item.metric, signed=True),
-        *(number(p) if p is None or p >= 0.001 else "<.001" for p in (item.p, item.p_holm)),  # noqa: PLR2004
+        p_value(item.p),
+        p_value(item.p_holm),
     )
+
+
+def p_value(p: float | None) -> str:
+    return number(p) if p is None or p >= 0.001 else "<.001"  # noqa: PLR2004
 
 
 def deciding(results: Results) -> str:
@@ -138,15 +144,12 @@ def findings(results: Results) -> list[str]:
         said += [cheapest(ablation), f"{changes} against {ablation.reference}: {parts or 'none'}."]
     for item in results.comparisons[:_MOST_SENTENCES]:
         one = item.deciding
-        change, interval, p, p_holm = differences(one)
-        sure = (
-            ""
-            if (one.p if one.p_holm is None else one.p_holm) < _CLEAR
-            else "no clear difference: "
-        )
+        change, interval, *_ = differences(one)
+        p = one.p if one.p_holm is None else one.p_holm
+        sure = "" if p < _CLEAR else "no clear difference: "
         said.append(
             f"{item.other} against {item.base}: {sure}{one.metric} {change} (95 % interval "
-            f"{interval}, p {p if one.p_holm is None else p_holm}, n = {one.n:,})."
+            f"{interval}, p {p_value(p)}, n = {one.n:,})."
         )
     if (more := len(results.comparisons) - _MOST_SENTENCES) > 0:
         said.append(f"{counted(more, 'more comparison')} below.")
