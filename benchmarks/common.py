@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secondlook.evaluation.comparison import compare
+from secondlook.evaluation.runner import Request
 from secondlook.evaluation.statistics import holm, wilson
-from secondlook.evaluation.study import Request, answer_all
+from secondlook.evaluation.study import answer_all
 from secondlook.evaluation.summary import summarise
 from secondlook.library.library import Library
 from secondlook.library.report import Text

@@ -94,7 +94,7 @@ def researched() -> Answer:
 
 def test_a_row_tells_how_it_was_researched() -> None:
     one = case(right=["stone"], gold=["b", "c"])
-    made = maker().row(one, Seen(answer=researched()), repeat=0, seconds=1.0, saved=Saved())
+    made = maker().row(one, Seen(answer=researched()), seconds=1.0, saved=Saved())
     assert (made.shown, made.metrics["recall_shown"]) == (2, 0.5)
     assert made.calls_by_node == {"plan": 1, "synthesise": 2}
     assert (made.characters_in, made.characters_out, made.parse_failures) == (900, 70, 1)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
     from secondlook.evaluation.calibration import CalibrationReport
     from secondlook.evaluation.records import Results
-    from secondlook.evaluation.study import Request
+    from secondlook.evaluation.runner import Request
 
 # What every command that answers the questions of a set takes: the set and how to go about it.
 
@@ -69,7 +69,7 @@ def over_a_set(
 
 
 def _request(study: str, _call: Call, *, folder: Path, **options: Any) -> Request:
-    from secondlook.evaluation.study import Request
+    from secondlook.evaluation.runner import Request
 
     model, max_risk = options.pop("model"), options.pop("max_risk")
     check_max_risk(max_risk)

@@ -24,7 +24,8 @@ def evaluate(
     `settings` are dotted keys with values, such as `{"models.default": "none"}`. Further options:
     `threads`, `limit`, `seed`, `repeat`, `jobs`, `metric`, `preset`, `fresh`, and `progress`, a
     function that hears how far it is; with `ablate` also `margin`."""
-    from secondlook.evaluation.study import Request, evaluate, evaluate_ablation
+    from secondlook.evaluation.runner import Request
+    from secondlook.evaluation.study import evaluate, evaluate_ablation
 
     listen = {name: options.pop(name) for name in ("progress", "margin") if name in options}
     request = Request(

@@ -9,16 +9,17 @@ import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import aclosing, closing
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from filelock import FileLock, Timeout
-from pydantic import ValidationError
 
 from secondlook import __version__
 from secondlook.engine.secondlook import Conversation, Secondlook
 from secondlook.errors import SecondlookError, SettingsError, UsageError
 from secondlook.evaluation.cache import SAVED, RememberingEmbedder, RememberingModels, Saved
+from secondlook.evaluation.datasets.own import RESULTS_FOLDER
 from secondlook.evaluation.faithfulness import Truth
 from secondlook.evaluation.judging import outcome
 from secondlook.evaluation.library import (
@@ -46,11 +47,11 @@ from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.models.calls import refuse_missing_files
 from secondlook.nodes.choices import by_letter, rendered
 from secondlook.reading.calibration import load_calibration
+from secondlook.settings import Loaded, load
 from secondlook.store.answers import AnswerMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from secondlook.answer import Answer, SeenPassage, Step
     from secondlook.evaluation.cache import Memory
@@ -66,20 +67,29 @@ ROWS_FILE = "rows.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    configuration: Configuration
-    settings: Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    data: EvalSet
-    cases: tuple[Case, ...]
-    configurations: tuple[Planned, ...]
-    out: Path
+class Request:
+    path: Path
+    flags: Mapping[str, object] = field(default_factory=dict)  # shared by all configurations
+    texts: Mapping[str, str] = field(default_factory=dict)  # likewise, as they were typed
+    preset: str | None = None
+    threads: str | None = None
+    limit: int | None = None
+    seed: int = 0
     repeat: int = 1
     jobs: int = 1
-    fresh: bool = False  # whether rows of an earlier run are set aside
+    out: Path | None = None
+    metric: str | None = None
+    fresh: bool = False
+    study: str = ""
+    command: str = ""
+
+    @property
+    def folder(self) -> Path:
+        name = self.path.absolute().name.partition(".")[0] or "set"
+        return self.out or Path(RESULTS_FOLDER) / (f"{name}-{self.study}" if self.study else name)
+
+    def load(self, changes: Mapping[str, Any] | None = None) -> Loaded:
+        return load({**self.flags, **(changes or {})}, texts=self.texts, preset=self.preset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +104,21 @@ class Progress:
 
 
 def run(
-    plan: Plan, memory: Memory, *, progress: Callable[[Progress], None] | None = None
+    request: Request,
+    data: EvalSet,
+    configurations: Sequence[tuple[Configuration, Settings]],
+    memory: Memory,
+    *,
+    progress: Callable[[Progress], None] | None = None,
 ) -> tuple[list[Row], float]:
+    """The rows, and the seconds that indexing took."""
+    out = request.folder
     try:
-        plan.out.mkdir(parents=True, exist_ok=True)
+        out.mkdir(parents=True, exist_ok=True)
+        tell = progress or (lambda _: None)
         with (
-            FileLock(plan.out / ".lock", timeout=0),
-            closing(_Work(plan, memory, progress or (lambda _: None))) as work,
+            FileLock(out / ".lock", timeout=0),
+            closing(_Work(request, data, configurations, memory, tell)) as work,
         ):
             try:
                 asyncio.get_running_loop()
@@ -109,58 +127,70 @@ def run(
             else:  # a thread of its own where a loop is running already, as in a notebook
                 with ThreadPoolExecutor(1, "secondlook-eval") as apart:
                     apart.submit(work.off).result()
-            return [work.rows[key] for _, _, keys in work.parts for key in keys.values()], (
-                work.indexing
-            )
+            rows = [work.rows[key] for part in work.parts for key in part.keys.values()]
+            return rows, work.indexing
     except Timeout:
         raise UsageError(
-            f"another evaluation is writing to {str(plan.out)!r}",
+            f"another evaluation is writing to {str(out)!r}",
             hint="wait for it, or name another folder with --out",
         ) from None
     except OSError as error:
         raise UsageError(
-            f"results cannot be written to {str(plan.out)!r}: {error.strerror or error}",
+            f"results cannot be written to {str(out)!r}: {error.strerror or error}",
             hint="make room, or name another folder with --out",
         ) from error
 
 
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One configuration, one time."""
+
+    name: str
+    workflow: str
+    settings: Settings
+    repeat: int
+    keys: dict[str, str]  # of each question: what its row is known by
+
+
 class _Work:
-    def __init__(self, plan: Plan, memory: Memory, tell: Callable[[Progress], None]) -> None:
-        self.plan = plan
-        self.memory = memory
-        self.tell = tell
+    def __init__(
+        self,
+        request: Request,
+        data: EvalSet,
+        configurations: Sequence[tuple[Configuration, Settings]],
+        memory: Memory,
+        tell: Callable[[Progress], None],
+    ) -> None:
+        self.request, self.data, self.memory, self.tell = request, data, memory, tell
         self.indexing = 0.0
         self.rows: dict[str, Row] = {}
-        self.parts: list[tuple[Planned, int, dict[str, str]]] = []
-        """Each configuration and repeat, with the name of the row of each question."""
+        self.parts: list[_Part] = []
         self._libraries: dict[str, EvaluatedLibrary] = {}
         threads: dict[str, list[Case]] = {}
-        for case in plan.cases:
+        for case in data.cases:
             threads.setdefault(case.thread or case.id, []).append(case)
         self.threads = [*threads.values()]
-        for planned in plan.configurations:
-            settings = planned.settings.model_dump(
-                mode="json", exclude={"library", "runs", "ingest"}
-            )
-            one, key = planned.configuration, library_key(plan.data, planned.settings)
-            name = _digest([one.name, __version__, _FORM, key, one.workflow, settings])
-            for repeat in range(plan.repeat):
+        for one, settings in configurations:
+            told = settings.model_dump(mode="json", exclude={"library", "runs", "ingest"})
+            key = library_key(data, settings)
+            name = _digest([one.name, __version__, _FORM, key, one.workflow, told])
+            for repeat in range(request.repeat):
                 keys = {
                     case.id: _digest([name, *map(asdict, thread[: at + 1]), repeat])
                     for thread in self.threads
                     for at, case in enumerate(thread)
                 }
-                self.parts.append((planned, repeat, keys))
-        self._now = Progress(total=len(self.parts) * len(plan.cases))
-        path = plan.out / ROWS_FILE
-        held = b"" if plan.fresh or not path.exists() else path.read_bytes()
+                self.parts.append(_Part(one.name, one.workflow, settings, repeat, keys))
+        self._now = Progress(total=len(self.parts) * len(data.cases))
+        path, fresh = request.folder / ROWS_FILE, request.fresh
+        held = b"" if fresh or not path.exists() else path.read_bytes()
         for line in held.splitlines():
             try:
                 kept = json.loads(line)
                 self.rows[kept["key"]] = Row.model_validate(kept["row"], strict=False)
-            except (ValueError, LookupError, TypeError, ValidationError):
+            except (ValueError, LookupError, TypeError):
                 continue  # cut off by a crash, or of another version: it is done again
-        self._file = path.open("w" if plan.fresh else "a", encoding="utf-8")
+        self._file = path.open("w" if fresh else "a", encoding="utf-8")
         if held and not held.endswith(b"\n"):
             self._file.write("\n")
 
@@ -171,61 +201,73 @@ class _Work:
 
     def off(self) -> None:
         # Not in the loop: there Ctrl-C would wait for an `await`, and indexing has none.
-        for planned, _, keys in self.parts:
-            if any(key not in self.rows for key in keys.values()):
-                refuse_missing_files(RememberingModels(planned.settings, memory=self.memory))
-                self._library(planned.settings)
+        for part in self.parts:
+            if any(key not in self.rows for key in part.keys.values()):
+                refuse_missing_files(RememberingModels(part.settings, memory=self.memory))
+                self._library(part.settings)
         asyncio.run(self._all())
 
     async def _all(self) -> None:
-        for planned, repeat, keys in self.parts:
+        from secondlook.library.stores import load_embedder_for
+
+        for part in self.parts:
             # What a conversation came to is not kept: one that was interrupted begins again.
             missing = [
                 thread
                 for thread in self.threads
-                if any(keys[case.id] not in self.rows for case in thread)
+                if any(part.keys[case.id] not in self.rows for case in thread)
             ]
             again = {case.id for thread in missing for case in thread}
-            held = [self.rows[key] for case, key in keys.items() if case not in again]
-            self._advance(held, reused=len(held), configuration=planned.configuration.name)
-            if missing:
-                from secondlook.library.stores import load_embedder_for
-
-                library = self._library(planned.settings)
-                models = RememberingModels(planned.settings, memory=self.memory, repeat=repeat)
+            held = [self.rows[key] for case, key in part.keys.items() if case not in again]
+            self._now = replace(
+                self._now, reused=self._now.reused + len(held), configuration=part.name
+            )
+            self._advance(held)
+            if not missing:
+                continue
+            settings, library = part.settings, self._library(part.settings)
+            engine = Secondlook(
+                library,
+                settings=settings,
+                models=RememberingModels(settings, memory=self.memory, repeat=part.repeat),
                 # What one configuration found out must not help another.
-                remembered = AnswerMemory.temporary()
-                engine = Secondlook(
-                    library, settings=planned.settings, models=models, memory=remembered
+                memory=AnswerMemory.temporary(),
+            )
+            tables = None
+            if self.data.form == "tables":
+                folder = cache_folder() / "tables"
+                tables = GivenTables(self.data.read_table, folder, library.worker)
+            try:
+                embedder = load_embedder_for(settings, settings.embedding.model)
+                shelf = library.shelf()
+                maker = RowMaker(
+                    part.name,
+                    names=names_by_document(library, self.data),
+                    shelf=shelf,
+                    truth=Truth(RememberingEmbedder(embedder, self.memory, passages=True)),
+                    min_about=load_calibration(shelf.reader_name).min_about,
+                    repeat=part.repeat,
                 )
-                data, tables = self.plan.data, None
-                if data.form == "tables":
-                    tables = GivenTables(data.read_table, cache_folder() / "tables", library.worker)
-                try:
-                    embedder = load_embedder_for(planned.settings, planned.settings.embedding.model)
-                    shelf = library.shelf()
-                    maker = RowMaker(
-                        configuration=planned.configuration.name,
-                        names=names_by_document(library, data),
-                        shelf=shelf,
-                        truth=Truth(RememberingEmbedder(embedder, self.memory, passages=True)),
-                        min_about=load_calibration(shelf.reader_name).min_about,
-                    )
-                    await self._answer(_Desk(engine, maker, planned, repeat, tables), missing, keys)
-                finally:
-                    await engine.adetach()
+                await self._answer(part, missing, engine, maker, tables)
+            finally:
+                await engine.adetach()
 
     async def _answer(
-        self, desk: _Desk, threads: Sequence[Sequence[Case]], keys: dict[str, str]
+        self,
+        part: _Part,
+        threads: Sequence[Sequence[Case]],
+        engine: Secondlook,
+        maker: RowMaker,
+        tables: GivenTables | None,
     ) -> None:
         waiting = iter(threads)
 
         async def work() -> None:
             for thread in waiting:
-                talk = Conversation(desk.engine, workflow=desk.planned.configuration.workflow)
+                talk = Conversation(engine, workflow=part.workflow)
                 for case in thread:
-                    row = await desk.row(case, talk)
-                    key = keys[case.id]
+                    row = await _row(case, part.workflow, talk, maker, tables)
+                    key = part.keys[case.id]
                     self.rows[key] = row
                     line = json.dumps({"key": key, "row": row.model_dump(mode="json")})
                     self._file.write(f"{line}\n")
@@ -234,17 +276,20 @@ class _Work:
 
         try:
             async with asyncio.TaskGroup() as group:
-                for _ in range(min(self.plan.jobs, len(threads))):
+                for _ in range(min(self.request.jobs, len(threads))):
                     group.create_task(work())
         except* SecondlookError as errors:  # of several alike one is enough to tell
-            raise first_of(errors) from None
+            first: BaseException = errors
+            while isinstance(first, BaseExceptionGroup):
+                first = first.exceptions[0]
+            raise first from None
 
     def _library(self, settings: Settings) -> EvaluatedLibrary:
-        key = library_key(self.plan.data, settings)
+        key = library_key(self.data, settings)
         if key not in self._libraries:
             began = time.perf_counter()
             self._libraries[key] = open_indexed(
-                self.plan.data,
+                self.data,
                 settings,
                 self.memory,
                 progress=lambda indexed: self.tell(replace(self._now, indexed=indexed)),
@@ -252,71 +297,47 @@ class _Work:
             self.indexing += time.perf_counter() - began
         return self._libraries[key]
 
-    def _advance(
-        self, rows: Sequence[Row], *, reused: int = 0, configuration: str | None = None
-    ) -> None:
-        now = self._now
+    def _advance(self, rows: Sequence[Row]) -> None:
         self._now = replace(
-            now,
-            done=now.done + len(rows),
-            failed=now.failed + sum(row.status == "failed" for row in rows),
-            warned=now.warned + sum(bool(row.warnings) for row in rows),
-            reused=now.reused + reused,
-            configuration=now.configuration if configuration is None else configuration,
+            self._now,
+            done=self._now.done + len(rows),
+            failed=self._now.failed + sum(row.status == "failed" for row in rows),
+            warned=self._now.warned + sum(bool(row.warnings) for row in rows),
         )
         self.tell(self._now)
 
 
-@dataclass(frozen=True, slots=True)
-class _Desk:
-    engine: Secondlook
-    maker: RowMaker
-    planned: Planned
-    repeat: int
-    tables: GivenTables | None = None
-
-    async def row(self, case: Case, talk: Conversation) -> Row:
-        """Never fails but for a call that could not work for any question."""
-        saved, seen = Saved(), Seen()
-        token = SAVED.set(saved)
-        began = time.perf_counter()
-        desk = None
-        try:
-            if self.tables is not None and case.table is not None:
-                desk = await asyncio.to_thread(self.tables.desk, case.table)
-            began = time.perf_counter()  # reading a table is paid once, by no configuration
-            with given(desk):
-                workflow = self.planned.configuration.workflow
-                name = run_name(case, self.repeat)
-                async with aclosing(talk.astream(asked(case, workflow), run=name)) as events:
-                    async for event in events:
-                        seen.take(event)
-        except (UsageError, SettingsError):
-            raise
-        except Exception as error:  # noqa: BLE001 - one question must not end an evaluation
-            message = f"{type(error).__name__}: {error}"
-            return self.maker.failed(case, message, repeat=self.repeat)
-        finally:
-            SAVED.reset(token)
-        seconds = time.perf_counter() - began
-        return self.maker.row(case, seen, repeat=self.repeat, seconds=seconds, saved=saved)
+async def _row(
+    case: Case, workflow: str, talk: Conversation, maker: RowMaker, tables: GivenTables | None
+) -> Row:
+    """Never fails but for a call that could not work for any question."""
+    saved, seen, desk = Saved(), Seen(), None
+    token = SAVED.set(saved)
+    try:
+        if tables is not None and case.table is not None:
+            desk = await asyncio.to_thread(tables.desk, case.table)
+        began = time.perf_counter()  # reading a table is paid once, by no configuration
+        with given(desk):
+            events = talk.astream(asked(case, workflow), run=run_name(case, maker.repeat))
+            async with aclosing(events):
+                async for event in events:
+                    seen.take(event)
+    except (UsageError, SettingsError):
+        raise
+    except Exception as error:  # noqa: BLE001 - one question must not end an evaluation
+        return maker.failed(case, f"{type(error).__name__}: {error}")
+    finally:
+        SAVED.reset(token)
+    return maker.row(case, seen, seconds=time.perf_counter() - began, saved=saved)
 
 
-def first_of(errors: BaseExceptionGroup[SecondlookError]) -> SecondlookError:
-    first = errors.exceptions[0]
-    return first_of(first) if isinstance(first, BaseExceptionGroup) else first
-
-
-def planned_of(
+def with_settings(
     configurations: Sequence[Configuration], loaded: Callable[[dict[str, Any]], Settings]
-) -> tuple[Planned, ...]:
+) -> list[tuple[Configuration, Settings]]:
     """The configurations with their settings; runs of an evaluation are not recorded as runs."""
-    planned = []
-    for configuration in configurations:
-        workflow_named(configuration.workflow)  # a name that is no workflow is told now
-        changes = {**configuration.changes, "runs.keep": 0}
-        planned.append(Planned(configuration, loaded(changes)))
-    return tuple(planned)
+    for one in configurations:
+        workflow_named(one.workflow)  # a name that is no workflow is told now
+    return [(one, loaded({**one.changes, "runs.keep": 0})) for one in configurations]
 
 
 # How a question of a set is put to the engine, and by what its row is known again.
@@ -371,11 +392,12 @@ class RowMaker:
     shelf: Shelf
     truth: Truth
     min_about: float = 0.0  # relevance above which a passage is about the question
+    repeat: int = 0
 
-    def row(self, case: Case, seen: Seen, *, repeat: int, seconds: float, saved: Saved) -> Row:
+    def row(self, case: Case, seen: Seen, *, seconds: float, saved: Saved) -> Row:
         answer = seen.answer
         if answer is None:
-            return self.failed(case, "the run ended without an answer", repeat=repeat)
+            return self.failed(case, "the run ended without an answer")
         usage = answer.usage
         nodes = {step.node for step in answer.steps}
         trigger = next((one for one in answer.steps if one.node.startswith("assess")), None)
@@ -390,7 +412,7 @@ class RowMaker:
         if judged is not None and is_answered(answer):
             right = {"right": True, "wrong": False}.get(judged)
         return Row(
-            **self._known(case, repeat),
+            **self._known(case),
             **answer.model_dump(include=_OF_ANSWER),
             **usage.model_dump(include=_OF_USAGE),
             chosen=letter_of(case, answer),
@@ -428,7 +450,7 @@ class RowMaker:
             error=why if answer.status == "failed" else None,
         )
 
-    def failed(self, case: Case, error: str, *, repeat: int) -> Row:
+    def failed(self, case: Case, error: str) -> Row:
         """A question of which nothing came: 0 in all that it is measured by."""
         metrics: dict[str, float] = {}
         if case.answerable and case.gold:
@@ -439,7 +461,7 @@ class RowMaker:
             metrics["accuracy"] = 0.0
         parts = {name: False for name, _ in case.values}
         return Row(
-            **self._known(case, repeat),
+            **self._known(case),
             status="failed",
             stop_reason="error",
             metrics=metrics | (value_metrics(parts) if case.table else {}),
@@ -448,11 +470,11 @@ class RowMaker:
             error=error,
         )
 
-    def _known(self, case: Case, repeat: int) -> dict[str, Any]:
+    def _known(self, case: Case) -> dict[str, Any]:
         return {
             "configuration": self.configuration,
             "case": case.id,
-            "repeat": repeat,
+            "repeat": self.repeat,
             "question": case.question,
             "expected": case.answers,
             "type": case.type,

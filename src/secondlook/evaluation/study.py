@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import platform
 import time
-from dataclasses import dataclass, field, replace
+from contextlib import closing
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from importlib.util import find_spec
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secondlook import __version__
@@ -29,21 +29,20 @@ from secondlook.evaluation.ablation import (
 from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.comparison import check_metric, compare_all, primary_metric
 from secondlook.evaluation.datasets.evalset import describe, of_threads, sample
-from secondlook.evaluation.datasets.own import RESULTS_FOLDER
 from secondlook.evaluation.library import cache_folder, not_indexed
 from secondlook.evaluation.questions import by_configuration
 from secondlook.evaluation.records import Configuration, Results, Row
 from secondlook.evaluation.report import plots
-from secondlook.evaluation.runner import Plan, planned_of, run
+from secondlook.evaluation.runner import run, with_settings
 from secondlook.evaluation.summary import summarise
-from secondlook.settings import Loaded, load
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
     from secondlook.evaluation.datasets.evalset import EvalSet
     from secondlook.evaluation.records import Case
-    from secondlook.evaluation.runner import Progress
+    from secondlook.evaluation.runner import Progress, Request
     from secondlook.settings.sections import Settings
 
     Listener = Callable[[Progress], None] | None
@@ -52,32 +51,6 @@ MEMORY_FILE = "memory.db"
 FILE = "results.json"
 _ENGINES = ("langgraph", "onnxruntime", "numpy")
 _NOT_TOLD = {"library", "runs", "ingest"}  # sections that say where things lie on this machine
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    path: Path
-    flags: Mapping[str, object] = field(default_factory=dict)  # shared by all configurations
-    texts: Mapping[str, str] = field(default_factory=dict)  # likewise, as they were typed
-    preset: str | None = None
-    threads: str | None = None
-    limit: int | None = None
-    seed: int = 0
-    repeat: int = 1
-    jobs: int = 1
-    out: Path | None = None
-    metric: str | None = None
-    fresh: bool = False
-    study: str = ""
-    command: str = ""
-
-    @property
-    def folder(self) -> Path:
-        name = self.path.absolute().name.partition(".")[0] or "set"
-        return self.out or Path(RESULTS_FOLDER) / (f"{name}-{self.study}" if self.study else name)
-
-    def load(self, changes: Mapping[str, Any] | None = None) -> Loaded:
-        return load({**self.flags, **(changes or {})}, texts=self.texts, preset=self.preset)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +111,7 @@ def answer_all(
     request: Request, configurations: Sequence[Configuration], *, progress: Listener = None
 ) -> Evaluated:
     began = time.perf_counter()
-    planned = planned_of(configurations, lambda changes: request.load(changes).settings)
+    planned = with_settings(configurations, lambda changes: request.load(changes).settings)
     data = datasets.load(request.path, leave_out=[request.folder])
     others = {item.workflow for item in configurations} - {ANALYST, AUTO}
     if data.form == "tables" and others:
@@ -148,20 +121,10 @@ def answer_all(
     chosen = of_threads(data.cases, request.threads)
     cases = sample(chosen, limit=request.limit, seed=request.seed)
     metric = check_metric(request.metric or primary_metric(cases))
-    plan = Plan(
-        data,
-        cases,
-        planned,
-        request.folder,
-        repeat=request.repeat,
-        jobs=request.jobs,
-        fresh=request.fresh,
-    )
-    memory = Memory(cache_folder() / MEMORY_FILE)
-    try:
-        rows, indexing = run(plan, memory, progress=progress)
-    finally:
-        memory.close()
+    with closing(Memory(cache_folder() / MEMORY_FILE)) as memory:
+        rows, indexing = run(
+            request, replace(data, cases=cases), planned, memory, progress=progress
+        )
     return Evaluated(
         request=request,
         data=data,
