@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,6 @@ from secondlook.evaluation.judging import tallies
 from secondlook.evaluation.metrics import METRICS
 from secondlook.evaluation.questions import (
     is_failed,
-    lowest_of_best,
     question_values,
     rightness,
 )
@@ -61,7 +59,6 @@ def summarise(rows: Sequence[Row], *, configuration: Configuration, seed: int = 
             node: {name: float(np.quantile(taken[node], q)) for name, q in _QUANTILES.items()}
             for node in sorted(taken)
         },
-        rerank_scores=_rerank_scores(rows),
         failed=tuple(sorted({row.case for row in rows if is_failed(row)})),
     )
 
@@ -102,27 +99,6 @@ def _latency_metrics(rows: Sequence[Row], *, seed: int) -> dict[str, Estimate]:
     return {
         f"latency_{name}": pooled(quantile(seconds, q), Pool.of(cases), seed=seed)
         for name, q in _QUANTILES.items()
-    }
-
-
-def _rerank_scores(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
-    lowest = [(row.fallback, found) for row in rows if (found := lowest_of_best(row)) is not None]
-    groups = {
-        "all": [score for _, score in lowest],
-        "fallback": [score for fallback, score in lowest if fallback],
-        "no_fallback": [score for fallback, score in lowest if not fallback],
-    }
-    return {
-        name: {
-            "n": len(scores),
-            "mean": fmean(scores),
-            "median": median(scores),
-            "std": stdev(scores) if len(scores) > 1 else 0.0,
-            "min": min(scores),
-            "max": max(scores),
-        }
-        for name, scores in groups.items()
-        if scores
     }
 
 

@@ -1,5 +1,5 @@
-"""The five pictures of the adaptive design. Colours differ in grey too, and files come out the same
-every time."""
+"""Quality, time, and what a second search changed. Colours differ in grey too, and files come out
+the same every time."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from secondlook.evaluation import statistics
 from secondlook.evaluation.comparison import changes
 from secondlook.evaluation.questions import (
     Figures,
     by_configuration,
     fell_back,
-    lowest_of_best,
-    question_values,
 )
 from secondlook.evaluation.report import tables
 
@@ -29,17 +26,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from secondlook.evaluation.records import Estimate, Results, Row
+    from secondlook.evaluation.records import Estimate, Results
 
 INSTALL = "pip install matplotlib"
 # Okabe and Ito, "Color Universal Design" (2008), ordered so that neighbours differ in lightness.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
-BLUE, ORANGE, *_, VERMILION, SKY = COLOURS
+*_, VERMILION, SKY = COLOURS
 MARKERS = ("o", "s", "^", "D", "v", "P")
 MOST = len(COLOURS)  # more configurations, or steps, can hardly be told apart in one plot
 _SAME = 1e-9
 _BASELINE = "linear"
-_GROUPS = ((True, "fallback", ORANGE, "///"), (False, "no fallback", BLUE, ""))
 _HEADLINES = (
     *("recall@5", "mrr", "ndcg@10", "em", "f1", "rouge_l", "contains", "accuracy"),
     *("values_accuracy", "values_proportional", "values_by_part", "faithfulness", "support"),
@@ -220,54 +216,9 @@ def latency_plot(results: Results) -> tuple[Figure, str]:
     return figure, _with_rest(results, caption)
 
 
-# When a second search was made, and what it changed.
-
-
-def _falling_back(rows: dict[str, list[Row]]) -> str | None:
-    """The configuration that splits the questions: the first with both groups, else any."""
-    fired = {name: len(fell_back(those)) for name, those in rows.items()}
-    some = [name for name, many in fired.items() if many]
-    both = [name for name in some if fired[name] < len({row.case for row in rows[name]})]
-    return next(iter([*both, *some]), None)
-
-
-def rerank_scores_plot(results: Results) -> tuple[Figure, str]:
-    rows = by_configuration(results.rows)
-    name = _falling_back(rows) or next(iter(rows), "")
-    lowest = [
-        (row, score) for row in rows.get(name, ()) if (score := lowest_of_best(row)) is not None
-    ]
-    if not lowest:
-        raise NothingToDraw("no passage was scored by the reader")
-    figure, (axes,) = _panels(3.4)
-    groups = [[score for row, score in lowest if row.fallback is fired] for fired, *_ in _GROUPS]
-    axes.hist(
-        groups,
-        bins=30,
-        stacked=True,
-        color=[colour for *_, colour, _ in _GROUPS],
-        label=[
-            f"{said} (n = {len(of)})" for (_, said, *_), of in zip(_GROUPS, groups, strict=True)
-        ],
-    )
-    # Only a search that was not repeated still shows the scores it was judged by; these are kept
-    # with fewer digits than the decision was made with.
-    first = [(score, row.trigger) for row, score in lowest if not row.fallback and row.trigger]
-    decides = bool(first) and all(abs(score - by) < 1e-3 for score, by in first)  # noqa: PLR2004
-    below = [row.trigger_below for row in rows[name] if row.trigger_below is not None]
-    if decides and below:
-        said = f"searches again below {tables.plain(below[0])}"
-        axes.axvline(below[0], color="black", linestyle="--", label=said)
-    title = "Reranker's scores, by whether the fallback fired"
-    axes.set(xlabel="lowest reranker's score among the best five", ylabel="questions", title=title)
-    _legend(figure, axes)
-    fired = sum(row.fallback for row in rows[name])
-    return figure, f"{name}: n = {len(rows[name]):,} answers, fallback in {fired:,} of them."
-
-
 def f1_changes_plot(results: Results) -> tuple[Figure, str]:
     rows = by_configuration(results.rows)
-    other = _falling_back(rows)
+    other = next((name for name, those in rows.items() if fell_back(those)), None)
     if other is None:
         raise NothingToDraw("the fallback fired in no configuration")
     rest = [name for name in rows if name != other]
@@ -279,7 +230,7 @@ def f1_changes_plot(results: Results) -> tuple[Figure, str]:
         raise NothingToDraw(f"F1 is the same in {base} and {other} for every question")
     fired = fell_back(rows[other])
     figure, panels = _panels(3.6, columns=2)
-    for axes, (wanted, said, *_) in zip(panels, _GROUPS, strict=True):
+    for axes, wanted, said in zip(panels, (True, False), ("fallback", "no fallback"), strict=True):
         ordered = sorted(one for case, one in found.items() if (case in fired) is wanted)
         up, down = sum(one > _SAME for one in ordered), sum(one < -_SAME for one in ordered)
         mean = f"mean change {tables.number(fmean(ordered), signed=True)}" if ordered else ""
@@ -305,49 +256,8 @@ def f1_changes_plot(results: Results) -> tuple[Figure, str]:
     return figure, caption
 
 
-def impact_plot(results: Results) -> tuple[Figure, str]:
-    rows = by_configuration(results.rows)
-    splitting = _falling_back(rows)
-    if splitting is None:
-        raise NothingToDraw("the fallback fired in no configuration")
-    shown = [name for name in results.summaries if rows.get(name)][:MOST]
-    fired = fell_back(rows[splitting])
-    there = {metric for name in shown for row in rows[name] for metric in row.metrics}
-    metrics = [metric for metric in ("f1", "faithfulness") if metric in there]
-    if not metrics:
-        raise NothingToDraw("neither F1 nor faithfulness has a figure")
-    figure, panels = _panels(1.7 + 0.5 * len(shown), columns=len(metrics))
-    for axes, metric in zip(panels, metrics, strict=True):
-        axes.set(title=metric, xlabel="mean", xlim=(0, 1.14))
-        for place, (wanted, said, colour, hatch) in enumerate(_GROUPS):
-            found = []
-            for name in shown:
-                by_case = question_values(rows[name], metric).items()
-                values = [value for case, value in by_case if (case in fired) is wanted]
-                found.append(statistics.interval(values))
-            at = [y - 0.19 + 0.38 * place for y in range(len(shown))]
-            looks: dict[str, Any] = {"color": colour, "hatch": hatch, "edgecolor": "white"}
-            means = [item.value or 0.0 for item in found]
-            bars = axes.barh(at, means, xerr=_errors(found), height=0.36, label=said, **looks)
-            told = [
-                "no questions" if one.value is None else tables.number(one.value) for one in found
-            ]
-            axes.bar_label(bars, told, padding=4, fontsize=8)
-    _named_rows(panels[0], shown)
-    figure.suptitle("F1 and faithfulness where the fallback fired, and elsewhere")
-    _legend(figure, panels[0])
-    caption = (
-        f"The same questions in every configuration: the fallback fired in {splitting} for "
-        f"{len(fired):,} of n = {len({row.case for row in rows[splitting]}):,}. "
-        "Lines: 95 % intervals."
-    )
-    return figure, caption
-
-
 _PLOTS: dict[str, tuple[str, Callable[[Results], tuple[Figure, str]]]] = {
     "metrics": ("Quality by configuration", metrics_plot),
-    "rerank_scores": ("Reranker's scores and the trigger", rerank_scores_plot),
     "f1_changes": ("Change in F1 of each question", f1_changes_plot),
-    "fallback_impact": ("Impact of the fallback", impact_plot),
     "latency": ("Time", latency_plot),
 }
