@@ -1,21 +1,15 @@
-"""The figures of docs/results.md: answers without a model, the web, and when to search again.
+"""The figures of docs/results.md: answers without a model, and when to search again.
 
     export SECONDLOOK_DATA=FOLDER
     python -m benchmarks.eval_results embedded      # all answerable questions, without a model
-    python -m benchmarks.eval_results web           # when the web pays
     python -m benchmarks.eval_results thresholds    # when to search again
 
-All are over `squad2-dev`. For `web` two sets are made of it. As is, the library holds every
-passage. Moved, 30 % of the gold passages (fixed seed) are not in the library. In both, the same
-small web on loopback holds exactly those 30 % and, as the rest of the web, the 18,891 passages of
-`squad-train`, which are about other articles. So one thing differs: whether the library lacks what
-the web has. Each study can be interrupted and goes on when it is run again; `.cache/eval` holds
-what was done. Writes `benchmarks/results/eval_*.json`.
+Both are over `squad2-dev`. Each can be interrupted and goes on when it is run again; `.cache/eval`
+holds what was done. Writes `benchmarks/results/eval_*.json`.
 """
 
 from __future__ import annotations
 
-import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +26,6 @@ from benchmarks.common import (
     save,
     write_set,
 )
-from benchmarks.web_server import PORT, CorpusServer, Page
 from secondlook.evaluation.records import Configuration
 from secondlook.reading.calibration import load_calibration
 from secondlook.reading.weights import find_weights
@@ -45,10 +38,7 @@ if TYPE_CHECKING:
     from secondlook.answer import Scalar
     from secondlook.evaluation.study import Evaluated
 
-DATA, ELSEWHERE = "squad2-dev", "squad-train"
-SHARE = 0.3
-LINEAR, ADAPTIVE, WITH_WEB = "linear", "adaptive", "adaptive+web"
-PAIRS = ((LINEAR, ADAPTIVE), (ADAPTIVE, WITH_WEB))
+DATA, LINEAR, ADAPTIVE = "squad2-dev", "linear", "adaptive"
 FORCED: dict[str, Scalar] = {"answer.enable_abstention": False}
 PRESET = "seed004"
 """The adaptive design as it was published."""
@@ -58,20 +48,9 @@ QUALITIES = (0.1, 0.2, 0.4, 0.6, 0.8, 0.95)
 """Probabilities; the calibrated one (docs/confidence.md) is tried beside them."""
 QUESTIONS: dict[str, tuple[int | None, int]] = {
     "embedded": (None, 500),
-    "web": (500, 500),
     "thresholds": (500, 0),
 }
 """How many are asked unless another number is given: answerable ones (None = all), and others."""
-
-
-def told(evaluated: Evaluated, pairs: Sequence[tuple[str, str]], **parts: Any) -> dict[str, Any]:
-    return {
-        "questions": len(evaluated.cases),
-        "answerable": sum(case.answerable for case in evaluated.cases),
-        "documents": evaluated.data.document_count,
-        "configurations": figures(evaluated),
-        "differences": differences(evaluated.rows, pairs, **parts),
-    }
 
 
 def embedded(folder: Path, queries: Rows, options: argparse.Namespace) -> dict[str, Any]:
@@ -80,75 +59,13 @@ def embedded(folder: Path, queries: Rows, options: argparse.Namespace) -> dict[s
     plans = [Configuration(name, name) for name in (LINEAR, ADAPTIVE)]
     forced = [Configuration(f"{one.name}, forced", one.workflow, FORCED) for one in plans]
     found = answered(data, [*plans, *forced], folder / "runs", memory=options.cache)
-    return told(found, [PAIRS[0], (forced[0].name, forced[1].name)])
-
-
-def moved(corpus: Rows, asked: Rows, gone: set[str], folder: Path) -> dict[str, Path]:
-    """Two sets of the same questions: with every passage, and without those that are gone. Each
-    question says in `type` whether it is concerned."""
-    marked = [row | {"type": "moved" if gone & set(row["gold"]) else "kept"} for row in asked]
-    left = [row for row in corpus if row["id"] not in gone]
-    # Gold is what the library holds: where to find the rest is not for its search to know.
-    there = [row | {"gold": [key for key in row["gold"] if key not in gone]} for row in marked]
+    pairs = [(LINEAR, ADAPTIVE), (forced[0].name, forced[1].name)]
     return {
-        "as is": write_set(folder / "as-is", corpus, marked),
-        "moved": write_set(folder / "moved", left, there),
-    }
-
-
-def some_gold(corpus: Rows, queries: Rows, share: float = SHARE) -> set[str]:
-    """That share of the passages that are gold to any of the questions."""
-    gold = {key for row in queries for key in row["gold"]} & {row["id"] for row in corpus}
-    return set(random.Random(SEED).sample(sorted(gold), round(share * len(gold))))
-
-
-def configurations(url: str) -> list[Configuration]:
-    on: dict[str, Scalar] = {
-        "web.enable_web_search": True,
-        "web.url": url,
-        "web.allow_private": True,  # the pages are on loopback too
-    }
-    return [
-        Configuration(LINEAR, "linear", {}, "search once"),
-        Configuration(ADAPTIVE, "adaptive", {}, "search again where the search looks poor"),
-        Configuration(WITH_WEB, "adaptive", on, "and then look on the web"),
-    ]
-
-
-def condition(evaluated: Evaluated) -> dict[str, Any]:
-    """Figures of one condition: of all questions, and of those whose passage is concerned."""
-    parts = {
-        "all": lambda _row: True,
-        "moved": lambda row: row.type == "moved",
-        "kept": lambda row: row.type == "kept",
-    }
-    counts = {kind: sum(case.type == kind for case in evaluated.cases) for kind in [*parts][1:]}
-    return {"by_part": counts, **told(evaluated, PAIRS, parts=parts)}
-
-
-def web(folder: Path, queries: Rows, options: argparse.Namespace) -> dict[str, Any]:
-    corpus = rows(DATA, "corpus")
-    # What is moved depends on the whole set, not on how many questions are asked.
-    gone = some_gold(corpus, rows(DATA, "queries"))
-    sets = moved(corpus, queries, gone, folder)
-    held = [row for row in corpus if row["id"] in gone] + rows(ELSEWHERE, "corpus")
-    pages = [Page(row["id"], row["title"], row["text"]) for row in held]
-    try:
-        server = CorpusServer(pages, port=options.port)
-    except OSError as error:
-        raise SystemExit(f"port {options.port} cannot be used: {error}") from error
-    with server:
-        plans = configurations(server.url)
-        found = {
-            name: condition(answered(path, plans, folder / path.name, memory=options.cache))
-            for name, path in sets.items()
-        }
-    return {
-        "share": SHARE,
-        "moved_passages": len(gone),
-        "web_pages": len(pages),
-        "elsewhere": ELSEWHERE,
-        "conditions": found,
+        "questions": len(found.cases),
+        "answerable": sum(case.answerable for case in found.cases),
+        "documents": found.data.document_count,
+        "configurations": figures(found),
+        "differences": differences(found.rows, pairs),
     }
 
 
@@ -191,7 +108,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options.add_argument("--questions", type=int, help="answerable ones")
     options.add_argument("--unanswerable", type=int)
     options.add_argument("--cache", type=Path, default=CACHE / "eval", help="what was done is here")
-    options.add_argument("--port", type=int, default=PORT, help="of the small web")
     options.add_argument("--results", type=Path, default=RESULTS, help="folder of the figures")
     given = options.parse_args(arguments)
     can, cannot = QUESTIONS[given.study]
@@ -199,7 +115,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     cannot = cannot if given.unanswerable is None else given.unanswerable
     queries = by_answerable(rows(DATA, "queries"), answerable=can, unanswerable=cannot)
     folder = given.cache / f"{given.study}-{'all' if can is None else can}-{cannot}"
-    study = {"embedded": embedded, "web": web, "thresholds": thresholds}[given.study]
+    study = {"embedded": embedded, "thresholds": thresholds}[given.study]
     found = {"data": DATA, "seed": SEED, **study(folder, queries, given)}
     save(f"eval_{given.study}", found, folder=given.results)
 

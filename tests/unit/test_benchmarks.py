@@ -24,7 +24,6 @@ def test_what_benchmarks_switch_can_be_switched() -> None:
     changes: list[Any] = [
         *analyst.WAYS.values(),
         *({f"corrective.enable_{step}": False} for step in corrective.STEPS),
-        *(one.changes for one in eval_results.configurations("http://127.0.0.1:1")),
         {**eval_results.FORCED, "adaptive.min_quality": 0.5, "adaptive.min_rerank_score": 0.0},
     ]
     for one in changes:
