@@ -1,12 +1,12 @@
 """A made-up evaluation: three configurations on the same questions, with fallbacks, unanswerable
-questions, types, retries, a failure, an ablation and a sweep. Rows follow from a seed,
+questions, types, retries, a failure and an ablation. Rows follow from a seed,
 everything else from the rows."""
 
 from __future__ import annotations
 
 import random
 
-from secondlook.evaluation.ablation import SweepPlan, ablate, sweep
+from secondlook.evaluation.ablation import ablate
 from secondlook.evaluation.comparison import compare_all
 from secondlook.evaluation.questions import by_configuration
 from secondlook.evaluation.records import Configuration, Results, Row
@@ -22,7 +22,6 @@ def make_results(*, questions: int = 120, seed: int = 7) -> Results:
     rows = make_rows(questions=questions, seed=seed)
     grouped = by_configuration(rows)
     changes = {"adaptive+web": {"web.enable_web_search": True}}
-    points = ((-3.0, "adaptive"), (-2.0, "adaptive+web"))
     left_out = {"web.enable_web_search": "no web server is set up"}
     return Results(
         command="secondlook eval questions --workflow linear,adaptive --ablate",
@@ -43,11 +42,6 @@ def make_results(*, questions: int = 120, seed: int = 7) -> Results:
         },
         comparisons=compare_all(grouped, metric="f1"),
         ablation=ablate(grouped, reference="linear", metric="f1", left_out=left_out),
-        sweep=sweep(
-            grouped,
-            plan=SweepPlan("adaptive.min_rerank_score", "linear", (), points),
-            metric="f1",
-        ),
         passes={"reader_seconds": 88.1, "reader_pairs": 7200, "total_seconds": 104.9},
         rows=tuple(rows),
     )

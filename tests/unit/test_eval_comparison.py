@@ -9,7 +9,7 @@ import pytest
 
 from secondlook.errors import UsageError
 from secondlook.evaluation import ablation as planning
-from secondlook.evaluation.ablation import ablate, ablation_plan, sweep, sweep_plan
+from secondlook.evaluation.ablation import ablate, ablation_plan, sweep_plan
 from secondlook.evaluation.comparison import compare, compare_all, gate
 from secondlook.evaluation.records import Results
 from secondlook.graphs import registry
@@ -261,41 +261,23 @@ def test_the_cheapest(prices: dict[str, dict[str, Any]], cheapest: str) -> None:
     assert ablate(priced(**prices), reference="reference").cheapest == cheapest
 
 
-# One setting at several values: which are tried, how often the fallback fires, what it does.
+# One setting at several values: which are tried, and what they are compared with.
 
 
-def planted(fired: int, gain: float, name: str) -> list[Row]:
-    """On the first `fired` of 100 questions the fallback fires and adds `gain`."""
-    figures = [0.5 + gain * (at < fired) for at in range(100)]
-    found = rows(figures, name)
-    return [one.model_copy(update={"fallback": at < fired}) for at, one in enumerate(found)]
-
-
-def test_fallback_rate_and_effect_of_each_value() -> None:
-    plan = sweep_plan(Settings(), values=[-1, 1])
-    low, high = (name for _, name in plan.points)
-    found = sweep(
-        {
-            plan.reference: rows([0.5] * 100, plan.reference),
-            low: planted(20, 0.3, low),
-            high: planted(60, 0.0, high),
-        },
-        plan=plan,
-    )
-    assert (found.param, found.reference, found.metric) == (plan.param, plan.reference, "f1")
-    first, second = found.points
-    assert (first.value, first.configuration, first.fallback_rate) == (-1, low, 0.2)
-    assert second.fallback_rate == 0.6
-    assert first.metrics["f1"].value == pytest.approx(0.56)
-    assert {"f1", "answered", "success", "llm_calls"} <= set(first.metrics)
-    assert first.difference is not None
-    assert first.difference.difference == pytest.approx(0.06)
-    assert first.difference.p_holm == pytest.approx(2 * first.difference.p)
-    assert first.on_fallback is not None
-    assert first.on_fallback.n == 20
-    assert first.on_fallback.difference == pytest.approx(0.3)
-    assert second.difference is not None
-    assert (second.difference.p, second.difference.p_holm) == (1.0, 1.0)
+def test_each_value_is_compared_with_the_reference() -> None:
+    plan = sweep_plan(Settings(), values=[1, -1])
+    reference, low, high = plan
+    assert reference.name == "adaptive without fallback"
+    assert [one.changes["adaptive.min_rerank_score"] for one in (low, high)] == [-1.0, 1.0]
+    lift = {reference.name: 0.0, low.name: 0.1, high.name: 0.0}
+    held = {name: rows([0.5 + more] * 100, name) for name, more in lift.items()}
+    found = compare_all(held, reference=reference.name)
+    assert [(one.base, one.other) for one in found] == [
+        (reference.name, low.name),
+        (reference.name, high.name),
+    ]
+    assert found[0].deciding.difference == pytest.approx(0.1)
+    assert found[0].deciding.p_holm == pytest.approx(2 * found[0].deciding.p)
 
 
 # Every step that can be switched belongs to a workflow, so that an ablation can try it.

@@ -114,7 +114,7 @@ def test_the_page_closes_its_tags_and_reaches_for_nothing(written: Path) -> None
     for title in (
         *("In short", "Figures by configuration", "f1 by type", "Comparisons"),
         *("What the difference costs", "Ablation: f1 against linear", "Not tried"),
-        *("adaptive.min_rerank_score: f1 against linear", "Why runs ended"),
+        "Why runs ended",
         *("Failed questions", "Problems in the data"),
     ):
         assert title in html, title
@@ -179,7 +179,6 @@ def test_it_fits_80_columns_and_shows_each_table(results: Results) -> None:
     for title in (
         *("Summary: 120 questions", "f1 by type"),
         *("Failed questions", "Ablation: f1 against linear"),
-        "adaptive.min_rerank_score: f1 against linear",
     ):
         assert title in lines
     assert _shown(Results()) == ""

@@ -17,17 +17,14 @@ from secondlook.evaluation.comparison import (
     SIGNIFICANT,
     changes,
     check_metric,
-    compare,
-    corrected,
-    difference_of,
+    compare_all,
     gained,
     primary_metric,
     significant,
 )
-from secondlook.evaluation.metrics import METRICS
-from secondlook.evaluation.questions import Figures, fell_back
-from secondlook.evaluation.records import Ablation, Configuration, Sweep, SweepPoint, Verdict
-from secondlook.evaluation.statistics import holm, interval, questions_needed
+from secondlook.evaluation.questions import Figures
+from secondlook.evaluation.records import Ablation, Configuration, Verdict
+from secondlook.evaluation.statistics import questions_needed
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.models.specs import Cast
 from secondlook.settings import KEYS
@@ -66,13 +63,7 @@ def ablate(
         raise UsageError(f"a margin of {margin!r} is no margin", hint="give 0 or more, such as .02")
     chosen = check_metric(metric or primary_metric(rows[reference]))
     figures = {name: Figures(found) for name, found in rows.items()}
-    base, others = figures[reference], [name for name in rows if name != reference]
-    comparisons = corrected(
-        [
-            compare(base, figures[name], metric=chosen, seed=seed, names=(reference, name))
-            for name in others
-        ]
-    )
+    comparisons = compare_all(rows, metric=chosen, seed=seed, reference=reference)
     # Over the questions that all have, so that none is cheap by having been asked less.
     shared = set.intersection(*(one.cases for one in figures.values()))
     prices = {}
@@ -87,8 +78,8 @@ def ablate(
     )
     verdicts = [first]
     for pair in comparisons:
-        moved = list(changes(base, figures[pair.other], chosen).values())
-        verdicts.append(_verdict(pair, moved, prices[pair.other], margin, of=len(others)))
+        moved = list(changes(figures[reference], figures[pair.other], chosen).values())
+        verdicts.append(_verdict(pair, moved, prices[pair.other], margin, of=len(comparisons)))
     return Ablation(
         reference=reference,
         metric=chosen,
@@ -294,18 +285,6 @@ VALUES = (-2.0, -1.0, 0.0, 1.0, 2.0)
 _CHECKS = {PARAM: "min_rerank_score", "adaptive.min_quality": "calibrated"}
 """Thresholds of one way to judge a search mean nothing to the other."""
 _SHARES = (0.1, 0.3, 0.5, 0.7, 0.9)
-_TOLD = (
-    *("f1", "em", "accuracy", "values_accuracy", "f1_overall", "faithfulness", "ndcg@10"),
-    *("recall@5", "answered", "success", "llm_calls"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class SweepPlan:
-    param: str
-    reference: str
-    configurations: tuple[Configuration, ...]  # the reference first
-    points: tuple[tuple[float, str], ...]  # each value and the configuration that has it
 
 
 def sweep_plan(
@@ -314,9 +293,9 @@ def sweep_plan(
     param: str = PARAM,
     values: Sequence[float] | None = None,
     workflow: str | None = None,
-) -> SweepPlan:
-    """The setting at each value, and a reference: the workflow without the second search or the web
-    where the setting is of these, else as configured."""
+) -> list[Configuration]:
+    """A reference, and the setting at each value. The reference is the workflow without the second
+    search or the web where the setting is of these, else as configured."""
     key = param
     if key not in KEYS or FIELDS[key].annotation not in {int, float}:
         raise UsageError(
@@ -340,52 +319,12 @@ def sweep_plan(
         without = "web" if switch == WEB else "fallback"
         changed = {switch: False, **check}
         found = [Configuration(f"{flow} without {without}", flow, changed, f"{switch} off")]
-    points: list[tuple[float, str]] = []
     for value in chosen:
-        if not switch and value == value_of(settings, key):
-            points.append((value, found[0].name))  # as configured: nothing new to run
-            continue
-        changed = {key: value, **check, **({switch: True} if switch else {})}
-        called = f"{flow} {name.replace('_', ' ')} {value:g}"
-        found.append(Configuration(called, flow, changed, f"{key} = {value:g}"))
-        points.append((value, called))
-    return SweepPlan(key, found[0].name, tuple(found), tuple(points))
-
-
-def sweep(
-    rows: Mapping[str, Sequence[Row]], *, plan: SweepPlan, metric: str | None = None, seed: int = 0
-) -> Sweep:
-    chosen = check_metric(metric or primary_metric(rows[plan.reference]))
-    figures = {name: Figures(found) for name, found in rows.items()}
-    base = figures[plan.reference].metric(chosen)
-    points = []
-    for value, name in plan.points:
-        at, fired = figures[name], fell_back(rows[name])
-        only = {case: figure for case, figure in at.metric(chosen).items() if case in fired}
-        same = name == plan.reference
-        told = {
-            one: interval(list(found.values()), seed=seed, yes_no=METRICS[one].yes_no)
-            for one in dict.fromkeys((chosen, *_TOLD))
-            if (found := at.metric(one))
-        }
-        points.append(
-            SweepPoint(
-                value=value,
-                configuration=name,
-                fallback_rate=at.mean("fallback", at.cases),
-                metrics=told,
-                difference=None
-                if same
-                else difference_of(chosen, base, at.metric(chosen), seed=seed),
-                on_fallback=None if same else difference_of(chosen, base, only, seed=seed),
-            )
-        )
-    ps = iter(holm([one.difference.p for one in points if one.difference is not None]))
-    for at_, one in enumerate(points):
-        if one.difference is not None:
-            with_p = one.difference.model_copy(update={"p_holm": next(ps)})
-            points[at_] = one.model_copy(update={"difference": with_p})
-    return Sweep(param=plan.param, reference=plan.reference, metric=chosen, points=tuple(points))
+        if switch or value != value_of(settings, key):  # else as configured: nothing new to run
+            changed = {key: value, **check, **({switch: True} if switch else {})}
+            called = f"{flow} {name.replace('_', ' ')} {value:g}"
+            found.append(Configuration(called, flow, changed, f"{key} = {value:g}"))
+    return found
 
 
 def values_seen(reference: Sequence[Row]) -> tuple[float, ...]:

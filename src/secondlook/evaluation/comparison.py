@@ -121,12 +121,20 @@ def changes(base: Figures, other: Figures, metric: str) -> dict[str, float]:
 
 
 def compare_all(
-    rows: Mapping[str, Sequence[Row]], *, metric: str | None = None, seed: int = 0
+    rows: Mapping[str, Sequence[Row]],
+    *,
+    metric: str | None = None,
+    seed: int = 0,
+    reference: str | None = None,
 ) -> tuple[Comparison, ...]:
+    """Every pair; with a reference, each of the others against it."""
+    pairs = [*combinations(rows, 2)]
+    if reference is not None:
+        pairs = [(reference, name) for name in rows if name != reference]
     figures = {name: Figures(found) for name, found in rows.items()}
     found = [
         compare(figures[base], figures[other], metric=metric, seed=seed, names=(base, other))
-        for base, other in combinations(rows, 2)
+        for base, other in pairs
     ]
     return corrected(found)
 

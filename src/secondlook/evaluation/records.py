@@ -235,22 +235,6 @@ class Ablation(Kept):
     left_out: dict[str, str] = {}  # flags that could not be tried, and why
 
 
-class SweepPoint(Kept):
-    value: Scalar
-    configuration: str
-    fallback_rate: float | None = None
-    metrics: dict[str, Estimate] = {}
-    difference: Difference | None = None
-    on_fallback: Difference | None = None  # over the questions where the fallback fired
-
-
-class Sweep(Kept):
-    param: str
-    reference: str
-    metric: str
-    points: tuple[SweepPoint, ...]
-
-
 class Results(Kept):
     form: int = 2
     command: str = ""
@@ -260,6 +244,5 @@ class Results(Kept):
     summaries: dict[str, Summary] = {}
     comparisons: tuple[Comparison, ...] = ()
     ablation: Ablation | None = None
-    sweep: Sweep | None = None
     passes: dict[str, float | None] = {}
     rows: tuple[Row, ...] = ()

@@ -21,7 +21,6 @@ from secondlook.evaluation.ablation import (
     VALUES,
     ablate,
     ablation_plan,
-    sweep,
     sweep_plan,
     values_seen,
     workflow_evaluated,
@@ -62,6 +61,11 @@ class Evaluated:
     rows: Mapping[str, Sequence[Row]]
     metric: str
     passes: dict[str, float | None]
+
+    def compared(self, reference: str | None = None) -> Results:
+        options: dict[str, Any] = {"metric": self.metric, "seed": self.request.seed}
+        pairs = compare_all(self.rows, reference=reference, **options)
+        return self.written(comparisons=pairs)
 
     def written(self, **found: Any) -> Results:
         request, settings = self.request, self.request.load().settings
@@ -142,8 +146,7 @@ def evaluate(
     chosen = list(workflows) or [_usual(request, workflow_evaluated(request.load().settings))]
     configurations = [Configuration(name, name) for name in dict.fromkeys(chosen)]
     evaluated = answer_all(request, configurations, progress=progress)
-    pairs = compare_all(evaluated.rows, metric=evaluated.metric, seed=request.seed)
-    return evaluated.written(comparisons=pairs)
+    return evaluated.compared()
 
 
 def evaluate_ablation(
@@ -164,8 +167,7 @@ def evaluate_ablation(
         left_out=left_out,
         seed=request.seed,
     )
-    pairs = compare_all(evaluated.rows, metric=evaluated.metric, seed=request.seed)
-    return evaluated.written(comparisons=pairs, ablation=found)
+    return evaluated.written(comparisons=found.comparisons, ablation=found)
 
 
 def evaluate_sweep(
@@ -183,16 +185,16 @@ def evaluate_sweep(
             f"--values {values!r} is no list of numbers", hint="for example: --values 1,3,5"
         ) from None
     settings = request.load().settings
-    plan = sweep_plan(settings, param=param or PARAM, values=chosen, workflow=workflow)
-    if chosen is None and plan.param == PARAM:
+    param = param or PARAM
+    plan = sweep_plan(settings, param=param, values=chosen, workflow=workflow)
+    if chosen is None and param == PARAM:
         # The scale of the scores is the reader's own: values where something changes are added.
-        first = answer_all(request, plan.configurations[:1], progress=progress)
-        seen = values_seen(first.rows[plan.reference])
+        first = answer_all(request, plan[:1], progress=progress)
+        seen = values_seen(first.rows[plan[0].name])
         plan = sweep_plan(settings, param=PARAM, values=(*VALUES, *seen), workflow=workflow)
         request = replace(request, fresh=False)  # what was asked a moment ago is fresh
-    evaluated = answer_all(request, plan.configurations, progress=progress)
-    found = sweep(evaluated.rows, plan=plan, metric=evaluated.metric, seed=request.seed)
-    return evaluated.written(sweep=found)
+    evaluated = answer_all(request, plan, progress=progress)
+    return evaluated.compared(reference=plan[0].name)
 
 
 def _usual(request: Request, otherwise: str) -> str:

@@ -88,7 +88,6 @@ def _sections(results: Results, plots: Sequence[Plot]) -> dict[str, list[str]]:
         "Comparisons": shown(*tables.comparisons(results.comparisons), tables.prices(results)),
         "The second search": [plot("f1_changes")],
         "Ablation": shown(tables.verdicts(results), tables.left_out(results)),
-        "Sweep": shown(tables.sweep(results)),
         "Time and behaviour": [plot("latency"), *shown(*tables.steps(results))],
         "Questions": shown(failed),
         "Data and settings": shown(

@@ -128,7 +128,7 @@ def p_value(p: float | None) -> str:
 
 
 def deciding(results: Results) -> str:
-    studies = (results.ablation, results.sweep, *results.comparisons)
+    studies = (results.ablation, *results.comparisons)
     found = next((item.metric for item in studies if item is not None), None)
     usual = ("judged_right", "accuracy", "values_accuracy", "f1_overall", "f1", "ndcg@10")
     there = metric_names(results)
@@ -269,7 +269,7 @@ def failed(results: Results) -> Table:
     return Table("Failed questions", head, rows, note, narrow=(0, 1, 3))
 
 
-# What follows from comparing: differences, ablation, sweep.
+# What follows from comparing: differences, ablation.
 
 
 def comparisons(pairs: Iterable[Comparison]) -> list[Table]:
@@ -367,31 +367,6 @@ def left_out(results: Results) -> Table:
     return Table("Not tried", ("setting", "why"), list(items.items()))
 
 
-def sweep(results: Results) -> Table:
-    swept = results.sweep
-    if swept is None:
-        return Table("Sweep")
-    rows = []
-    for point in swept.points:
-        fired, rate = point.on_fallback, point.fallback_rate
-        rows.append(
-            (
-                plain(point.value),
-                DASH if rate is None else f"{100 * rate:.1f} %",
-                estimate(point.metrics.get(swept.metric), swept.metric, form="{} ({})"),
-                *differences(point.difference),
-                DASH if fired is None else f"{differences(fired)[0]} (n {fired.n:,})",
-            )
-        )
-    return Table(
-        f"{swept.param}: {swept.metric} against {swept.reference}",
-        ("value", "fallback", swept.metric, *_DIFFERENCE, "where it fired"),
-        rows,
-        f"Difference of {swept.metric} from {swept.reference}, on the same questions.",
-        narrow=(0, 1, 3, 4, 6, 7),
-    )
-
-
 # What the terminal shows: tables that fit 80 columns and need no colours.
 
 _SIDE_BY_SIDE = 3  # configurations, or pairs, that fit beside each other in full
@@ -400,7 +375,7 @@ _SHORT = 14
 _FAILED = 5
 _OVERVIEW = (
     *("accuracy", "values_accuracy", "faithfulness", "answered", "wrong_among_answered"),
-    *("llm_calls", "latency_p50"),
+    *("fallback_rate", "llm_calls", "latency_p50"),
 )
 
 
@@ -412,7 +387,6 @@ def render(results: Results) -> list[RenderableType]:
         _narrow_summary(results),
         *(judged(results) or [by_type(results)] if len(results.summaries) <= _SIDE_BY_SIDE else []),
         *([] if results.ablation else compared(results.comparisons)),
-        sweep(results),
         replace(
             lost,
             rows=[
