@@ -220,7 +220,7 @@ def _cases(path: Path, *, most: int, seed: int) -> tuple[Sequence[Case], list[st
         path.name,
         rows,
         problems,
-        gold=lambda row, _: {row.cells["gold"]: 1} if row.cells.get("gold") else {},
+        gold=lambda names, _: {"|".join(names): 1} if names else {},
     )
     usable = [case for case in cases if case.scored or not case.answerable]
     drawn = sample(usable, limit=most, seed=seed)

@@ -8,6 +8,7 @@ import hashlib
 import json
 import re
 import zlib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
@@ -26,7 +27,7 @@ from secondlook.library.report import Text
 from secondlook.settings.sections import in_plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 Form = Literal["lines", "own", "tables"]
@@ -180,6 +181,7 @@ class RowForm(BaseModel):
 
 
 R = TypeVar("R", bound=RowForm)
+Given = TypeVar("Given")
 
 
 def read_row(form: type[R], row: dict[str, Any]) -> R:
@@ -196,42 +198,35 @@ def read_row(form: type[R], row: dict[str, Any]) -> R:
         raise Malformed(f"{where} {why}") from None
 
 
-@dataclass(slots=True)
-class Gathering:
-    """Questions of one file. What is wrong with a part of a row costs that part only."""
-
-    file: str
-    problems: list[Problem]
-    cases: dict[str, Case] = field(default_factory=dict)
-
-    def take(self, case: Case, *, line: int) -> None:
-        if case.id in self.cases:
-            raise Malformed(f"another question has the id {case.id!r}")
-        if case.answers and not case.answerable and case.need is None:
-            self.tell(line, "it is said to have no answer: the answers given are not used")
-            case = replace(case, answers=())
-        self.cases[case.id] = case
-
-    def findable(self, gold: Iterable[str], corpus: Corpus, *, line: int) -> dict[str, int]:
-        for name in gold:
-            if name not in corpus.ids:
-                self.tell(line, f"gold {name!r} is not in the corpus, or has no text")
-        return {name: 1 for name in gold if name in corpus.ids}
-
-    def tell(self, line: int | None, reason: str) -> None:
-        self.problems.append(Problem(self.file, line, reason))
+Tell = Callable[[str], None]  # what is wrong with a part of a row costs that part only
 
 
-def read_cases(
-    path: Path, problems: list[Problem], case_of: Callable[[dict[str, Any], Gathering, int], Case]
+def cases_of(
+    file: str,
+    rows: Iterable[tuple[int, Given]],
+    problems: list[Problem],
+    case_of: Callable[[Given, Tell], Case],
 ) -> tuple[Case, ...]:
-    gathering = Gathering(path.name, problems)
-    for line, row in objects(path, problems):
+    """The questions of a file, from its rows with their lines."""
+    cases: dict[str, Case] = {}
+    for line, row in rows:
+
+        def tell(reason: str, line: int = line) -> None:
+            problems.append(Problem(file, line, reason))
+
         try:
-            gathering.take(case_of(row, gathering, line), line=line)
+            case = case_of(row, tell)
         except Malformed as error:
-            gathering.tell(line, error.message)
-    return tuple(gathering.cases.values())
+            tell(error.message)
+            continue
+        if case.id in cases:
+            tell(f"another question has the id {case.id!r}")
+            continue
+        if case.answers and not case.answerable and case.need is None:
+            tell("it is said to have no answer: the answers given are not used")
+            case = replace(case, answers=())
+        cases[case.id] = case
+    return tuple(cases.values())
 
 
 # The corpus of a set: rows with id, title and text, read one at a time.
@@ -245,28 +240,6 @@ class Passage(RowForm):
     def as_text(self) -> Text | None:
         said = self.text if self.text.strip() else self.title
         return Text(self.id, said, self.title or None) if said.strip() else None
-
-
-@dataclass(slots=True)
-class Corpus:
-    ids: set[str]
-    blank: int  # rows without any text: no library can hold them
-    fingerprint: str
-
-    @classmethod
-    def survey(cls, passages: Iterable[Passage]) -> Corpus:
-        ids, blank, digest = set(), 0, hashlib.sha256()
-        for passage in passages:
-            if found := passage.as_text():
-                ids.add(passage.id)
-                fingerprint(digest, found.name, found.title or "", found.text)
-            else:
-                blank += 1
-        return cls(ids, blank, digest.hexdigest())
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return (f"{self.blank:,} passages without text are not indexed",) if self.blank else ()
 
 
 def fingerprint(digest: hashlib._Hash, *parts: str) -> None:
@@ -320,10 +293,20 @@ class _Query(RowForm):
 def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
     """Without a corpus: questions of multiple choice alone."""
     problems: list[Problem] = []
-    known = Corpus.survey(read_passages(corpus, problems) if corpus else ())
+    ids, blank, digest = set(), 0, hashlib.sha256()
+    for passage in read_passages(corpus, problems) if corpus else ():
+        if found := passage.as_text():
+            ids.add(passage.id)
+            fingerprint(digest, found.name, found.title or "", found.text)
+        else:  # no library can hold it
+            blank += 1
+    notes = (f"{blank:,} passages without text are not indexed",) if blank else ()
 
-    def case_of(row: dict[str, Any], gathering: Gathering, line: int) -> Case:
+    def case_of(row: dict[str, Any], tell: Tell) -> Case:
         one = read_row(_Query, row)
+        for name in one.gold if corpus else ():
+            if name not in ids:
+                tell(f"gold {name!r} is not in the corpus, or has no text")
         if one.choice and one.choice not in (one.choices or {}):
             raise Malformed(f"choice {one.choice!r} is none of the choices")
         return Case(
@@ -334,19 +317,19 @@ def read_lines(folder: Path, *, corpus: Path | None, queries: Path) -> EvalSet:
             type=one.type or one.level or one.difficulty or one.subject or None,
             choices=one.choices,
             choice=one.choice or None,
-            gold=gathering.findable(one.gold, known, line=line) if corpus else {},
+            gold={name: 1 for name in one.gold if name in ids},
         )
 
     return EvalSet(
         name=folder.name,
         path=folder,
         form="lines",
-        cases=read_cases(queries, problems, case_of),
+        cases=cases_of(queries.name, objects(queries, problems), problems, case_of),
         problems=tuple(problems),
-        fingerprint=known.fingerprint,
-        passages=len(known.ids),
+        fingerprint=digest.hexdigest(),
+        passages=len(ids),
         has_corpus=corpus is not None,
-        notes=known.notes if corpus else (_NOTHING_TO_SEARCH,),
+        notes=notes if corpus else (_NOTHING_TO_SEARCH,),
         texts=lambda: filter(
             None, map(Passage.as_text, read_passages(corpus, []) if corpus else ())
         ),
@@ -371,12 +354,12 @@ class _Asked(RowForm):
 def read_exam(
     path: Path,
     problems: list[Problem],
-    gold: Callable[[list[str], Gathering, int], dict[str, int]],
+    gold: Callable[[list[str], Tell], dict[str, int]],
 ) -> tuple[Case, ...]:
     """`gold` says which documents the names of files mean."""
     turns: dict[str, int] = {}
 
-    def case_of(row: dict[str, Any], gathering: Gathering, line: int) -> Case:
+    def case_of(row: dict[str, Any], tell: Tell) -> Case:
         one = read_row(_Asked, row)
         turns[one.id] = one.turn
         # What is computed from a table rests on no passage that could be found.
@@ -387,12 +370,13 @@ def read_exam(
             answers=tuple(one.answers),
             answerable=one.answerable,
             type=one.kind,
-            gold=gold(files, gathering, line),
+            gold=gold(files, tell),
             thread=one.thread or one.id,
             need=one.need,
         )
 
-    return tuple(sorted(read_cases(path, problems, case_of), key=lambda case: turns[case.id]))
+    cases = cases_of(path.name, objects(path, problems), problems, case_of)
+    return tuple(sorted(cases, key=lambda case: turns[case.id]))
 
 
 # Questions over tables: a table each, and nothing to search.
@@ -421,7 +405,7 @@ def read_dabench(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
         with opened(files[name]) as file:
             return TableFile(name, file.read())
 
-    def case_of(row: dict[str, Any], _: Gathering, __: int) -> Case:
+    def case_of(row: dict[str, Any], _: Tell) -> Case:
         pairs = [
             tuple(pair) if isinstance(pair, list) else pair for pair in row.get("answers") or ()
         ]
@@ -439,7 +423,7 @@ def read_dabench(folder: Path, *, questions: Path, tables: Path) -> EvalSet:
             values=tuple((name, str(value)) for name, value in one.answers),
         )
 
-    cases = read_cases(questions, problems, case_of)
+    cases = cases_of(questions.name, objects(questions, problems), problems, case_of)
     digest = hashlib.sha256()
     asked = sorted({case.table for case in cases if case.table})
     for name in asked:

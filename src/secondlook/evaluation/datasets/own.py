@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING
 from secondlook.errors import Unsupported, UsageError
 from secondlook.evaluation.datasets.evalset import (
     EvalSet,
-    Gathering,
     Malformed,
+    Tell,
+    cases_of,
     fingerprint,
     read_exam,
     unreadable,
@@ -50,7 +51,7 @@ def read_own(folder: Path, *, questions: Path, leave_out: Sequence[Path] = ()) -
         cases = read_exam(questions, problems, shelf.gold)
     else:
         rows, notes = read_sheet(questions, problems)
-        cases = questions_of(questions.name, rows, problems, gold=shelf.gold_of)
+        cases = questions_of(questions.name, rows, problems, gold=shelf.gold)
     # An empty answer is easily taken for "there is none", which it does not say.
     unjudged = sum(case.answerable and not case.answers for case in cases)
     if 0 < unjudged < len(cases) and not is_exam:
@@ -94,10 +95,7 @@ class _Shelf:
             for written in {_folded(name), _folded(found.path.name)}:
                 self.by_name[written].append(name)
 
-    def gold_of(self, row: SheetRow, gathering: Gathering) -> dict[str, int]:
-        return self.gold(_parts(row.cells.get("gold", "")), gathering, row.line)
-
-    def gold(self, names: Iterable[str], gathering: Gathering, line: int) -> dict[str, int]:
+    def gold(self, names: Iterable[str], tell: Tell) -> dict[str, int]:
         gold = {}
         for written in names:
             wanted = written.replace("\\", "/").removeprefix("./")
@@ -106,7 +104,7 @@ class _Shelf:
                 gold[meant[0]] = 1
             else:
                 which = f"may be any of {', '.join(sorted(meant))}" if meant else "is not indexed"
-                gathering.tell(line, f"document {written!r} {which}")
+                tell(f"document {written!r} {which}")
         return gold
 
     def fingerprint(self) -> str:
@@ -140,30 +138,28 @@ def questions_of(
     rows: Iterable[SheetRow],
     problems: list[Problem],
     *,
-    gold: Callable[[SheetRow, Gathering], dict[str, int]],
+    gold: Callable[[list[str], Tell], dict[str, int]],
 ) -> tuple[Case, ...]:
-    """The rows of a sheet as questions; `gold` says what the column of that name means."""
-    gathering = Gathering(file, problems)
-    for row in rows:
+    """The rows of a sheet as questions; `gold` says what the names in the column of that name
+    mean."""
+
+    def case_of(row: SheetRow, tell: Tell) -> Case:
         cells, answerable = row.cells, row.cells.get("answerable", "").casefold()
-        case = Case(
+        known = gold(_parts(cells.get("gold", "")), tell)
+        if not cells.get("question"):
+            raise Malformed("question is empty")
+        if answerable not in _YES | _NO:
+            raise Malformed(f"answerable is {answerable!r}, not yes or no")
+        return Case(
             id=cells.get("id") or f"line-{row.line}",
-            question=cells.get("question", ""),
+            question=cells["question"],
             answers=tuple(dict.fromkeys(_parts(cells.get("answer", "")))),
             answerable=answerable not in _NO,
             type=cells.get("type") or None,
-            gold=gold(row, gathering),
+            gold=known,
         )
-        if not case.question:
-            gathering.tell(row.line, "question is empty")
-        elif answerable not in _YES | _NO:
-            gathering.tell(row.line, f"answerable is {answerable!r}, not yes or no")
-        else:
-            try:
-                gathering.take(case, line=row.line)
-            except Malformed as error:
-                gathering.tell(row.line, error.message)
-    return tuple(gathering.cases.values())
+
+    return cases_of(file, ((row.line, row) for row in rows), problems, case_of)
 
 
 # `questions.csv`, as people's spreadsheets write it: any encoding, any of three separators.
