@@ -3,9 +3,8 @@ cost. Only questions that both were asked count; repeats of a question are avera
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import UsageError
@@ -172,10 +171,7 @@ def difference_of(
         return None
     before, after = [base[case] for case in shared], [other[case] for case in shared]
     known = METRICS[metric]
-    found = paired(before, after, yes_no=known.yes_no, seed=seed, better=known.better)
-    return Difference(
-        metric=metric, base=fmean(before), other=fmean(after), n=len(shared), **asdict(found)
-    )
+    return paired(before, after, yes_no=known.yes_no, seed=seed, metric=metric, better=known.better)
 
 
 # Whether a change lost anything: two runs over the same set, configuration by configuration.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from operator import attrgetter
 from statistics import fmean, median
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import UsageError
 from secondlook.evaluation.metrics import METRICS
@@ -156,16 +156,12 @@ def _checked(row: Row, verdict: str) -> float | None:
 
 # What one configuration made of each question: computed once, however often it is compared.
 
-Each = Literal[
-    "seconds", "calls", "tokens", "cost", "steps", "fallback", "right", "wrong", "withheld"
-]
-_EACH: dict[Each, Callable[[Row], float]] = {
+_EACH: dict[str, Callable[[Row], float]] = {
     "seconds": lambda row: row.seconds,
     "calls": lambda row: row.llm_calls,
     "tokens": lambda row: row.tokens_in + row.tokens_out,
     "cost": lambda row: row.cost or 0.0,
     "steps": lambda row: len(row.seconds_by_node),
-    "fallback": lambda row: row.fallback,
     "right": lambda row: rightness(row) is True,
     "wrong": lambda row: rightness(row) is False,
     "withheld": lambda row: row.status in {"abstained", "refused"},
@@ -178,14 +174,14 @@ class Figures:
         self.name = rows[0].configuration if rows else ""
         self.cases = {row.case for row in rows}
         self._metrics: dict[str, dict[str, float]] = {}
-        self._each: dict[Each, dict[str, float]] = {}
+        self._each: dict[str, dict[str, float]] = {}
 
     def metric(self, name: str) -> Mapping[str, float]:
         if name not in self._metrics:
             self._metrics[name] = question_values(self.rows, name)
         return self._metrics[name]
 
-    def each(self, name: Each) -> Mapping[str, float]:
+    def each(self, name: str) -> Mapping[str, float]:
         if name not in self._each:
             found: dict[str, list[float]] = {}
             for row in self.rows:
@@ -193,7 +189,7 @@ class Figures:
             self._each[name] = {case: fmean(values) for case, values in found.items()}
         return self._each[name]
 
-    def mean(self, name: Each, cases: Iterable[str]) -> float:
+    def mean(self, name: str, cases: Iterable[str]) -> float:
         found = self.each(name)
         return fmean(found[case] for case in cases)
 

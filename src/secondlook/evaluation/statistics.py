@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal
+from statistics import fmean
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from secondlook.evaluation.records import Estimate
+from secondlook.evaluation.records import Difference, Estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 Floats = NDArray[np.float64]
 Statistic = Callable[[Floats], Floats]  # of draws, one row each: the figure of each
-Test = Literal["mcnemar", "paired permutation"]
 
 RESAMPLES = 2000  # interval ends then vary by about 2 % of its width between seeds
 Z95 = 1.959963984540054
@@ -105,28 +105,15 @@ def _bounds_of_mean(ordered: Floats, seed: int) -> tuple[float, float]:
 # The same questions twice.
 
 
-@dataclass(frozen=True, slots=True)
-class Paired:
-    """One metric on the same questions, twice: other minus base."""
-
-    difference: float
-    low: float
-    high: float
-    p: float
-    test: Test
-    improved: int
-    same: int
-    degraded: int
-
-
 def paired(
     base: Sequence[float],
     other: Sequence[float],
     *,
     yes_no: bool,
     seed: int = 0,
+    metric: str = "",
     better: Better = "higher",
-) -> Paired:
+) -> Difference:
     """Whether `other` differs from `base`, question by question. Yes or no: McNemar's exact test
     (Psychometrika 12, 1947, 153-157). Graded, or averages of repeats: the permutation test of signs
     (Fisher, The Design of Experiments, 1935). The interval is a bootstrap of the mean difference;
@@ -136,14 +123,16 @@ def paired(
     differences = both[1] - both[0]
     differences[np.abs(differences) <= _SAME] = 0.0
     differences.sort()
-    if not differences.size:
-        return Paired(0.0, 0.0, 0.0, 1.0, "mcnemar" if yes_no else "paired permutation", 0, 0, 0)
     binary = yes_no and bool(((both == 0) | (both == 1)).all())
     higher, lower = int((differences > 0).sum()), int((differences < 0).sum())
     scores = bool(((both >= 0) & (both <= 1)).all())
     low, high = _bounds_of_difference(differences, scores=scores, seed=seed)
     improved, degraded = (lower, higher) if better == "lower" else (higher, lower)
-    return Paired(
+    return Difference(
+        metric=metric,
+        base=fmean(base),
+        other=fmean(other),
+        n=differences.size,
         difference=math.fsum(differences) / differences.size,
         low=low,
         high=high,
