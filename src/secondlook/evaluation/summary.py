@@ -35,8 +35,7 @@ def summarise(rows: Sequence[Row], *, configuration: Configuration, seed: int = 
         name: question_values(rows, name) for name, item in METRICS.items() if item.per_question
     }
     found = {name: _mean(name, of.values(), seed) for name, of in values.items() if of}
-    found |= knowing_metrics(rows, seed=seed) | grader_metrics(rows, seed=seed)
-    found |= _analysis_metrics(rows, seed=seed) | _latency_metrics(rows, seed=seed)
+    found |= _of_all(rows, seed)
     if any(row.cost is None for row in rows):
         found["cost"] = Estimate(value=None, n=len({row.case for row in rows}))
     stops = Counter(str(row.stop_reason) for row in rows)
@@ -81,76 +80,105 @@ def _broken_down(
             metric: [of[case] for case in cases if case in of] for metric, of in values.items()
         }
         found = {metric: _mean(metric, part, seed) for metric, part in parts.items() if part}
-        if (wrong := _wrong_among_answered(groups[name], seed=seed)) is not None:
-            found["wrong_among_answered"] = wrong
+        found |= _shares({"wrong_among_answered": _wrong(groups[name])}, seed)
         broken[name] = {metric: found[metric] for metric in METRICS if metric in found}
     return broken
 
 
-def _latency_metrics(rows: Sequence[Row], *, seed: int) -> dict[str, Estimate]:
-    """Quantiles over questions of the seconds each took, repeats averaged."""
-    taken: dict[str, list[float]] = {}
-    for row in rows:
-        taken.setdefault(row.case, []).append(row.seconds)
-    if not taken:
-        return {}
-    cases = sorted(taken)
-    seconds = np.asarray([math.fsum(taken[case]) / len(taken[case]) for case in cases])
-    return {
-        f"latency_{name}": pooled(quantile(seconds, q), Pool.of(cases), seed=seed)
-        for name, q in _QUANTILES.items()
-    }
-
-
-# Whether it knows what it does not know: how often it is wrong when it answers, and what its
-# confidence means. All over rows that were answered and can be judged; where there is no answer,
-# any answer is wrong.
+# Figures of all rows together, in the order of the questions, so that the draws meet them in the
+# same way each time.
 
 BINS = 10
+_Counts = list[tuple[str, float, float]]  # of each row: its question, a part, and the whole
 
 
-def knowing_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate]:
-    wrong = _wrong_among_answered(rows, seed=seed)
-    found = {} if wrong is None else {"wrong_among_answered": wrong}
-    cases, confidence, right = _sureness(rows)
-    if not cases:
-        return found
-    pool = Pool.of(cases)
-    return found | {
-        "auroc": pooled(auroc(confidence, right), pool, seed=seed),
-        "ece": pooled(ece(confidence, right), pool, seed=seed, recentred=True),
+def _of_all(rows: Sequence[Row], seed: int) -> dict[str, Estimate]:
+    known = [(row.case, row.analysed) for row in rows if row.analysed is not None]
+    counts: dict[str, _Counts] = {
+        "wrong_among_answered": _wrong(rows),
+        "values_by_part": [(case, sum(one.parts.values()), len(one.parts)) for case, one in known],
+        "code_error_rate": [(case, one.failed_attempts, one.attempts) for case, one in known],
+        **_graded(rows),
     }
-
-
-def _sureness(rows: Sequence[Row]) -> tuple[list[str], Floats, Floats]:
-    """Case, confidence and rightness (1 or 0) of the rows that have both."""
-    # In the order of the questions, so that the draws meet them in the same way each time.
-    judged = sorted(
-        (row.case, row.repeat, row.confidence, right)
+    found = _shares(counts, seed)
+    sure = [
+        (row.case, row.confidence, right)
         for row in rows
         if (right := rightness(row)) is not None
         and row.confidence is not None
         and np.isfinite(row.confidence)
-    )
-    confidence = np.asarray([item[2] for item in judged], dtype=np.float64)
-    rights = np.asarray([item[3] for item in judged], dtype=np.float64)
-    return [item[0] for item in judged], confidence, rights
+    ]
+    if sure:
+        pool = Pool.of([case for case, *_ in sure])
+        confidence, right = np.asarray([one for _, *one in sure], dtype=np.float64).T
+        found["auroc"] = pooled(auroc(confidence, right), pool, seed=seed)
+        found["ece"] = pooled(ece(confidence, right), pool, seed=seed, recentred=True)
+    taken: dict[str, list[float]] = {}
+    for row in rows:
+        taken.setdefault(row.case, []).append(row.seconds)
+    seconds = np.asarray([math.fsum(each) / len(each) for each in taken.values()])
+    for name, q in _QUANTILES.items() if taken else ():
+        found[f"latency_{name}"] = pooled(quantile(seconds, q), Pool.of([*taken]), seed=seed)
+    return found
 
 
-def _wrong_among_answered(rows: Sequence[Row], *, seed: int) -> Estimate | None:
-    judged = sorted(
-        (row.case, row.repeat, right) for row in rows if (right := rightness(row)) is not None
-    )
-    wrong = [float(not right) for *_, right in judged]
-    return share([case for case, *_ in judged], wrong, [1.0] * len(judged), seed=seed)
+def _shares(counts: Mapping[str, _Counts], seed: int) -> dict[str, Estimate]:
+    found = {}
+    for name, held in counts.items():
+        cases, parts, wholes = zip(*held, strict=True) if held else ((), (), ())
+        if (one := share(cases, parts, wholes, seed=seed)) is not None:
+            found[name] = one
+    return found
+
+
+def _wrong(rows: Sequence[Row]) -> _Counts:
+    """Of rows that were answered and can be judged; where there is no answer, any is wrong."""
+    judged = [(row.case, right) for row in rows if (right := rightness(row)) is not None]
+    return [(case, float(not right), 1.0) for case, right in judged]
+
+
+def _graded(rows: Sequence[Row]) -> dict[str, _Counts]:
+    """How well passages are judged: by a grader where one judged, else by the reader. Gold is what
+    the set says holds the answer; a question without an answer has none, so whatever is accepted
+    for it is accepted wrongly."""
+    by_grader = any(row.graded for row in rows)
+    found = [(row, row.graded if by_grader else row.judged) for row in rows]
+    names_gold = [
+        row.answerable
+        and (any(grade > 0 for grade, _ in pairs) or not _OF_GOLD.isdisjoint(row.metrics))
+        for row, pairs in found
+    ]
+    told: dict[str, _Counts] = {}
+    for (row, pairs), named in zip(found, names_gold, strict=True):
+        # Only questions whose gold the set names: of others nothing can be judged.
+        if not (named if row.answerable else any(names_gold)):
+            continue
+        kinds = Counter((row.answerable and grade > 0, was) for grade, was in pairs)
+        taken, missed = kinds[True, True], kinds[True, False]
+        wrongly, rightly = kinds[False, True], kinds[False, False]
+        for name, part, whole in (
+            ("false_rejection_gold", missed, taken + missed),
+            ("false_acceptance", wrongly, wrongly + rightly),
+            ("grading_precision", taken, taken + wrongly),
+            ("grading_recall", taken, taken + missed),
+        ):
+            told.setdefault(name, []).append((row.case, part, whole))
+    return told
+
+
+_OF_GOLD = frozenset(item.name for item in METRICS.values() if item.group == "retrieval")
 
 
 def auroc(confidence: Floats, right: Floats) -> Statistic:
     """How often a right answer is given with more confidence than a wrong one; ties count half."""
-    sums = Ties(confidence)
+    order = np.argsort(confidence, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(confidence[order]) != 0))
 
     def statistic(weights: Floats) -> Floats:
-        rights, wrongs = sums.of(weights * right), sums.of(weights * (1 - right))
+        rights, wrongs = (
+            np.add.reduceat((weights * kind)[:, order], starts, axis=1)
+            for kind in (right, 1 - right)
+        )
         surer = np.cumsum(wrongs, axis=1) - wrongs / 2
         pairs = rights.sum(axis=1) * wrongs.sum(axis=1)
         return divided((rights * surer).sum(axis=1), pairs)
@@ -161,87 +189,12 @@ def auroc(confidence: Floats, right: Floats) -> Statistic:
 def ece(confidence: Floats, right: Floats) -> Statistic:
     """Expected calibration error: the gap between confidence and share right in each of ten bins
     of equal width, weighted by how many fell into it (Naeini et al., AAAI 2015)."""
-    in_bin = (_bins(confidence)[:, None] == np.arange(BINS)).astype(np.float64)
+    # 0.0 up to 0.1 is the first; 1.0 belongs to the last.
+    bins = np.clip(np.floor(confidence * BINS), 0, BINS - 1)
+    in_bin = (bins[:, None] == np.arange(BINS)).astype(np.float64)
     gaps = in_bin * (confidence - right)[:, None]
 
     def statistic(weights: Floats) -> Floats:
         return divided(np.abs(weights @ gaps).sum(axis=1), weights.sum(axis=1))
 
     return statistic
-
-
-class Ties:
-    """Sums over rows of the same key, in ascending order of the keys."""
-
-    def __init__(self, keys: Floats) -> None:
-        self._order = np.argsort(keys, kind="stable")
-        ordered = keys[self._order]
-        self._starts = np.flatnonzero(np.append(True, np.diff(ordered) != 0))
-
-    def of(self, columns: Floats) -> Floats:
-        ordered = columns[:, self._order]
-        if self._starts.size == self._order.size:
-            return ordered
-        return np.asarray(np.add.reduceat(ordered, self._starts, axis=1))
-
-
-def _bins(confidence: Floats) -> Floats:
-    """0.0 up to 0.1 is the first; 1.0 belongs to the last."""
-    return np.clip(np.floor(confidence * BINS), 0, BINS - 1)
-
-
-# How well passages are judged: by a grader where one judged, else by the reader. Gold is what the
-# set says holds the answer; a question without an answer has none, so whatever is accepted for it
-# is accepted wrongly.
-
-_OF_GOLD = frozenset(item.name for item in METRICS.values() if item.group == "retrieval")
-
-
-def grader_metrics(rows: Sequence[Row], *, seed: int = 0) -> dict[str, Estimate]:
-    rows = sorted(rows, key=lambda row: (row.case, row.repeat))
-    by_grader = any(row.graded for row in rows)
-    found = [(row, row.graded if by_grader else row.judged) for row in rows]
-    names_gold = {
-        id(row): row.answerable
-        and (any(grade > 0 for grade, _ in pairs) or not _OF_GOLD.isdisjoint(row.metrics))
-        for row, pairs in found
-    }
-    set_has_gold = any(names_gold.values())
-    # Only questions whose gold the set names: of others nothing can be judged.
-    judged = [
-        (row.case, [(row.answerable and grade > 0, was) for grade, was in pairs])
-        for row, pairs in found
-        if (names_gold[id(row)] if row.answerable else set_has_gold)
-    ]
-    taken, missed, wrongly, rightly = (True, True), (True, False), (False, True), (False, False)
-    counts = [
-        [float(pairs.count(kind)) for kind in (taken, missed, wrongly, rightly)]
-        for _, pairs in judged
-    ]
-    shares = {
-        "false_rejection_gold": [(b, a + b) for a, b, _, _ in counts],
-        "false_acceptance": [(c, c + d) for _, _, c, d in counts],
-        "grading_precision": [(a, a + c) for a, _, c, _ in counts],
-        "grading_recall": [(a, a + b) for a, b, _, _ in counts],
-    }
-    return _shares([case for case, _ in judged], shares, seed=seed)
-
-
-def _analysis_metrics(rows: Sequence[Row], *, seed: int) -> dict[str, Estimate]:
-    known = [(row.case, row.analysed) for row in rows if row.analysed is not None]
-    counts = {
-        "values_by_part": [(sum(one.parts.values()), len(one.parts)) for _, one in known],
-        "code_error_rate": [(one.failed_attempts, one.attempts) for _, one in known],
-    }
-    return _shares([case for case, _ in known], counts, seed=seed)
-
-
-def _shares(
-    cases: Sequence[str], counts: Mapping[str, Sequence[tuple[float, float]]], *, seed: int
-) -> dict[str, Estimate]:
-    """Of each metric the part of its whole, both counted in each row, where there is a whole."""
-    found = {
-        name: share(cases, [part for part, _ in pairs], [whole for _, whole in pairs], seed=seed)
-        for name, pairs in counts.items()
-    }
-    return {name: one for name, one in found.items() if one is not None}
