@@ -6,7 +6,6 @@ for how many were tried, is below .05; else *undecided*, with how many more ques
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from importlib.util import find_spec
 from statistics import NormalDist, fmean, stdev
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
@@ -193,60 +192,49 @@ def ablation_plan(
 ) -> tuple[list[Configuration], dict[str, str]]:
     """What to run, as configured first, and which flags cannot be tried. Each flag is switched and
     each setting of a few values varied, one at a time; no two come to the same."""
-    plan = _Plan(settings)
+    found: dict[object, Configuration] = {}
+    refused: dict[tuple[str, str], str] = {}
+    tried: set[str] = set()
+
+    def add(workflow: str, wanted: Mapping[str, Value]) -> None:
+        changed = {key: to for key, to in wanted.items() if to != value_of(settings, key)}
+        reasons = {key: why for key, to in changed.items() if (why := _why_not(settings, key, to))}
+        for key, why in reasons.items():
+            value = changed[key]
+            refused[workflow, f"{key} = {value}" if isinstance(value, str) else key] = why
+        if not reasons:
+            tried.update(changed)
+            read = (*workflow_named(workflow).flags, *VARIANTS.get(workflow, ()))
+            comes_to = (workflow, *(changed.get(key, value_of(settings, key)) for key in read))
+            found.setdefault(comes_to, _configuration(workflow, changed))
+
     for name in dict.fromkeys(workflows):
-        plan.add(name, {})
+        add(name, {})
         for flag in workflow_named(name).flags:
-            plan.add(name, {flag: not plan.set_to(flag)})
+            add(name, {flag: not value_of(settings, flag)})
         for key in VARIANTS.get(name, ()):
             for value in get_args(FIELDS[key].annotation):
-                plan.add(name, {key: value})
+                add(name, {key: value})
     if set(workflows) - _NOT_FOR_QUESTIONS - _OVER_TABLES:
         for name, flags in _THREE:
-            plan.add(name, flags)
+            add(name, flags)
     left_out = {
-        f"{key} of {workflow}" if key in plan.tried else key: why
-        for (workflow, key), why in plan.refused.items()
+        f"{key} of {workflow}" if key in tried else key: why
+        for (workflow, key), why in refused.items()
     }
-    return list(plan.found.values()), left_out
+    return list(found.values()), left_out
 
 
-@dataclass(slots=True)
-class _Plan:
-    settings: Settings
-    found: dict[object, Configuration] = field(default_factory=dict)
-    refused: dict[tuple[str, str], str] = field(default_factory=dict)
-    tried: set[str] = field(default_factory=set)
-
-    def add(self, workflow: str, wanted: Mapping[str, Value]) -> None:
-        changed = {key: to for key, to in wanted.items() if to != self.set_to(key)}
-        reasons = {key: self.why_not(key, to) for key, to in changed.items()}
-        if any(reasons.values()):
-            for key, why in reasons.items():
-                value = changed[key]
-                name = f"{key} = {value}" if isinstance(value, str) else key
-                self.refused |= {(workflow, name): why} if why else {}
-            return
-        self.tried |= set(changed)
-        read = (*workflow_named(workflow).flags, *VARIANTS.get(workflow, ()))
-        comes_to = (workflow, tuple(changed.get(key, self.set_to(key)) for key in read))
-        self.found.setdefault(comes_to, _configuration(workflow, changed))
-
-    def set_to(self, key: str) -> Value:
-        return value_of(self.settings, key)  # type: ignore[return-value]
-
-    def why_not(self, key: str, to: Value) -> str | None:
-        """Why a setting cannot be tried with that value; None if it can."""
-        if key == WEB and to:
-            return no_web(self.settings)
-        step = _PART_OF.get(key)
-        if step is not None and not self.set_to(step):
-            return f"{step} is off, so that it does nothing"
-        asks = key in _NEEDS_MODEL or (
-            isinstance(to, str) and to.startswith(("llm", "model", "auto"))
-        )
-        served = any(spec.named for spec in Cast(self.settings.models).specs())
-        return _NO_MODEL if asks and not served else None
+def _why_not(settings: Settings, key: str, to: Value) -> str | None:
+    """Why a setting cannot be tried with that value; None if it can."""
+    if key == WEB and to:
+        return no_web(settings)
+    step = _PART_OF.get(key)
+    if step is not None and not value_of(settings, step):
+        return f"{step} is off, so that it does nothing"
+    asks = isinstance(to, str) and to.startswith(("llm", "model", "auto"))
+    served = any(spec.named for spec in Cast(settings.models).specs())
+    return None if served or not (asks or key in _NEEDS_MODEL) else _NO_MODEL
 
 
 def no_web(settings: Settings) -> str | None:
@@ -267,15 +255,15 @@ def no_web(settings: Settings) -> str | None:
 def _configuration(workflow: str, changed: Mapping[str, Value]) -> Configuration:
     """`adaptive without web`, `corrective with grader llm-each`."""
     parts: dict[str, list[str]] = {"without": [], "with": []}
+    told = []
     for key, to in changed.items():
         own = key.rpartition(".")[2].removeprefix("enable_").replace("_", " ")
         short = "web" if key == WEB else own
-        said = f"{short} {to}" if isinstance(to, str) else short
-        parts["without" if to is False else "with"].append(said)
+        parts["with" if to else "without"].append(f"{short} {to}" if isinstance(to, str) else short)
+        told.append(f"{key} {to if isinstance(to, str) else 'on' if to else 'off'}")
     name = [workflow, *(f"{word} {' and '.join(of)}" for word, of in parts.items() if of)]
-    words: dict[Value, str] = {True: "on", False: "off"}
-    about = ", ".join(f"{key} {words.get(to, to)}" for key, to in changed.items())
-    return Configuration(" ".join(name), workflow, dict(changed), about or "as configured")
+    about = ", ".join(told) or "as configured"
+    return Configuration(" ".join(name), workflow, dict(changed), about)
 
 
 # One numeric setting at several values: how often the fallback fires, and what that does.
