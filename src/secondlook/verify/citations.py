@@ -64,16 +64,16 @@ def _check_listed(citation: Citation, answer: Answer, report: Report) -> None:
 
 def _check_citation(citation: Citation, answer: Answer, held: Held, report: Report) -> None:
     where = f"citation [{citation.number}]"
+    of_document = report.checker("document", where)
     apart = citation.document != citation.sha256[:_ID_LENGTH]
-    message = "its document and its SHA-256 do not belong together"
-    report.wrong_if(apart, "document", where, message)
+    of_document(apart, "its document and its SHA-256 do not belong together")
     text, document = held.text(citation.document), held.document(citation.document)
     if text is None or document is None:
         named = f"{shown(citation.title)} ({shown(citation.document)})"
         report.wrong("document", where, f"the library does not hold {named}, or holds it changed")
     else:
-        message = "the SHA-256 is not that of the document in the library"
-        report.wrong_if(citation.sha256 != document.sha256, "document", where, message)
+        other = citation.sha256 != document.sha256
+        of_document(other, "the SHA-256 is not that of the document in the library")
         message = f"the document's title is {shown(document.title)}, not {shown(citation.title)}"
         report.wrong_if(citation.title != document.title, "title", where, message)
         message = "it names a web page, but is of a document in the library"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO, Literal
+from typing import TYPE_CHECKING, BinaryIO, Literal
 
 from pydantic import ValidationError
 
 from secondlook.answer import Answer
 from secondlook.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 Kind = Literal[
     "status", "numbering", "text", "claim", "number", "support", "computation", "choice",
@@ -45,6 +48,10 @@ class Report:
     def wrong_if(self, found: object, kind: Kind, where: str, message: str) -> None:
         if found:
             self.wrong(kind, where, message)
+
+    def checker(self, kind: Kind, where: str) -> Callable[[object, str], None]:
+        """`wrong_if` of one kind and place."""
+        return lambda found, message: self.wrong_if(found, kind, where, message)
 
     def note(self, kind: Kind, where: str, message: str) -> None:
         if (one := Problem(kind, where, message)) not in self.notes:

@@ -41,45 +41,33 @@ _SPEAKS_IN_CLAIMS: Final = frozenset({"extractive", "generative", "computed"})
 
 
 def check_wording(answer: Answer, report: Report) -> None:
+    wrong = report.checker("status", "answer")
     if answer.method == "catalogue":  # it tells of the library, and answers from no document
         more = answer.claims or answer.citations or answer.short or answer.status != "answered"
-        report.wrong_if(more, "status", "answer", "a list of the library makes no claims")
+        wrong(more, "a list of the library makes no claims")
         return
     _check_status(answer, report)
     _check_numbering(answer, report)
     _check_text(answer, report)
     _check_short(answer, report)
     loose = answer.grounded.value == "yes" and any(not one.supported for one in answer.claims)
-    report.wrong_if(
-        loose, "status", "answer", "it calls itself grounded, but not each of its claims"
-    )
+    wrong(loose, "it calls itself grounded, but not each of its claims")
     for at, claim in enumerate(answer.claims, 1):
         if claim.support is not None and not 0 <= claim.support <= 1:
             report.wrong("claim", f"claim {at}", f"a support of {claim.support} is not from 0 to 1")
 
 
 def _check_status(answer: Answer, report: Report) -> None:
-    status, reason = answer.status, answer.stop_reason
+    wrong, status, reason = report.checker("status", "answer"), answer.status, answer.stop_reason
     claims, of_sources = answer.claims, rests_on(answer) == "sources"
     cited = any(claim.citations for claim in claims)
     given = status in _WITH_CLAIMS
-    silent = given and not of_sources and not claims
-    wrong = (
-        (given and of_sources and not cited, f"it is {status}, but no claim has a citation"),
-        (silent, f"it is {status}, but it claims nothing"),
-        (not given and claims, f"it is {status}, but it makes claims"),
-        (
-            (status in {"answered", "refused"} and reason != status)
-            or (not given and reason == "answered"),
-            f"it is {status}, but it stopped because: {reason}",
-        ),
-        (
-            status != "refused" and reason == "refused",
-            f"it was refused, but its status is {status}",
-        ),
-    )
-    for found, message in wrong:
-        report.wrong_if(found, "status", "answer", message)
+    wrong(given and of_sources and not cited, f"it is {status}, but no claim has a citation")
+    wrong(given and not of_sources and not claims, f"it is {status}, but it claims nothing")
+    wrong(not given and claims, f"it is {status}, but it makes claims")
+    unlike = reason != status if status in {"answered", "refused"} else reason == "refused"
+    unlike = unlike or (not given and reason == "answered")
+    wrong(unlike, f"it is {status}, but it stopped because: {reason}")
 
 
 def _check_numbering(answer: Answer, report: Report) -> None:
@@ -276,20 +264,22 @@ def check_computed(answer: Answer, report: Report) -> None:
 def _check_computation(
     claim: Claim, made: Computation, where: str, answer: Answer, report: Report
 ) -> None:
+    wrong = report.checker("computation", where)
     for operand in made.operands:
         value, mark = shown(operand.text), f"[{operand.citation}]"
         cited = next((one for one in answer.citations if one.number == operand.citation), None)
         if cited is None or operand.citation not in claim.citations:
-            message = f"its value {value} is of {mark}, which it cites not"
-            report.wrong("computation", where, message)
-        elif not stands_in(operand.text, cited.quote):
-            report.wrong("computation", where, f"its value {value} stands nowhere in {mark}")
+            report.wrong(
+                "computation", where, f"its value {value} is of {mark}, which it cites not"
+            )
+        else:
+            stands = stands_in(operand.text, cited.quote)
+            wrong(not stands, f"its value {value} stands nowhere in {mark}")
         # The part that rests on the operand's citation is about what it is named for.
         asked = [part.question for part in answer.parts if operand.citation in part.citations]
         named = operand.name or ""
         unasked = named and not any(stands_in(named, one) for one in asked or [answer.asked])
-        message = f"nobody asked about {shown(named)} what {mark} states"
-        report.wrong_if(unasked, "computation", where, message)
+        wrong(unasked, f"nobody asked about {shown(named)} what {mark} states")
     stated = [Stated(operand.text, operand.name) for operand in made.operands]
     again = computed(made.operation, stated)
     if again != made.result:
@@ -301,8 +291,7 @@ def _check_computation(
     form = wanted(answer.asked).split
     operation = operation_of(form.combining) if form else None
     other = operation is not None and operation != made.operation
-    message = f"the question asks for {operation}, not {made.operation}"
-    report.wrong_if(other, "computation", where, message)
+    wrong(other, f"the question asks for {operation}, not {made.operation}")
 
 
 # Whether a research agrees with itself: its steps, their counts, and which claims are whose.
@@ -312,32 +301,33 @@ def check_research(answer: Answer, report: Report) -> None:
     research = answer.research
     if research is None:
         return
+    wrong = report.checker("research", "research")
     steps = [step.status for step in research.steps]
     for kind in ("completed", "weak", "failed", "pending"):
         said, listed = getattr(research, kind), steps.count(kind)
-        message = f"it says that {said} steps are {kind}, and lists {listed}"
-        report.wrong_if(said != listed, "research", "research", message)
+        wrong(said != listed, f"it says that {said} steps are {kind}, and lists {listed}")
     tried = len(steps) - steps.count("pending")
     other = research.recalled is None and research.cycles != tried
-    message = f"it says that {research.cycles} steps were tried, and lists {tried}"
-    report.wrong_if(other, "research", "research", message)
-    refused = (research.screen.verdict == "refused") != (answer.status == "refused")
-    message = f"the screen says {research.screen.verdict}, but the answer is {answer.status}"
-    report.wrong_if(refused, "research", "research", message)
+    wrong(other, f"it says that {research.cycles} steps were tried, and lists {tried}")
+    verdict = research.screen.verdict
+    refused = (verdict == "refused") != (answer.status == "refused")
+    wrong(refused, f"the screen says {verdict}, but the answer is {answer.status}")
     told: set[int] = set()
     for at, step in enumerate(research.steps, 1):
-        where, again, sure = f"step {at}", step.retry_of, step.confidence
+        wrong, again, sure = (
+            report.checker("research", f"step {at}"),
+            step.retry_of,
+            step.confidence,
+        )
         astray = step.id != at or (again is not None and not 1 <= again < at)
-        report.wrong_if(astray, "research", where, "it is not numbered as the steps come")
-        message = f"a confidence of {sure} is not from 0 to 1"
-        report.wrong_if(sure is not None and not 0 <= sure <= 1, "research", where, message)
+        wrong(astray, "it is not numbered as the steps come")
+        beyond = sure is not None and not 0 <= sure <= 1
+        wrong(beyond, f"a confidence of {sure} is not from 0 to 1")
         idle = step.status in {"failed", "pending"} and step.claims
-        message = f"it is {step.status}, but it has findings"
-        report.wrong_if(idle, "research", where, message)
+        wrong(idle, f"it is {step.status}, but it has findings")
         for number in step.claims:
             missing = not 1 <= number <= len(answer.claims)
-            message = f"it found claim {number}, which does not exist"
-            report.wrong_if(missing, "research", where, message)
+            wrong(missing, f"it found claim {number}, which does not exist")
             told.add(number)
     # The first may be the answer itself, read out of what all steps found.
     for number in sorted(set(range(1 + bool(told), len(answer.claims) + 1)) - told):
@@ -367,18 +357,16 @@ _CHOSEN: Final = re.compile(r"^(?:Answer: \(|Ungrounded:)", re.MULTILINE)
 
 
 def check_choice(answer: Answer, report: Report) -> None:
-    choice = answer.choice
+    choice, wrong = answer.choice, report.checker("choice", "answer")
     if choice is None:
         named = answer.research is not None and _CHOSEN.search(answer.text)
-        report.wrong_if(named, "choice", "answer", "the text names a choice, and none was made")
+        wrong(named, "the text names a choice, and none was made")
         return
     _check_letter(choice, answer, report)
     # The text ends with what was chosen, and with nothing else that looks like it.
     said = choice_text(choice)
-    once = not said or answer.text.count(said) == 1
-    other = _CHOSEN.search(answer.text.replace(said, ""))
-    report.wrong_if(not once, "choice", "answer", f"the text does not say once {shown(said)}")
-    report.wrong_if(other, "choice", "answer", "the text names another choice")
+    wrong(said and answer.text.count(said) != 1, f"the text does not say once {shown(said)}")
+    wrong(_CHOSEN.search(answer.text.replace(said, "")), "the text names another choice")
     asked = parsed(answer.question).choices
     if not asked:
         report.note("choice", "choice", "the question does not show its options as they were read")
@@ -396,39 +384,29 @@ def check_choice(answer: Answer, report: Report) -> None:
 
 
 def _check_letter(choice: Choice, answer: Answer, report: Report) -> None:
+    wrong = report.checker("choice", "choice")
     letter, texts = choice.letter, {option.letter: option.text for option in choice.options}
-    guess = not choice.grounded
-    known = answer.claims or choice.elements or choice.confidence is not None
+    wrong(len(texts) < len(choice.options), "two options have the same letter")
+    if letter is None:
+        wrong(choice.text is not None, "nothing was chosen, but it has words")
+        return
+    message = f"the short form is {shown(answer.short)}, and {letter} was chosen"
+    report.wrong_if(answer.short != letter, "choice", "answer", message)
+    wrong(letter not in texts, f"there is no option {shown(letter)}")
+    wrong(texts.get(letter, choice.text) != choice.text, f"its words are not option {letter}")
     # A model's verdicts leave one letter, or several; the reader goes by its own scores.
-    judged = choice.model is not None and any(option.verdicts for option in choice.options)
-    options = [_data(option) for option in choice.options]
-    allowed = derived(Weighing([], options)).letters if judged else ()
-    wrong: list[tuple[object, str]] = [
-        (len(texts) < len(choice.options), "two options have the same letter"),
-        (letter is None and choice.text is not None, "nothing was chosen, but it has words"),
-    ]
-    if letter is not None:
-        wrong += [
-            (letter not in texts, f"there is no option {shown(letter)}"),
-            (texts.get(letter, choice.text) != choice.text, f"its words are not option {letter}"),
-            (
-                bool(allowed) and letter not in allowed,
-                f"by what is met it is {' or '.join(allowed)}, not {letter}",
-            ),
-            (
-                choice.grounded and not answer.claims,
-                "it calls itself grounded, but nothing was found",
-            ),
-            (guess and known, "it is a guess, but it has claims, elements or a confidence"),
-            (
-                choice.agreed is not None and choice.model is None,
-                "no model chose, so that none can have agreed",
-            ),
-        ]
-        message = f"the short form is {shown(answer.short)}, and {letter} was chosen"
-        report.wrong_if(answer.short != letter, "choice", "answer", message)
-    for found, message in wrong:
-        report.wrong_if(found, "choice", "choice", message)
+    if choice.model is not None and any(option.verdicts for option in choice.options):
+        options = [_data(option) for option in choice.options]
+        allowed = derived(Weighing([], options)).letters
+        other = bool(allowed) and letter not in allowed
+        wrong(other, f"by what is met it is {' or '.join(allowed)}, not {letter}")
+    unfounded = choice.grounded and not answer.claims
+    wrong(unfounded, "it calls itself grounded, but nothing was found")
+    known = answer.claims or choice.elements or choice.confidence is not None
+    guess = not choice.grounded and known
+    wrong(guess, "it is a guess, but it has claims, elements or a confidence")
+    agreed = choice.agreed is not None and choice.model is None
+    wrong(agreed, "no model chose, so that none can have agreed")
 
 
 def _data(option: ChoiceOption) -> OptionData:
@@ -441,14 +419,13 @@ def _data(option: ChoiceOption) -> OptionData:
 
 
 def _check_verdicts(option: ChoiceOption, choice: Choice, answer: Answer, report: Report) -> None:
-    where = f"option {option.letter}"
+    wrong = report.checker("choice", f"option {option.letter}")
     judged = [one.element for one in option.verdicts]
-    twice = len(set(judged)) < len(judged)
-    report.wrong_if(twice, "choice", where, "an element was judged twice")
+    wrong(len(set(judged)) < len(judged), "an element was judged twice")
     sources = [flat(text) for text in (answer.question, answer.asked, option.text)]
     for verdict in option.verdicts:
         message = f"it was judged by element {verdict.element}, which does not exist"
-        report.wrong_if(verdict.element > len(choice.elements), "choice", where, message)
+        wrong(verdict.element > len(choice.elements), message)
         fact = None if verdict.fact is None else flat(verdict.fact)
         stray = fact is not None and not (fact and any(fact in text for text in sources))
-        report.wrong_if(stray, "choice", where, f"{shown(verdict.fact)} is not in the question")
+        wrong(stray, f"{shown(verdict.fact)} is not in the question")
