@@ -104,8 +104,8 @@ def test_a_fit_that_is_no_better_is_refused_unless_forced(
     assert "no better than the shipped one" in capsys.readouterr().err
     assert not own.exists()
     report = calibrate(towns, questions, force=True)
-    assert report.stored == str(own)
-    assert "stored all the same" in report.notes[-1]
+    assert report["stored"] == str(own)
+    assert "stored all the same" in report["notes"][-1]
     assert own.exists()
 
 

@@ -34,7 +34,6 @@ from secondlook.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secondlook.evaluation.calibration import CalibrationReport
     from secondlook.evaluation.records import Results
     from secondlook.evaluation.runner import Request
 
@@ -290,34 +289,34 @@ def calibrate(
         how: dict[str, Any] = {"seed": seed, "dry_run": dry_run, "force": force}
         how |= {"settings": settings, "progress": progress}
         report = calibration.calibrate(settings.library.path, folder, most=questions, **how)
-    for note in report.notes:
+    for note in report["notes"]:
         call.say(f"note: {note}")
     if call.as_json:
-        print_json(report.as_data())
+        print_json(report)
         return 0
-    asked = f"{counted(report.answered, 'answer')} to questions from {report.source}"
+    asked = f"{counted(report['answered'], 'answer')} to questions from {report['source']}"
     sys.stdout.write(f"{asked}, judged by fits that have not seen their documents\n\n")
-    sys.stdout.write("\n".join(_figures(report)) + "\n")
-    if report.stored or dry_run:
-        call.say(f"Stored: {report.stored or 'nothing (--dry-run)'}")
+    sys.stdout.write("\n".join(_figures(report["before"], report["after"])) + "\n")
+    if report["stored"] or dry_run:
+        call.say(f"Stored: {report['stored'] or 'nothing (--dry-run)'}")
     return 0
 
 
-def _figures(report: CalibrationReport) -> Iterator[str]:
-    both = (report.fitted.before, report.fitted.after)
-
-    def row(name: str, *values: float | None) -> str:
-        shown = ("-" if one is None else f"{one:.3f}".replace("0.", ".", 1) for one in values)
-        return name.ljust(34) + "".join(f"{one:>9}" for one in shown)
+def _figures(before: dict[str, Any] | None, after: dict[str, Any]) -> Iterator[str]:
+    def row(name: str, key: str, at: int | None = None) -> str:
+        cells = []
+        for judged in (before, after):
+            held = judged if judged is None or at is None else judged["promises"][at]
+            value = held[key] if held else None
+            cells.append("-" if value is None else f"{value:.3f}".replace("0.", ".", 1))
+        return name.ljust(34) + "".join(f"{one:>9}" for one in cells)
 
     yield f"{'':<34}{'before':>9}{'after':>9}"
     for name, key in _FIGURES:
-        yield row(name, *(getattr(one, key) if one else None for one in both))
-    for at, promise in enumerate(report.fitted.after.promises):
-        held = [one.promises[at] if one else None for one in both]
-        risks = (one.risk if one else None for one in held)
-        yield row(f"--max-risk {promise.max_risk:.2f}: wrong", *risks)
-        yield row(f"{'':<16} answered", *(one.coverage if one else None for one in held))
+        yield row(name, key)
+    for at, promise in enumerate(after["promises"]):
+        yield row(f"--max-risk {promise['max_risk']:.2f}: wrong", "risk", at)
+        yield row(f"{'':<16} answered", "coverage", at)
 
 
 def _in_use(call: Call, *, remove: bool) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, cast
@@ -23,7 +23,7 @@ from secondlook.evaluation.library import EvaluatedLibrary, cache_folder
 from secondlook.evaluation.metrics import is_right_shown
 from secondlook.evaluation.runner import Progress
 from secondlook.evaluation.study import MEMORY_FILE
-from secondlook.library.library import Library, search_options
+from secondlook.library.library import search_options
 from secondlook.library.publish import refuse_change
 from secondlook.library.stores import chosen_library
 from secondlook.nodes import ranking
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from secondlook.evaluation.records import Case, Problem
+    from secondlook.library.library import Library
     from secondlook.models.budget import Ledger
     from secondlook.models.calls import Asker
     from secondlook.nodes.state import Asked
@@ -112,34 +113,8 @@ class Fitted:
     better: bool
 
 
-@dataclass(frozen=True, slots=True)
-class CalibrationReport:
-    """All figures are of questions that the fit which gave their probability has not seen."""
-
-    library: str
-    reader: str
-    source: str  # where the questions come from
-    asked: dict[str, int]
-    answered: int  # questions of which right and wrong could be told
-    fitted: Fitted
-    stored: str | None  # the file that holds it now; None where it was not stored
-    notes: tuple[str, ...] = ()
-
-    def as_data(self) -> dict[str, Any]:
-        fitted = self.fitted
-        return {
-            one.name: getattr(self, one.name) for one in fields(self) if one.name != "fitted"
-        } | {
-            "method": fitted.method,
-            "before": as_data(fitted.before),
-            "after": as_data(fitted.after),
-            "better": fitted.better,
-            "answer": asdict(fitted.calibration.second or fitted.calibration.answer),
-        }
-
-
 def calibrate(
-    library: str | Path | Library | None,
+    library: str | Path | None,
     questions: str | Path,
     *,
     most: int = MOST,
@@ -148,17 +123,15 @@ def calibrate(
     force: bool = False,
     settings: Settings | None = None,
     progress: Callable[[Progress], None] | None = None,
-) -> CalibrationReport:
+) -> dict[str, Any]:
     """Fit the probability that an answer is right to a library (None: the configured one).
     `questions` names a sheet with answers, or its folder. The fit is stored where it is better on
     documents it has not seen, or with `force`; `dry_run` stores nothing. Ctrl-C changes nothing;
-    the next call goes on."""
+    the next call goes on. What comes back is in docs/json.md: all figures are of questions that
+    the fit which gave their probability has not seen."""
     if most < FEWEST:
         raise UsageError(f"{most!r} questions are too few", hint=f"give {FEWEST} or more")
-    if isinstance(library, Library):
-        path, chosen = library.path, settings or library.settings
-    else:
-        chosen, path = chosen_library(library, settings)
+    chosen, path = chosen_library(library, settings)
     sheet = Path(questions).expanduser().absolute()
     sheet = sheet / QUESTIONS if sheet.is_dir() else sheet
     cases, notes = _cases(sheet, most=most, seed=seed)
@@ -178,8 +151,20 @@ def calibrate(
                 answered.append(found)
     _check(answered, sheet.name)
     fitted = fit(answered, shipped)
-    asked = {"own": len(cases)}
-    stored = None
+    told: dict[str, Any] = {
+        "library": str(path),
+        "reader": shipped.reader,
+        "source": sheet.name,
+        "asked": {"own": len(cases)},
+        "answered": len(answered),
+        "method": fitted.method,
+        "before": as_data(fitted.before),
+        "after": as_data(fitted.after),
+        "better": fitted.better,
+        "stored": None,
+        "answer": asdict(fitted.calibration.second or fitted.calibration.answer),
+        "notes": notes,
+    }
     if not dry_run and (fitted.better or force):
         with _changed(path) as file:
             save_calibration(
@@ -187,29 +172,16 @@ def calibrate(
                 fitted.calibration,
                 made=datetime.now(UTC).date().isoformat(),
                 by="secondlook calibrate",
-                data={
-                    "questions": sheet.name,
-                    "asked": asked,
-                    "answered": len(answered),
-                    "method": fitted.method,
-                },
-                reliability={"before": as_data(fitted.before), "after": as_data(fitted.after)},
+                data={"questions": sheet.name}
+                | {name: told[name] for name in ("asked", "answered", "method")},
+                reliability={name: told[name] for name in ("before", "after")},
             )
-        stored = str(file)
+        told["stored"] = str(file)
     if not dry_run and not fitted.better:
         kept = "stored all the same" if force else "not stored: the calibration in use stays"
         worse = "the new fit is no better than the shipped one on documents it has not seen"
         notes.append(f"{worse}; {kept}")
-    return CalibrationReport(
-        library=str(path),
-        reader=shipped.reader,
-        source=sheet.name,
-        asked=asked,
-        answered=len(answered),
-        fitted=fitted,
-        stored=stored,
-        notes=tuple(notes),
-    )
+    return told
 
 
 def _cases(path: Path, *, most: int, seed: int) -> tuple[Sequence[Case], list[str]]:
