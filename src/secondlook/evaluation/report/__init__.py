@@ -31,13 +31,11 @@ def write(results: Results, folder: Path) -> list[Path]:
     drawn = plots.draw(results) if plots.can_draw() else ()
     files = {"results.csv": results_csv(results.rows), "report.html": page.as_html(results, drawn)}
     try:
+        for name in plots.PLOTS:  # that of an earlier report would show something else
+            for ending in ("svg", "png"):
+                (folder / "plots" / f"{name}.{ending}").unlink(missing_ok=True)
         for plot in drawn:
-            pictures = {f"plots/{plot.name}.svg": plot.svg, f"plots/{plot.name}.png": plot.png}
-            if plot.svg:
-                files |= pictures
-            else:  # that of an earlier report would show something else
-                for name in pictures:
-                    (folder / name).unlink(missing_ok=True)
+            files |= {f"plots/{plot.name}.svg": plot.svg, f"plots/{plot.name}.png": plot.png}
         for name, content in files.items():
             file = folder / name
             file.parent.mkdir(parents=True, exist_ok=True)

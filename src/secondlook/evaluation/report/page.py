@@ -8,7 +8,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from secondlook.evaluation.report import tables
-from secondlook.evaluation.report.plots import INSTALL
+from secondlook.evaluation.report.plots import INSTALL, can_draw
 from secondlook.evaluation.report.tables import counted, one_line
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def as_html(results: Results, plots: Sequence[Plot]) -> bytes:
 
 
 def _sections(results: Results, plots: Sequence[Plot]) -> dict[str, list[str]]:
-    drawn = {plot.name: _figure(plot) for plot in plots if plot.svg}
+    drawn = {plot.name: _figure(plot) for plot in plots}
 
     def plot(name: str) -> str:
         return drawn.get(name, "")
@@ -93,11 +93,9 @@ def _sections(results: Results, plots: Sequence[Plot]) -> dict[str, list[str]]:
         "Data and settings": shown(
             tables.settings(results), tables.data(results), tables.problems(results)
         ),
-        "Plots that are not here": [
-            _list(f"{plot.title}: {plot.missing}." for plot in plots if plot.missing)
-            if plots
-            else f"<p>{INSTALL} brings them; then run <code>secondlook eval report DIR</code>.</p>"
-        ],
+        "Plots": []
+        if can_draw()
+        else [f"<p>{INSTALL} brings them; then run <code>secondlook eval report DIR</code>.</p>"],
     }
 
 

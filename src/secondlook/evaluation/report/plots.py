@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from secondlook.evaluation.records import Estimate, Results
 
+    Made = tuple[Figure, str] | None  # with its caption; None where there is nothing to draw
+
 INSTALL = "pip install matplotlib"
 # Okabe and Ito, "Color Universal Design" (2008), ordered so that neighbours differ in lightness.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
@@ -61,14 +63,9 @@ _STYLE = {
 class Plot:
     name: str
     title: str
-    caption: str = ""
-    svg: bytes = b""
-    png: bytes = b""
-    missing: str = ""
-
-
-class NothingToDraw(Exception):
-    """Raised by a plot: its argument is the reason, for the reader of the report."""
+    caption: str
+    svg: bytes
+    png: bytes
 
 
 def can_draw() -> bool:
@@ -76,14 +73,13 @@ def can_draw() -> bool:
 
 
 def draw(results: Results) -> tuple[Plot, ...]:
+    """Those plots for which there is something to draw."""
     drawn = []
     with plain_style():
-        for name, (title, make) in _PLOTS.items():
-            try:
-                figure, caption = make(results)
-            except NothingToDraw as nothing:
-                drawn.append(Plot(name, title, missing=str(nothing)))
+        for name, (title, make) in PLOTS.items():
+            if (made := make(results)) is None:
                 continue
+            figure, caption = made
             buffer = io.BytesIO()
             figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
             svg = buffer.getvalue().replace(b"\r\n", b"\n")
@@ -146,11 +142,11 @@ def _with_rest(results: Results, caption: str) -> str:
     return caption + (first if more > 0 else "")
 
 
-def metrics_plot(results: Results) -> tuple[Figure, str]:
+def metrics_plot(results: Results) -> Made:
     there = set(tables.metric_names(results))
     names = [name for name in _HEADLINES if name in there]
     if not names:
-        raise NothingToDraw("no metric between 0 and 1 has a figure")
+        return None
     shown = list(results.summaries)[:MOST]
     figure, (axes,) = _panels(1.2 + len(names) * (0.16 + 0.1 * len(shown)))
     for place, name in enumerate(shown):
@@ -180,11 +176,11 @@ def metrics_plot(results: Results) -> tuple[Figure, str]:
     return figure, _with_rest(results, caption)
 
 
-def latency_plot(results: Results) -> tuple[Figure, str]:
+def latency_plot(results: Results) -> Made:
     rows = by_configuration(results.rows)
     shown = [name for name in list(results.summaries)[:MOST] if rows.get(name)]
     if not any(row.seconds for name in shown for row in rows[name]):
-        raise NothingToDraw("no time was measured")
+        return None
     means: list[Counter[str]] = []
     for name in shown:
         spent: Counter[str] = Counter()
@@ -216,18 +212,16 @@ def latency_plot(results: Results) -> tuple[Figure, str]:
     return figure, _with_rest(results, caption)
 
 
-def f1_changes_plot(results: Results) -> tuple[Figure, str]:
+def f1_changes_plot(results: Results) -> Made:
     rows = by_configuration(results.rows)
     other = next((name for name, those in rows.items() if fell_back(those)), None)
-    if other is None:
-        raise NothingToDraw("the fallback fired in no configuration")
     rest = [name for name in rows if name != other]
-    if not rest:
-        raise NothingToDraw("there is only one configuration, so nothing to compare with")
+    if other is None or not rest:
+        return None
     base = min(rest, key=lambda name: (bool(fell_back(rows[name])), name != _BASELINE))
     found = changes(Figures(rows[base]), Figures(rows[other]), "f1")
     if not any(abs(change) > _SAME for change in found.values()):
-        raise NothingToDraw(f"F1 is the same in {base} and {other} for every question")
+        return None
     fired = fell_back(rows[other])
     figure, panels = _panels(3.6, columns=2)
     for axes, wanted, said in zip(panels, (True, False), ("fallback", "no fallback"), strict=True):
@@ -256,7 +250,7 @@ def f1_changes_plot(results: Results) -> tuple[Figure, str]:
     return figure, caption
 
 
-_PLOTS: dict[str, tuple[str, Callable[[Results], tuple[Figure, str]]]] = {
+PLOTS: dict[str, tuple[str, Callable[[Results], Made]]] = {
     "metrics": ("Quality by configuration", metrics_plot),
     "f1_changes": ("Change in F1 of each question", f1_changes_plot),
     "latency": ("Time", latency_plot),
