@@ -53,7 +53,7 @@ from secondlook.store.answers import AnswerMemory
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from secondlook.answer import Answer, SeenPassage, Step
+    from secondlook.answer import Answer, SeenPassage
     from secondlook.evaluation.cache import Memory
     from secondlook.evaluation.datasets.evalset import EvalSet
     from secondlook.evaluation.library import EvaluatedLibrary
@@ -399,13 +399,16 @@ class RowMaker:
         if answer is None:
             return self.failed(case, "the run ended without an answer")
         usage = answer.usage
-        nodes = {step.node for step in answer.steps}
-        trigger = next((one for one in answer.steps if one.node.startswith("assess")), None)
+        assessed = (one.numbers for one in answer.steps if one.node.startswith("assess"))
+        decision: Mapping[str, Any] = next(assessed, {})
         read = [(one, score) for one in answer.passages if (score := one.rerank_score) is not None]
         graded = [one for one in answer.passages if one.grade != "not graded"]
         calls: Counter[str] = Counter()
         for call in usage.by_node:
             calls[call.node] += call.calls
+        taken: dict[str, float] = {}
+        for step in answer.steps:
+            taken[step.node] = taken.get(step.node, 0.0) + step.seconds
         said = [one.message for one in answer.warnings]
         why = "; ".join(said) or answer.text or "it failed"
         right, judged = is_right(case, answer), outcome(case, answer)
@@ -432,12 +435,12 @@ class RowMaker:
             graded_by=tuple(one.graded_by for one in graded),
             grounded=answer.grounded.value,
             useful=answer.useful.value,
-            fallback="fall_back" in nodes,
-            web="search_web" in nodes,
+            fallback="fall_back" in taken,
+            web="search_web" in taken,
             retries=max(0, answer.attempts - 1),
             regenerations=answer.regenerations,
-            trigger=_number(trigger, "value"),
-            trigger_below=_number(trigger, "threshold"),
+            trigger=decision.get("value"),
+            trigger_below=decision.get("threshold"),
             shown=len(shown(answer)),
             research=_researched(answer),
             analysed=_analysed(case, answer) if case.table else None,
@@ -445,7 +448,10 @@ class RowMaker:
             calls_by_node=dict(calls),
             parse_failures=sum(call.parse_failures for call in usage.by_node),
             seconds=round(seconds + saved.seconds, 4),
-            seconds_by_node=_by_node(answer.steps, saved),
+            seconds_by_node={
+                node: round(spent + saved.by_node.get(node, 0.0), 4)
+                for node, spent in taken.items()
+            },
             warnings=tuple(f"{one.node}: {one.message}" for one in answer.warnings),
             error=why if answer.status == "failed" else None,
         )
@@ -546,17 +552,3 @@ def _analysed(case: Case, answer: Answer) -> Analysed:
         failed_attempts=sum(one.status != "ok" for one in written),
         remedies=len(analysis.remedies),
     )
-
-
-def _number(step: Step | None, name: str) -> float | None:
-    value = step.numbers.get(name) if step else None
-    return float(value) if isinstance(value, int | float) else None
-
-
-def _by_node(steps: Sequence[Step], saved: Saved) -> dict[str, float]:
-    taken: dict[str, float] = {}
-    for step in steps:
-        taken[step.node] = taken.get(step.node, 0.0) + step.seconds
-    return {
-        node: round(seconds + saved.by_node.get(node, 0.0), 4) for node, seconds in taken.items()
-    }
