@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache, partial
 from operator import attrgetter
 from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
@@ -173,21 +174,13 @@ class Figures:
         self.rows = rows
         self.name = rows[0].configuration if rows else ""
         self.cases = {row.case for row in rows}
-        self._metrics: dict[str, dict[str, float]] = {}
-        self._each: dict[str, dict[str, float]] = {}
-
-    def metric(self, name: str) -> Mapping[str, float]:
-        if name not in self._metrics:
-            self._metrics[name] = question_values(self.rows, name)
-        return self._metrics[name]
+        self.metric = cache(partial(question_values, rows))
 
     def each(self, name: str) -> Mapping[str, float]:
-        if name not in self._each:
-            found: dict[str, list[float]] = {}
-            for row in self.rows:
-                found.setdefault(row.case, []).append(_EACH[name](row))
-            self._each[name] = {case: fmean(values) for case, values in found.items()}
-        return self._each[name]
+        found: dict[str, list[float]] = {}
+        for row in self.rows:
+            found.setdefault(row.case, []).append(_EACH[name](row))
+        return {case: fmean(values) for case, values in found.items()}
 
     def mean(self, name: str, cases: Iterable[str]) -> float:
         found = self.each(name)
