@@ -403,7 +403,7 @@ def _saying(answer: Answer, said: str) -> Answer:
 
 
 def objections(told: Told, library: Library, judge: Support) -> set[str]:
-    found = verify(told.answer, library, support=judge, min_support=DEFAULT_MIN_SUPPORT)
+    found = verify(told.answer, library, support=judge)
     return {problem.kind for problem in found}
 
 

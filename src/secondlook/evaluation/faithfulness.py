@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, Final
 
@@ -48,10 +48,8 @@ _UNRELATED: Final = (
 
 
 class Truth:
-    def __init__(self, embedder: Embedder, *, least_cosine: float | None = None) -> None:
-        """`least_cosine`: in place of the one that stands for `SIMILAR` with this embedder."""
+    def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
-        self._least = least_cosine
 
     def metrics(
         self, case: Case, answer: Answer, *, evidence: Sequence[str], cited: Sequence[str]
@@ -86,15 +84,13 @@ class Truth:
         found = leaks(told, question=case.question, evidence=evidence)
         return {"prompt_leak": float(bool(found))}
 
-    @property
+    @cached_property
     def least_cosine(self) -> float:
-        """From which on two sentences are alike."""
-        if self._least is None:
-            vectors = self._embedder.embed_passages(_UNRELATED)
-            above = np.triu_indices(len(_UNRELATED), 1)
-            unrelated = max(0.0, float((vectors @ vectors.T)[above].mean()))
-            self._least = unrelated + SIMILAR * (1 - unrelated)
-        return self._least
+        """From which on two sentences are alike to this embedder."""
+        vectors = self._embedder.embed_passages(_UNRELATED)
+        above = np.triu_indices(len(_UNRELATED), 1)
+        unrelated = max(0.0, float((vectors @ vectors.T)[above].mean()))
+        return unrelated + SIMILAR * (1 - unrelated)
 
     def share(
         self, sentences: Sequence[str], evidence: Sequence[str], *, cosine: float | None = None

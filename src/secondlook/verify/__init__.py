@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.reading.support import DEFAULT_MIN_SUPPORT, load_support, stands_in
+from secondlook.reading.support import load_support, stands_in
 from secondlook.verify.analysis import check_analysis
 from secondlook.verify.citations import check_evidence, check_places
 from secondlook.verify.report import Problem, Report, rests_on
@@ -29,20 +29,17 @@ def verify(
     answer: Answer,
     library: Library | None,
     *,
-    min_support: float = DEFAULT_MIN_SUPPORT,
     support: Support | None = None,
     settings: Settings | None = None,
 ) -> list[Problem]:
     """Everything about the answer that does not hold; an empty list when it stands."""
-    report = examine(answer, library, min_support=min_support, support=support, settings=settings)
-    return report.problems
+    return examine(answer, library, support=support, settings=settings).problems
 
 
 def examine(
     answer: Answer,
     library: Library | None,
     *,
-    min_support: float = DEFAULT_MIN_SUPPORT,
     support: Support | None = None,
     settings: Settings | None = None,
 ) -> Report:
@@ -61,6 +58,6 @@ def examine(
         check_analysis(one, report, library=library, settings=settings)
         if one.claims and rests_on(one) == "sources" and (why := stands_in(judge)):
             report.note("support", "answer", why)
-        check_evidence(one, report, support=judge, min_support=min_support)
+        check_evidence(one, report, judge)
     check_places(answer, library, report)
     return report

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from secondlook.errors import UsageError
 from secondlook.library.library import Shelf
 from secondlook.reading.numbers import missing_numbers
-from secondlook.reading.support import joined_evidence, without_marks
+from secondlook.reading.support import DEFAULT_MIN_SUPPORT, joined_evidence, without_marks
 from secondlook.verify.report import Report, rests_on, shown
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def check_web(citation: Citation, answer: Answer, report: Report) -> None:
         report.wrong("document", where, "the SHA-256 is not that of the text that was read")
 
 
-def check_evidence(answer: Answer, report: Report, *, support: Support, min_support: float) -> None:
+def check_evidence(answer: Answer, report: Report, support: Support) -> None:
     """Whether what an answer cites carries what it claims: by its numbers and by its words. What
     code computed is done again instead, which is more than a judge can do."""
     if rests_on(answer) != "sources":
@@ -267,6 +267,6 @@ def check_evidence(answer: Answer, report: Report, *, support: Support, min_supp
         if missing := missing_numbers(without_marks(text), evidence):
             listed = ", ".join(dict.fromkeys(missing))
             tell("number", where, f"{shown(listed)} stands nowhere in what it cites")
-        if score < min_support:
-            least = f"{score:.2f}, less than {min_support:.2f}"
+        if score < DEFAULT_MIN_SUPPORT:
+            least = f"{score:.2f}, less than {DEFAULT_MIN_SUPPORT:.2f}"
             tell("support", where, f"what it cites supports it by {least}: {shown(text)}")
