@@ -23,7 +23,7 @@ from tests.support.eval_results import make_results
 
 HOSTILE = "<script>alert('x')</script><img src=x onerror=alert(1)>&amp;\x1b[31m\x00"
 DASH = "\N{EN DASH}"
-PLOTS = {"metrics", "f1_changes", "latency"}
+PLOTS = {"metrics", "rerank_scores", "f1_changes", "fallback_impact", "latency"}
 _VOID = {"meta", "img", "br", "link", "path", "use", "rect", "circle"}
 
 

@@ -175,6 +175,7 @@ class Summary(Kept):
     calls_by_node: dict[str, float] = {}
     stop_reasons: dict[str, int] = {}
     seconds_by_node: dict[str, dict[str, float]] = {}  # p50 and p95 of each node
+    rerank_scores: dict[str, dict[str, float]] = {}  # lowest among the best five
     failed: tuple[str, ...] = ()
 
 

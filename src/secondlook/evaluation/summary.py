@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from statistics import fmean, median, stdev
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,6 +13,7 @@ from secondlook.evaluation.judging import tallies
 from secondlook.evaluation.metrics import METRICS
 from secondlook.evaluation.questions import (
     is_failed,
+    lowest_of_best,
     question_values,
     rightness,
 )
@@ -54,12 +56,35 @@ def summarise(rows: Sequence[Row], *, configuration: Configuration, seed: int = 
         judged=tallies(rows, seed=seed),
         calls_by_node={node: many / len(rows) for node, many in calls.most_common() if many},
         stop_reasons=dict(sorted(stops.items(), key=lambda item: (-item[1], item[0]))),
+        rerank_scores=_rerank_scores(rows),
         seconds_by_node={
             node: {name: float(np.quantile(taken[node], q)) for name, q in _QUANTILES.items()}
             for node in sorted(taken)
         },
         failed=tuple(sorted({row.case for row in rows if is_failed(row)})),
     )
+
+
+def _rerank_scores(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
+    """How the lowest of the best scores are spread, by whether the fallback fired."""
+    lowest = [(row.fallback, found) for row in rows if (found := lowest_of_best(row)) is not None]
+    groups = {
+        "all": [score for _, score in lowest],
+        "fallback": [score for fallback, score in lowest if fallback],
+        "no_fallback": [score for fallback, score in lowest if not fallback],
+    }
+    return {
+        name: {
+            "n": len(scores),
+            "mean": fmean(scores),
+            "median": median(scores),
+            "std": stdev(scores) if len(scores) > 1 else 0.0,
+            "min": min(scores),
+            "max": max(scores),
+        }
+        for name, scores in groups.items()
+        if scores
+    }
 
 
 def _mean(metric: str, values: Iterable[float], seed: int) -> Estimate:

@@ -86,7 +86,7 @@ def _sections(results: Results, plots: Sequence[Plot]) -> dict[str, list[str]]:
         ],
         "Judgements": shown(*tables.judged(results)),
         "Comparisons": shown(*tables.comparisons(results.comparisons), tables.prices(results)),
-        "The second search": [plot("f1_changes")],
+        "The second search": [plot("f1_changes"), plot("fallback_impact"), plot("rerank_scores")],
         "Ablation": shown(tables.verdicts(results), tables.left_out(results)),
         "Time and behaviour": [plot("latency"), *shown(*tables.steps(results))],
         "Questions": shown(failed),

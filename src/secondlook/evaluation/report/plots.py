@@ -17,16 +17,19 @@ from secondlook.evaluation.questions import (
     Figures,
     by_configuration,
     fell_back,
+    lowest_of_best,
+    question_values,
 )
 from secondlook.evaluation.report import tables
+from secondlook.evaluation.statistics import interval
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from secondlook.evaluation.records import Estimate, Results
+    from secondlook.evaluation.records import Estimate, Results, Row
 
     Made = tuple[Figure, str] | None  # with its caption; None where there is nothing to draw
 
@@ -212,9 +215,87 @@ def latency_plot(results: Results) -> Made:
     return figure, _with_rest(results, caption)
 
 
+# When a second search was made, and what it changed.
+
+_GROUPS = ((True, "fallback", VERMILION), (False, "no fallback", SKY))
+
+
+def _falling_back(rows: Mapping[str, Sequence[Row]]) -> str | None:
+    """The configuration that splits the questions: the first with both groups, else any."""
+    fired = {name: len(fell_back(those)) for name, those in rows.items()}
+    some = [name for name, many in fired.items() if many]
+    both = [name for name in some if fired[name] < len({row.case for row in rows[name]})]
+    return next(iter([*both, *some]), None)
+
+
+def rerank_scores_plot(results: Results) -> Made:
+    rows = by_configuration(results.rows)
+    name = _falling_back(rows) or next(iter(rows), "")
+    held = [(row, lowest_of_best(row)) for row in rows.get(name, ())]
+    lowest = [(row, score) for row, score in held if score is not None]
+    if not lowest:
+        return None
+    figure, (axes,) = _panels(3.4)
+    groups = [[score for row, score in lowest if row.fallback is fired] for fired, *_ in _GROUPS]
+    axes.hist(
+        groups,
+        bins=30,
+        stacked=True,
+        color=[colour for *_, colour in _GROUPS],
+        label=[f"{said} (n = {len(of)})" for (_, said, _), of in zip(_GROUPS, groups, strict=True)],
+    )
+    # Only a search that was not repeated still shows the scores it was judged by; these are kept
+    # with fewer digits than the decision was made with.
+    first = [(score, row.trigger) for row, score in lowest if not row.fallback and row.trigger]
+    decides = bool(first) and all(abs(score - by) < 1e-3 for score, by in first)  # noqa: PLR2004
+    below = next((row.trigger_below for row in rows[name] if row.trigger_below is not None), None)
+    if decides and below is not None:
+        said = f"searches again below {tables.plain(below)}"
+        axes.axvline(below, color="black", linestyle="--", label=said)
+    title = "Reranker's scores, by whether the fallback fired"
+    axes.set(xlabel="lowest reranker's score among the best five", ylabel="questions", title=title)
+    _legend(figure, axes)
+    fired = sum(row.fallback for row in rows[name])
+    return figure, f"{name}: n = {len(rows[name]):,} answers, fallback in {fired:,} of them."
+
+
+def impact_plot(results: Results) -> Made:
+    rows = by_configuration(results.rows)
+    splitting = _falling_back(rows)
+    there = {metric for those in rows.values() for row in those for metric in row.metrics}
+    metrics = [metric for metric in ("f1", "faithfulness") if metric in there]
+    if splitting is None or not metrics:
+        return None
+    shown = [name for name in results.summaries if rows.get(name)][:MOST]
+    fired = fell_back(rows[splitting])
+    figure, panels = _panels(1.7 + 0.5 * len(shown), columns=len(metrics))
+    for axes, metric in zip(panels, metrics, strict=True):
+        axes.set(title=metric, xlabel="mean", xlim=(0, 1.14))
+        for place, (wanted, said, colour) in enumerate(_GROUPS):
+            by_name = [question_values(rows[name], metric).items() for name in shown]
+            found = [
+                interval([value for case, value in by_case if (case in fired) is wanted])
+                for by_case in by_name
+            ]
+            at = [y - 0.19 + 0.38 * place for y in range(len(shown))]
+            means = [item.value or 0.0 for item in found]
+            bars = axes.barh(at, means, xerr=_errors(found), height=0.36, label=said, color=colour)
+            told = ["none" if one.value is None else tables.number(one.value) for one in found]
+            axes.bar_label(bars, told, padding=4, fontsize=8)
+    _named_rows(panels[0], shown)
+    figure.suptitle("F1 and faithfulness where the fallback fired, and elsewhere")
+    _legend(figure, panels[0])
+    asked = len({row.case for row in rows[splitting]})
+    caption = (
+        f"The same questions in every configuration: the fallback fired in {splitting} for "
+        f"{len(fired):,} of n = {asked:,}. Lines: 95 % intervals."
+    )
+    return figure, caption
+
+
 def f1_changes_plot(results: Results) -> Made:
     rows = by_configuration(results.rows)
-    other = next((name for name, those in rows.items() if fell_back(those)), None)
+    other = _falling_back(rows)
     rest = [name for name in rows if name != other]
     if other is None or not rest:
         return None
@@ -224,7 +305,7 @@ def f1_changes_plot(results: Results) -> Made:
         return None
     fired = fell_back(rows[other])
     figure, panels = _panels(3.6, columns=2)
-    for axes, wanted, said in zip(panels, (True, False), ("fallback", "no fallback"), strict=True):
+    for axes, (wanted, said, _) in zip(panels, _GROUPS, strict=True):
         ordered = sorted(one for case, one in found.items() if (case in fired) is wanted)
         up, down = sum(one > _SAME for one in ordered), sum(one < -_SAME for one in ordered)
         mean = f"mean change {tables.number(fmean(ordered), signed=True)}" if ordered else ""
@@ -252,6 +333,8 @@ def f1_changes_plot(results: Results) -> Made:
 
 PLOTS: dict[str, tuple[str, Callable[[Results], Made]]] = {
     "metrics": ("Quality by configuration", metrics_plot),
+    "rerank_scores": ("Reranker's scores and the trigger", rerank_scores_plot),
+    "fallback_impact": ("Impact of the fallback", impact_plot),
     "f1_changes": ("Change in F1 of each question", f1_changes_plot),
     "latency": ("Time", latency_plot),
 }
