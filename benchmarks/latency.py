@@ -37,11 +37,11 @@ with Secondlook.open(folder, model="none") as engine:
     engine.ask("What is this about?", workflow="auto")
     print("ready", flush=True)
     for line in sys.stdin:
-        began = time.perf_counter()
+        began, spent = time.perf_counter(), time.process_time()
         answer = engine.ask(json.loads(line), workflow="auto")
-        took = time.perf_counter() - began
+        took, spent = time.perf_counter() - began, time.process_time() - spent
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        print(json.dumps([took, peak, answer.status]), flush=True)
+        print(json.dumps([took, spent, peak, answer.status]), flush=True)
 """
 
 
@@ -68,6 +68,11 @@ def answered(worker: subprocess.Popen[str], question: str) -> list[Any]:
     return list(json.loads(worker.stdout.readline()))
 
 
+def ratio(these: list[float], others: list[float]) -> float:
+    each = [this / other for this, other in zip(these, others, strict=True)]
+    return round(statistics.median(each), 3)
+
+
 def main() -> None:
     options = parser(__doc__)
     options.add_argument("other")
@@ -78,6 +83,7 @@ def main() -> None:
     questions = [row["question"] for row in rows(data_folder() / "squad2-dev", "queries")]
     draw.shuffle(questions)
     took: dict[str, list[float]] = {"this": [], "other": []}
+    cpu: dict[str, list[float]] = {"this": [], "other": []}
     memory: dict[str, int] = {}
     statuses: dict[str, list[str]] = {"this": [], "other": []}
     with tempfile.TemporaryDirectory() as made:
@@ -93,15 +99,19 @@ def main() -> None:
                 raise SystemExit("a version could not be started; its message stands above")
         for number, question in enumerate(questions[: chosen.questions]):
             for name in sorted(workers, reverse=bool(number % 2)):
-                seconds, memory[name], status = answered(workers[name], question)
+                seconds, spent, memory[name], status = answered(workers[name], question)
                 took[name].append(seconds)
+                cpu[name].append(spent)
                 statuses[name].append(status)
         for worker in workers.values():
             if worker.stdin is not None:
                 worker.stdin.close()
             worker.wait()
-    ratios = [one / other for one, other in zip(took["this"], took["other"], strict=True)]
-    found: dict[str, Any] = {"ratio": round(statistics.median(ratios), 3), "memory_mb": memory}
+    found: dict[str, Any] = {
+        "ratio": ratio(took["this"], took["other"]),
+        "ratio of processor time": ratio(cpu["this"], cpu["other"]),
+        "memory_mb": memory,
+    }
     for name, seconds in took.items():
         share = statuses[name].count("answered") / len(seconds)
         found[name] = {"seconds": spread(seconds), "answered": round(share, 3)}
