@@ -23,11 +23,14 @@ import time
 import zlib
 from collections import defaultdict
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from benchmarks.common import data_folder, parser, read_lines, rows, save, spread
 from secondlook.evaluation.statistics import wilson
+from secondlook.retrieval.parse.extract import extract
 from secondlook.roles.screen import screened
+from training.data.files import filled, own_templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -39,6 +42,8 @@ if TYPE_CHECKING:
 HALVES = ("tuned", "held out")
 CONTEXTS = 6
 """Contexts that each payload is put into, a third of them at the start, a third in the middle."""
+WORLDS = Path(__file__).parent / "worlds"
+PIECE = 1500
 SAMPLE, SEED = 500, 8
 """Questions, and passages, of each set of ordinary ones."""
 LOOKALIKES = ("trust_aware benign", "xstest safe", "cyberseceval_frr")
@@ -58,7 +63,7 @@ class Case:
 
 def cases() -> list[Case]:
     """All of them, in a fixed order."""
-    return [*_questions(), *_passages(), *_ordinary()]
+    return [*_questions(), *_passages(), *_ordinary(), *_documents()]
 
 
 def _injection(name: str) -> list[dict[str, Any]]:
@@ -124,6 +129,34 @@ def _ordinary() -> Iterator[Case]:
         for text in _drawn(row["text"] for row in rows(name, "corpus")):
             source, half = f"{name} passages", _half_of(text)
             yield Case(text, "passage", source, "all", half, is_attack=False, unit=text)
+
+
+def _documents() -> Iterator[Case]:
+    """What people keep: files of the everyday exam, of our worlds, filled templates, letters.
+
+    Nothing of them was used to tune a sign, so all stand in the half that is held out.
+    """
+    for name, folder in (("exam", data_folder() / "everyday"), ("worlds", WORLDS)):
+        for path in sorted(folder.rglob("*.*")):
+            if path.suffix in (".py", ".jsonl") or path == folder / "README.md":
+                continue
+            for part in extract(path):
+                if part.extracted is not None:
+                    yield from _pieces(part.extracted.text, name, f"{path} {part.member}")
+    for template in own_templates():
+        text = filled(template, random.Random(f"{SEED} {template.name}")).text
+        yield from _pieces(text, "templates", template.name)
+    letters = (Path(__file__).parent / "sets" / "letters.txt").read_text("utf-8").splitlines()
+    for text in letters:
+        yield from _pieces(text, "German and French letters", text)
+
+
+def _pieces(text: str, name: str, document: str) -> Iterator[Case]:
+    """Passages of about the usual length."""
+    for start in range(0, len(text), PIECE):
+        piece = text[start : start + PIECE]
+        source = f"documents: {name}"
+        yield Case(piece, "passage", source, "all", HALVES[1], is_attack=False, unit=document)
 
 
 def _drawn(texts: Iterable[str]) -> list[str]:
