@@ -92,7 +92,7 @@ def test_what_was_remembered_of_a_run_goes_with_it(
 ) -> None:
     put(memory, ASKED, [1.0, 0.0], run="r")
     put(memory, REWORDED, [1.0, 0.0], run="other")
-    with RunStore.of(settings) as store:
+    with RunStore(settings) as store:
         for run in ("r", "other"):
             store.start(run, question="q", workflow="linear", created=CREATED)
             store.finish(full_answer(run))

@@ -39,7 +39,7 @@ def engine_of(settings: Settings, reply: Callable[[ChatRequest], str]) -> Second
 
 
 def stored(settings: Settings, run: str = RUN) -> StoredRun:
-    with RunStore.of(settings.runs, create=False) as store:
+    with RunStore(settings.runs, create=False) as store:
         return store.get(run)
 
 

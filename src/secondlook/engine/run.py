@@ -157,10 +157,8 @@ class Run:
                 budget=None if budget is None else BudgetSettings.model_validate(budget),
             )
         if request.get("ask") is None:
-            raise UsageError(
-                f"run {stored.run!r} was stopped before the tables that came with it were kept",
-                hint="ask again, with the tables",
-            )
+            said = f"run {stored.run!r} was stopped before the tables that came with it were kept"
+            raise UsageError(said, hint="ask again, with the tables")
         turns = []
         for turn in request["ask"]["earlier"]:
             table = turn["table"] and ResultTable.model_validate(turn["table"])
@@ -213,11 +211,9 @@ class Run:
                         worker=library.worker(),
                     )
             except TimeoutError as late:
-                raise BudgetExceeded(
-                    "the tables were not read before the time for this question was over",
-                    cap="seconds",
-                    hint="give it more with --timeout or budget.seconds (0 = no cap)",
-                ) from late
+                said = "the tables were not read before the time for this question was over"
+                hint = "give it more with --timeout or budget.seconds (0 = no cap)"
+                raise BudgetExceeded(said, cap="seconds", hint=hint) from late
         return replace(
             self,
             scope=scope,

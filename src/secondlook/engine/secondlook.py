@@ -169,12 +169,11 @@ class Secondlook(Closing):
     # How it is done
 
     def _interrupted(self, run: str) -> Run:
-        with RunStore.of(self.settings.runs, create=False) as store:
+        with RunStore(self.settings.runs, create=False) as store:
             stored = store.get(run)
         if stored.answer is not None:
-            raise UsageError(
-                f"run {stored.run!r} is finished", hint=f"secondlook runs show {stored.run}"
-            )
+            said = f"run {stored.run!r} is finished"
+            raise UsageError(said, hint=f"secondlook runs show {stored.run}")
         return Run.from_record(stored, self.settings.runs)
 
     def _record(self, run: Run) -> None:

@@ -92,8 +92,7 @@ class GgufChat:
 
     async def context_tokens(self) -> int:
         """What the worker offers: as set, and no more than the model was trained for."""
-        header = await asyncio.to_thread(read_header, self._path)
-        return header.usable_context(self._launch.context_tokens)
+        return await asyncio.to_thread(usable_context, self._path, self._launch.context_tokens)
 
     async def aclose(self) -> None:
         """Ends the worker unless another chat uses it."""
@@ -226,7 +225,8 @@ class Engine:
         if process is not None and process.is_usable:
             return process
         self._end_process()
-        read_header(Path(self._launch.path))  # what is wrong is said before a process is started
+        # What is wrong with the file is said before a process is started.
+        usable_context(Path(self._launch.path), self._launch.context_tokens)
         if find_spec("xllamacpp") is None:
             raise UnusableModel("GGUF files need the package xllamacpp", hint=INSTALL_HINT)
         with self._changed:  # so that whoever abandons the job finds the process to kill
@@ -414,27 +414,12 @@ _TOKENS, _TOKEN_KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 _HINT = "Name a model file in the GGUF format, as in gguf:/models/name.gguf."
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    architecture: str
-    context_tokens: int | None  # longest context the model was trained for, when the file says so
-
-    def usable_context(self, wanted: int) -> int:
-        """A model makes no sense of more than it was trained for."""
-        return min(wanted, self.context_tokens or wanted)
-
-
-def read_header(path: Path) -> Header:
-    """Raises UnusableModel for what is no readable GGUF file."""
-    found: dict[str, Any] = {}
-    for key, value in _entries(path):
-        if key == "general.architecture" or key.endswith(".context_length"):
-            found[key] = value
-        if len(found) == len(("architecture", "context_length")):
-            break  # the vocabulary comes later, and is long
-    architecture = str(found.get("general.architecture", ""))
-    context = found.get(f"{architecture}.context_length")
-    return Header(architecture, context if isinstance(context, int) and context > 0 else None)
+def usable_context(path: Path, wanted: int) -> int:
+    """A model makes no sense of more than it was trained for, where its file says how much that
+    is. Raises UnusableModel for what is no readable GGUF file."""
+    # The vocabulary comes after it, and is long.
+    trained = next((one for key, one in _entries(path) if key.endswith(".context_length")), None)
+    return min(wanted, trained) if isinstance(trained, int) and trained > 0 else wanted
 
 
 def control_marks(path: Path) -> tuple[str, ...]:

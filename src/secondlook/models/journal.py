@@ -99,7 +99,6 @@ class MemoryJournal:
 
 # How the calls of a run are named in its journal, and what of them was paid for.
 
-Ended = list[tuple[JournalEntry | None, JournalEntry | None]]
 _VISIT = "@"
 _SENT = "/"
 _FAILED = "/failed"
@@ -131,13 +130,6 @@ class Calls:
         content = hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
         return f"{content}{_VISIT}{self.visit()}"
 
-    def reply(self, key: str) -> JournalEntry | None:
-        return self.journal.get(key)
-
-    def keep(self, key: str, entry: JournalEntry) -> None:
-        """The reply, before anybody sees it."""
-        self.journal.put(key, entry)
-
     def refusal(self, key: str, kind: str) -> bool:
         """Whether a call was turned away for this reason: to send it again is no use."""
         return any(entry is not None and entry.text == kind for entry in self._failures(key))
@@ -163,14 +155,11 @@ class Calls:
         return found
 
 
-def spent_on(rows: Iterable[tuple[str, JournalEntry]]) -> list[CallUsage]:
-    """What the calls of models took, out of a journal in the order it was written."""
-    return [one.usage for sent, end in ended(rows) if (one := end or sent) is not None]
-
-
-def ended(rows: Iterable[tuple[str, JournalEntry]]) -> Ended:
+def ended(
+    rows: Iterable[tuple[str, JournalEntry]],
+) -> list[tuple[JournalEntry | None, JournalEntry | None]]:
     """Each call of a model as it was sent and as it ended; what was under way comes last."""
-    known: Ended = []
+    known: list[tuple[JournalEntry | None, JournalEntry | None]] = []
     under_way: dict[str, JournalEntry] = {}
     for key, entry in rows:
         if entry.kind != "model":

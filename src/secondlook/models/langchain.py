@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
 import time
 from contextlib import aclosing
 from dataclasses import dataclass, field
@@ -426,12 +425,12 @@ def translated(  # noqa: C901, PLR0911
     """Our error for one of a provider, its client, or its connection."""
     if isinstance(error, SecondlookError):
         return error
-    from langchain_core import exceptions
-
     text = " ".join(str(error).split()) or type(error).__name__
     text = text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}..."
     said, codes, status = f"{spec.text!r}: {text}", _codes(error), _status(error)
-    if isinstance(error, exceptions.ContextOverflowError) or codes & _TOO_LONG:
+    # By name: which HTTP client a provider uses is its own affair.
+    kinds = {kind.__name__ for one in _chain(error) for kind in type(one).__mro__}
+    if "ContextOverflowError" in kinds or codes & _TOO_LONG:
         return ContextOverflow(said, hint="Give less evidence: answer.evidence_tokens.")
     if mode in {"json_schema", "tool"}:
         unable = isinstance(error, NotImplementedError | TypeError | ValueError | KeyError)
@@ -441,7 +440,7 @@ def translated(  # noqa: C901, PLR0911
     missing = f"Check the name {spec.model!r} and the address (OpenAI-compatible ones end in /v1)."
     if spec.provider == "ollama":
         missing = f"Fetch it: ollama pull {spec.model}. `secondlook doctor` lists what is there."
-    if _is_any(error, "TimeoutException", exceptions.ModelTimeoutError, TimeoutError):
+    if kinds & {"TimeoutException", "ModelTimeoutError", "TimeoutError"}:
         return ModelTimeout(f"{spec.text!r} did not answer in time", hint=start)
     if status in {401, 403}:
         return ModelError(said, hint=f"Check the key {KEY_VARIABLES.get(spec.provider, '')}.")
@@ -451,8 +450,7 @@ def translated(  # noqa: C901, PLR0911
         return ModelError(said, hint=missing)
     if status in _AWAY:
         return ModelBusy(said, wait=_retry_after(error))
-    unreachable = _is_any(error, "TransportError", exceptions.ModelConnectionError, OSError)
-    if status is None and unreachable:
+    if status is None and kinds & {"TransportError", "ModelConnectionError", "OSError"}:
         return ModelUnavailable(f"{spec.text!r} cannot be reached", hint=start)
     return ModelError(said)
 
@@ -480,13 +478,6 @@ def _codes(error: Exception) -> set[str]:
             values += [inner.get("code"), inner.get("type")]
         found |= {value for value in values if isinstance(value, str)}
     return found
-
-
-def _is_any(error: Exception, of_http: str, *kinds: type[BaseException]) -> bool:
-    """`of_http` names an error class of the HTTP clients that providers use."""
-    clients = [sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules]
-    known = (*kinds, *(getattr(client, of_http) for client in clients if hasattr(client, of_http)))
-    return any(isinstance(one, known) for one in _chain(error))
 
 
 def _retry_after(error: Exception) -> float | None:

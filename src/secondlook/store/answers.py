@@ -15,10 +15,10 @@ from secondlook.settings.sections import place_of
 from secondlook.store.database import (
     ALL,
     Kind,
-    Place,
     PostgresDatabase,
     SqliteDatabase,
     memory_file,
+    open_database,
     storable,
 )
 
@@ -236,10 +236,10 @@ class AnswerMemory(Closing):
             return self._database
 
 
-def forget_runs(place: Place, names: Collection[str]) -> None:
-    """Delete what was remembered of these runs, where `place` is that of their record."""
+def forget_runs(runs: RunSettings, names: Collection[str]) -> None:
+    """Delete what was remembered of these runs, whose record is kept there."""
     try:
-        database = place.open(ANSWERS, create=False)
+        database = open_database(runs, ANSWERS, create=False)
     except RunMissing:
         return
     try:
