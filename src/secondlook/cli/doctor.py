@@ -273,15 +273,10 @@ def config(
 def version(call: Call) -> None:
     """Print the versions of Secondlook and its main parts."""
     import platform
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as version_of
 
-    parts: dict[str, str | None] = {}
-    for name in _PARTS_THAT_MATTER:
-        try:
-            parts[name] = version_of(name)
-        except PackageNotFoundError:
-            parts[name] = None
+    from secondlook.models.discovery import installed
+
+    parts = {name: installed(name) for name in _PARTS_THAT_MATTER}
     facts = {"python": platform.python_version(), "platform": platform.platform()}
     if call.as_json:
         print_json({"version": __version__, **facts, "parts": parts})

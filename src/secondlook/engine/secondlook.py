@@ -384,7 +384,6 @@ def turn_of(answer: Answer) -> Turn:
         text=" ".join(claim.text for claim in answer.claims),
         titles=tuple(dict.fromkeys(citation.title for citation in answer.citations)),
         asks_back=answer.asks_back,
-        table=answer.analysis.table if answer.analysis else None,
     )
 
 

@@ -56,10 +56,10 @@ class Extra:
 
 
 def extras() -> list[Extra]:
-    return [Extra(name, {one: _version(one) for one in needed}) for name, needed in EXTRAS.items()]
+    return [Extra(name, {one: installed(one) for one in needed}) for name, needed in EXTRAS.items()]
 
 
-def _version(package: str) -> str | None:
+def installed(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
