@@ -59,13 +59,13 @@ def test_a_call_under_way_counts_and_is_sent_under_the_same_idempotency_key() ->
         return earlier_of(journal.entries.items(), seconds=0.0).usage.calls
 
     key = Calls("r", journal).key("a")
-    sent = Calls("r", journal).send(key, USAGE)
-    assert content_of(sent.key) is None
+    sending, token = Calls("r", journal).send(key, USAGE)
+    assert content_of(sending) is None
     assert paid() == 1, "it may have been paid for"
     resumed = Calls("r", journal)
     assert journal.get(key) is None
-    again = resumed.send(key, USAGE)
-    assert again.idempotency_key == sent.idempotency_key
+    _, again = resumed.send(key, USAGE)
+    assert again == token
     journal.put(key, JournalEntry.of(USAGE, "hello"))
     assert paid() == 2, "the one that was lost and the one that was answered"
     assert earlier_of(journal.entries.items(), seconds=0.0).usage.tokens_in == 20

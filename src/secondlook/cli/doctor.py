@@ -166,17 +166,17 @@ def _models(settings: Settings) -> Iterator[Finding]:
 
 def _programs(settings: Settings) -> Iterator[Finding]:
     """Packages, tesseract and the page: what some files, charts and `serve` need."""
-    from secondlook.models.discovery import extras
+    from secondlook.models.discovery import extras, lacking
     from secondlook.server.pages import BUILT, is_built
 
-    for extra in extras():
-        there = [f"{name} {version}" for name, version in extra.packages.items() if version]
-        lacking = [name for name, version in extra.packages.items() if version is None]
-        if extra.installed:
-            yield Finding("extra", extra.name, "ok", ", ".join(there))
+    for extra, packages in extras().items():
+        missing = [name for name, version in packages.items() if version is None]
+        if missing:
+            said = f"not installed: {', '.join(missing)}"
+            yield Finding("extra", extra, "missing", said, lacking(extra))
         else:
-            said = f"not installed: {', '.join(lacking)}"
-            yield Finding("extra", extra.name, "missing", said, extra.command)
+            there = [f"{name} {version}" for name, version in packages.items()]
+            yield Finding("extra", extra, "ok", ", ".join(there))
     if settings.ingest.ocr != "off":
         place = shutil.which("tesseract")
         said = place or "not found: scanned pages are reported, not read"

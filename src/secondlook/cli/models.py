@@ -68,7 +68,7 @@ def models(
 
 
 def _get(call: Call, name: str | None, folder: Path | None) -> None:
-    from secondlook.models.discovery import extras
+    from secondlook.models.discovery import lacking
     from secondlook.models.hub import described, fetched, known_models
     from secondlook.settings import user_file
 
@@ -87,14 +87,13 @@ def _get(call: Call, name: str | None, folder: Path | None) -> None:
     call.say(f"{file.repo}, {file.path}, {file.size / 1e9:.1f} GB{licence}")
     with download_watched(call, file.size) as (listen, checking):
         path = fetched(file, folder, listen=listen, checking=checking)
-    engine = next(one for one in extras() if one.name == "gguf")
     spec = f"gguf:{path}"
     if call.as_json:
         print_json({"model": spec, "sha256": file.sha256, "bytes": file.size, "repo": file.repo})
     else:
         sys.stdout.write(f"{spec}\n")
-    if not engine.installed:
-        call.say(f"To run it: {engine.command}")
+    if command := lacking("gguf"):
+        call.say(f"To run it: {command}")
     call.say(f"To ask with it: secondlook ask --model {spec} QUESTION")
     call.say(f'For always: default = "{spec}" under [models] in {user_file()}')
 

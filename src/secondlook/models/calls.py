@@ -465,7 +465,7 @@ class Exchange:
         cost = float(price.of(tokens_in=tokens_in, tokens_out=0)) if price else None
         read: dict[str, Any] = {"tokens_in": tokens_in, "characters_in": characters(prompt)}
         expected = CallUsage(**who, **read, calls=1, cost=cost, retries=retries)
-        sent = self.calls.send(key, expected, reserved)
+        sending, token = self.calls.send(key, expected, reserved)
         self.called = True
         listener = None  # nobody hears JSON, and nobody hears a reply twice
         if self.on_text is not None and not self.heard and self.form is None:
@@ -480,7 +480,7 @@ class Exchange:
             mode=mode,
             timeout=self._timeout(),
             stop=self.stop,
-            idempotency_key=sent.idempotency_key,
+            idempotency_key=token,
         )
         started = time.monotonic()
         try:
@@ -488,7 +488,7 @@ class Exchange:
         except ModeRefused:
             ledger.release(reserved)  # turned away at the door: nothing was read
             nothing = CallUsage(**who, cost=0.0)
-            self.calls.failed(sent, JournalEntry.of(nothing, ModeRefused.__name__))
+            self.calls.failed(sending, JournalEntry.of(nothing, ModeRefused.__name__))
             raise
         except (ModelError, asyncio.CancelledError) as error:
             # What was waited for or begun was worked on, and may be billed whole.
@@ -508,7 +508,7 @@ class Exchange:
             if isinstance(error, ModelError):  # a run that is stopped meanwhile asks again
                 doubted = reserved if worked else None
                 entry = JournalEntry.of(usage, type(error).__name__, promised=doubted)
-                self.calls.failed(sent, entry)
+                self.calls.failed(sending, entry)
             over = ledger.remaining_seconds(final=self.final) == 0.0
             if over and isinstance(error, ModelTimeout):
                 said = f"the time was over before {self.chat.spec!r} had answered {self.node}"

@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import time
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,22 +40,14 @@ _MOST_FILES = 50
 _MAGIC = b"GGUF"
 
 
-@dataclass(frozen=True, slots=True)
-class Extra:
-    name: str
-    packages: dict[str, str | None]  # version of each package it needs; None = not installed
-
-    @property
-    def installed(self) -> bool:
-        return None not in self.packages.values()
-
-    @property
-    def command(self) -> str:
-        return f"pip install {' '.join(self.packages)}"
+def extras() -> dict[str, dict[str, str | None]]:
+    """The version of each package that an extra needs; None = not installed."""
+    return {name: {one: installed(one) for one in needed} for name, needed in EXTRAS.items()}
 
 
-def extras() -> list[Extra]:
-    return [Extra(name, {one: installed(one) for one in needed}) for name, needed in EXTRAS.items()]
+def lacking(extra: str) -> str | None:
+    """The command that installs an extra; None = it is there."""
+    return None if all(map(installed, EXTRAS[extra])) else f"pip install {' '.join(EXTRAS[extra])}"
 
 
 def installed(package: str) -> str | None:
@@ -154,9 +145,8 @@ def fitness(spec: ModelSpec) -> tuple[str, str | None]:  # noqa: PLR0911
     if not spec.named:
         return "no model: answers are extracted from the passages", None
     if spec.provider == "gguf":
-        engine = next(extra for extra in extras() if extra.name == "gguf")
-        if not engine.installed:
-            return "the engine for GGUF files is missing", engine.command
+        if command := lacking("gguf"):
+            return "the engine for GGUF files is missing", command
         if not spec.path.is_file():
             fix = "give the path of a .gguf file, or fetch one: secondlook models get"
             return f"there is no file {str(spec.path)!r}", fix

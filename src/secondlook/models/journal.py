@@ -110,14 +110,6 @@ def content_of(key: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A call that is on its way."""
-
-    key: str
-    idempotency_key: str
-
-
-@dataclass(frozen=True, slots=True)
 class Calls:
     """The calls of one run."""
 
@@ -134,18 +126,21 @@ class Calls:
         """Whether a call was turned away for this reason: to send it again is no use."""
         return any(entry is not None and entry.text == kind for entry in self._failures(key))
 
-    def send(self, key: str, expected: CallUsage, promised: Reservation | None = None) -> Sent:
-        """Put down that it is sent, what it is expected to take, and at worst."""
+    def send(
+        self, key: str, expected: CallUsage, promised: Reservation | None = None
+    ) -> tuple[str, str]:
+        """Put down that it is sent, what it is expected to take, and at worst; returns what it is
+        called while it is on its way, and its idempotency key."""
         before = self._failures(key)
         failures = sum(failure is not None for failure in before)
         token = hashlib.sha256(f"{self.run} {key} {failures}".encode()).hexdigest()
         sending = f"{key}{_SENT}{len(before)}"
         self.journal.put(sending, JournalEntry.of(expected, token, state="sent", promised=promised))
-        return Sent(sending, token)
+        return sending, token
 
-    def failed(self, sent: Sent, entry: JournalEntry) -> None:
+    def failed(self, sending: str, entry: JournalEntry) -> None:
         """No reply comes of it; `entry` says why and what it took."""
-        self.journal.put(f"{sent.key}{_FAILED}", replace(entry, state="failed"))
+        self.journal.put(f"{sending}{_FAILED}", replace(entry, state="failed"))
 
     def _failures(self, key: str) -> list[JournalEntry | None]:
         """For each time that it was sent, its failure if it had one."""

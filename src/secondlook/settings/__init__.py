@@ -141,9 +141,9 @@ def _everywhere(  # noqa: PLR0917
         yield from _from_file(file, trusted=file.name != PROJECT_FILE)
     yield from _from_environment(variables, here)
     if preset is not None:
-        found = find_preset(preset, own=_own_presets(), cwd=here)
-        name = f"preset {found.name}"
-        for one in _from_file(found.file, trusted=found.trusted):
+        file, trusted = find_preset(preset, own=_own_presets(), cwd=here)
+        name = f"preset {preset}"
+        for one in _from_file(file, trusted=trusted):
             yield replace(one, place=name, origin=name)
     for key, text in texts.items():
         _known(key, "--set: ")
@@ -270,13 +270,6 @@ SHIPPED = Path(__file__).parent / "profiles"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
-    name: str
-    file: Path
-    trusted: bool  # shipped, or the person's own; else it may have come with a folder
-
-
 def presets() -> tuple[str, ...]:
     return tuple(sorted({*_names(SHIPPED), *_names(_own_presets())}))
 
@@ -285,10 +278,11 @@ def _own_presets() -> Path:
     return user_file().parent / "profiles"
 
 
-def find_preset(given: str, *, own: Path, cwd: Path) -> Preset:
+def find_preset(given: str, *, own: Path, cwd: Path) -> tuple[Path, bool]:
+    """Its file, and whether that is shipped or the person's own: else it came with a folder."""
     if given.endswith(".toml") or "/" in given or "\\" in given:
         file = cwd / Path(given).expanduser()
-        return Preset(given, file, trusted=file.parent.resolve() == own.resolve())
+        return file, file.parent.resolve() == own.resolve()
     places = [folder / f"{given}.toml" for folder in (SHIPPED, own) if given in _names(folder)]
     if len(places) > 1:
         said = f"{places[1]} has the name of a preset that is shipped: {given!r}"
@@ -299,7 +293,7 @@ def find_preset(given: str, *, own: Path, cwd: Path) -> Preset:
         guess = f"Did you mean {meant!r}? " if meant else ""
         hint = f"{guess}There are {', '.join(known)}; a file is given by its path, ./NAME.toml."
         raise SettingsError(f"there is no preset {given!r}", hint=hint)
-    return Preset(given, places[0], trusted=True)
+    return places[0], True
 
 
 def _names(folder: Path) -> list[str]:
