@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import weakref
 from collections import deque
 from dataclasses import asdict, dataclass
@@ -67,23 +66,13 @@ class GgufChat:
     async def complete(
         self, request: ChatRequest, on_text: Callable[[str], None] | None = None
     ) -> ChatResult:
-        started = time.monotonic()
-        first: list[float] = []
-
-        def passed_on(text: str) -> None:
-            if not first:
-                first.append(time.monotonic() - started)
-            if on_text is not None:
-                on_text(text)
-
         same = {name: getattr(request, name) for name in ("max_tokens", "temperature", "seed")}
         message = {"kind": "complete", "messages": _plain(request.messages), **same}
         message["stop"] = list(request.stop)
         message["schema"] = None if request.mode == "prompted" else request.schema
-        reply = await self._call(message, passed_on, request.timeout)
+        reply = await self._call(message, on_text, request.timeout)
         del reply["kind"]
-        seconds = time.monotonic() - started
-        return ChatResult(**reply, seconds=seconds, first_token_seconds=first[0] if first else None)
+        return ChatResult(**reply)
 
     async def count(self, messages: Sequence[Message]) -> int:
         """Exact: the model's own template and tokenizer."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import time
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -59,7 +58,6 @@ class _Heard:
     finish: Finish = "stop"
     ended: bool = False
     usage: dict[str, Any] = field(default_factory=dict)
-    first: float | None = None
 
     def add(self, chunk: Any) -> str:
         """Take in one chunk; returns what it adds to the reply."""
@@ -69,8 +67,6 @@ class _Heard:
         called = "".join(part.get("args") or "" for part in chunk.tool_call_chunks)
         self.text += said
         self.arguments += called
-        if (said or called) and self.first is None:
-            self.first = time.monotonic()
         if chunk.usage_metadata:
             known = cast("Any", self.usage or None)
             self.usage = cast("dict[str, Any]", add_usage(known, chunk.usage_metadata))
@@ -104,7 +100,6 @@ class LangChainChat:
         self, request: ChatRequest, on_text: Callable[[str], None] | None = None
     ) -> ChatResult:
         await self._model()  # its packages are imported once; that is no time of this call
-        started = time.monotonic()
         heard = _Heard()
         try:
             async with asyncio.timeout(request.timeout):
@@ -123,8 +118,6 @@ class LangChainChat:
             tokens_in=tokens_in,
             tokens_out=heard.usage.get("output_tokens") or approximate_tokens(reply),
             tokens_cached=min(cached, tokens_in),
-            seconds=time.monotonic() - started,
-            first_token_seconds=None if heard.first is None else heard.first - started,
         )
 
     async def count(self, messages: Sequence[Message]) -> int:
