@@ -23,7 +23,6 @@ from typing import IO, TYPE_CHECKING, Any
 from secondlook.errors import (
     ContextOverflow,
     ModelError,
-    ModelTimeout,
     ModelUnavailable,
     UnusableReply,
 )
@@ -39,7 +38,7 @@ _JOIN_SECONDS = 5.0
 
 class GgufChat:
     """Runs in a worker process that all chats with the same file share. Calls queue up. One that
-    is cancelled or overdue kills the process: reading a prompt cannot be interrupted."""
+    is cancelled kills the process: reading a prompt cannot be interrupted."""
 
     local = True
 
@@ -70,7 +69,7 @@ class GgufChat:
         message = {"kind": "complete", "messages": _plain(request.messages), **same}
         message["stop"] = list(request.stop)
         message["schema"] = None if request.mode == "prompted" else request.schema
-        reply = await self._call(message, on_text, request.timeout)
+        reply = await self._call(message, on_text)
         del reply["kind"]
         return ChatResult(**reply)
 
@@ -88,10 +87,7 @@ class GgufChat:
         await asyncio.to_thread(self._give_back)
 
     async def _call(
-        self,
-        message: dict[str, Any],
-        on_text: Callable[[str], None] | None = None,
-        seconds: float | None = None,
+        self, message: dict[str, Any], on_text: Callable[[str], None] | None = None
     ) -> dict[str, Any]:
         if not self._give_back.alive:
             raise closed(self.spec)
@@ -103,23 +99,18 @@ class GgufChat:
                 loop.call_soon_threadsafe(arrivals.put_nowait, arrived)
 
         job = Job(message, deliver)
-        deadline = asyncio.timeout(seconds)
         try:
-            async with deadline:
-                self._engine.submit(job)
-                while True:
-                    arrived = await arrivals.get()
-                    if isinstance(arrived, ModelError):
-                        raise arrived  # noqa: TRY301
-                    if arrived["kind"] != "text":
-                        return arrived
-                    if on_text is not None:
-                        on_text(arrived["text"])
-        except BaseException as error:
+            self._engine.submit(job)
+            while True:
+                arrived = await arrivals.get()
+                if isinstance(arrived, ModelError):
+                    raise arrived  # noqa: TRY301
+                if arrived["kind"] != "text":
+                    return arrived
+                if on_text is not None:
+                    on_text(arrived["text"])
+        except BaseException:
             self._engine.abandon(job)
-            if isinstance(error, TimeoutError) and deadline.expired():
-                said = f"the model {self.spec!r} did not answer within {seconds:g} s"
-                raise ModelTimeout(said, hint="models.options: all.timeout=SECONDS.") from error
             raise
 
 

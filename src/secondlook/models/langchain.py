@@ -101,13 +101,8 @@ class LangChainChat:
     ) -> ChatResult:
         await self._model()  # its packages are imported once; that is no time of this call
         heard = _Heard()
-        try:
-            async with asyncio.timeout(request.timeout):
-                while await self._refuses_a_parameter(request, heard, on_text):
-                    pass
-        except TimeoutError as late:
-            said = f"{self.spec!r} did not finish within {request.timeout:g} s"
-            raise ModelTimeout(said, hint="models.options: all.timeout=SECONDS.") from late
+        while await self._refuses_a_parameter(request, heard, on_text):
+            pass
         self._has_answered = True
         reply = heard.arguments or heard.text
         tokens_in = heard.usage.get("input_tokens") or approximate_prompt(request.messages)
@@ -162,7 +157,7 @@ class LangChainChat:
         """Hear the reply out. True where the model refuses an optional parameter."""
         try:
             await self._hear(request, heard, on_text)
-        except (ModelError, TimeoutError):
+        except ModelError:
             raise
         except Exception as error:
             unwanted = getattr(error, "param", None) if _status(error) in {400, 422} else None

@@ -251,9 +251,8 @@ def corrected(
 
 # One call to a backend, bounded in time and length whatever the backend does.
 
-_GRACE_SHARE = 0.1
-# Backends keep the time themselves; one that does not is cut here, this much later.
 _PATIENCE = 2.0  # seconds that a call may take to end once it is cancelled
+_PATIENT_SHARE = 0.1  # at most so much of the time that it had
 
 
 class Stream:
@@ -290,7 +289,7 @@ async def complete(
     try:
         await asyncio.wait(
             {answering, overflowing},
-            timeout=None if allowed is None else allowed * (1 + _GRACE_SHARE),
+            timeout=allowed,
             return_when=asyncio.FIRST_COMPLETED,
         )
         if answering.done():
@@ -299,13 +298,14 @@ async def complete(
             text = whole_characters(stream.text)
             result = ChatResult(text, "length", tokens_in, approximate_tokens(text))
         else:
-            raise ModelTimeout(f"{chat.spec!r} did not answer within {allowed:g} s")
+            said = f"{chat.spec!r} did not answer within {allowed:g} s"
+            raise ModelTimeout(said, hint="models.options: all.timeout=SECONDS.")
     finally:
         # What still runs is cancelled and may clean up; one that refuses to is not waited for.
         # With little time to answer there is little to end: a run may wait for its last step.
         answering.cancel()
         overflowing.cancel()
-        patience = _PATIENCE if allowed is None else min(_PATIENCE, _GRACE_SHARE * allowed)
+        patience = _PATIENCE if allowed is None else min(_PATIENCE, _PATIENT_SHARE * allowed)
         await asyncio.wait((answering, overflowing), timeout=patience)
         if answering.done() and not answering.cancelled():
             answering.exception()  # seen, so that asyncio does not report it as never retrieved
