@@ -26,7 +26,6 @@ from secondlook.models.chat import (
     ModeRefused,
     approximate_prompt,
     approximate_tokens,
-    longest_reply,
 )
 from secondlook.models.specs import KEY_VARIABLES, PACKAGES, window_of
 
@@ -187,9 +186,6 @@ class LangChainChat:
                 said = heard.add(chunk)
                 if said and on_text is not None:
                     on_text(said)
-                if len(heard.text) + len(heard.arguments) >= longest_reply(request.max_tokens):
-                    heard.finish = "length"
-                    return
                 # Of a server that is faster than we are every read is ready at once: without a
                 # turn for the others nobody could stop it.
                 await asyncio.sleep(0)
