@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.engine.record import RunStore
+from secondlook.settings.sections import RunSettings
 from secondlook.store.answers import AnswerMemory, Asking
 from secondlook.store.database import memory_file
 from tests.support.answer_memory import ASKED, ASKING, REWORDED, put
@@ -18,8 +19,6 @@ from tests.support.run_stores import ENGINES, settings_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from secondlook.settings.sections import RunSettings
 
 
 @pytest.fixture(params=ENGINES)
@@ -92,7 +91,7 @@ def test_what_was_remembered_of_a_run_goes_with_it(
 ) -> None:
     put(memory, ASKED, [1.0, 0.0], run="r")
     put(memory, REWORDED, [1.0, 0.0], run="other")
-    with RunStore.of(settings) as store:
+    with RunStore(settings) as store:
         for run in ("r", "other"):
             store.start(run, question="q", workflow="linear", created=CREATED)
             store.finish(full_answer(run))
@@ -103,12 +102,13 @@ def test_what_was_remembered_of_a_run_goes_with_it(
 
 
 def test_a_damaged_entry_is_as_good_as_none(tmp_path: Path) -> None:
-    file = memory_file(tmp_path / "runs.db")
-    with AnswerMemory(file, library="/papers", embedder=lambda: "e") as memory:
+    runs = RunSettings(path=tmp_path / "runs.db")
+    file = memory_file(runs.path)
+    with AnswerMemory(runs, library="/papers", embedder=lambda: "e") as memory:
         put(memory, ASKED, [1.0, 0.0])
         put(memory, REWORDED, [0.0, 1.0])
     with closing(sqlite3.connect(file, isolation_level=None)) as db:
         db.execute("UPDATE answers SET research = '{' WHERE question = ?", (ASKED,))
         db.execute("UPDATE answers SET cited = '[[1, 2, 3]]' WHERE question = ?", (REWORDED,))
-    with AnswerMemory(file, library="/papers", embedder=lambda: "e") as memory:
+    with AnswerMemory(runs, library="/papers", embedder=lambda: "e") as memory:
         assert [(item.cited, dict(item.research)) for item in memory.list()] == [((), {})] * 2

@@ -18,12 +18,13 @@ from secondlook.engine.checkpoints import (
     sqlite_checkpoints,
 )
 from secondlook.engine.record import RunStore
-from secondlook.store.database import Place
 from tests.support.run_stores import ENGINES, settings_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
+
+    from secondlook.settings.sections import RunSettings
 
 
 NODES = tuple(f"node{number}" for number in range(6))
@@ -35,8 +36,8 @@ class State(TypedDict, total=False):
 
 
 @pytest.fixture(params=ENGINES)
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> Place:
-    return Place.of(settings_on(request.param, tmp_path, request))
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> RunSettings:
+    return settings_on(request.param, tmp_path, request)
 
 
 def graph_of(node: Callable[[str], Any], saver: Any) -> Any:
@@ -61,19 +62,19 @@ def step(name: str) -> Any:
     return run
 
 
-async def gone_through(place: Place, run: str, node: Callable[[str], Any], begin: Any) -> Any:
+async def gone_through(place: RunSettings, run: str, node: Callable[[str], Any], begin: Any) -> Any:
     async with run_checkpoints(place, run) as saver:
         if begin is None:
             await saver.begin_step_again(run)
         return await graph_of(node, saver).ainvoke(begin, config(run), durability="sync")
 
 
-async def known(place: Place, run: str) -> dict[str, Any]:
+async def known(place: RunSettings, run: str) -> dict[str, Any]:
     async with run_checkpoints(place, run) as saver:
         return dict((await graph_of(step, saver).aget_state(config(run))).values)
 
 
-def test_a_graph_that_broke_off_goes_on_where_it_was(place: Place) -> None:
+def test_a_graph_that_broke_off_goes_on_where_it_was(place: RunSettings) -> None:
     visited: list[str] = []
     broken = [True]
 
@@ -94,7 +95,7 @@ def test_a_graph_that_broke_off_goes_on_where_it_was(place: Place) -> None:
     assert [item["node"] for item in state["steps"]] == list(NODES)
 
 
-def test_what_is_forgotten_is_gone_and_others_stay(place: Place) -> None:
+def test_what_is_forgotten_is_gone_and_others_stay(place: RunSettings) -> None:
     forget_checkpoints(place, "never was")
     for run in ("r", "other"):
         asyncio.run(gone_through(place, run, step, {"question": run, "steps": []}))
@@ -103,7 +104,7 @@ def test_what_is_forgotten_is_gone_and_others_stay(place: Place) -> None:
     assert asyncio.run(known(place, "other"))["question"] == "other"
 
 
-def test_a_run_that_is_cancelled_at_any_moment_goes_on(place: Place) -> None:
+def test_a_run_that_is_cancelled_at_any_moment_goes_on(place: RunSettings) -> None:
     """What it had begun to write is written, and nothing stays locked."""
 
     async def cut(after: int) -> Any:
@@ -121,7 +122,7 @@ def test_a_run_that_is_cancelled_at_any_moment_goes_on(place: Place) -> None:
         assert [item["node"] for item in state["steps"]] == list(NODES), after
 
 
-def test_two_that_begin_at_once_begin_well(place: Place) -> None:
+def test_two_that_begin_at_once_begin_well(place: RunSettings) -> None:
     import threading
 
     states: list[Any] = []
@@ -140,7 +141,7 @@ def test_two_that_begin_at_once_begin_well(place: Place) -> None:
     assert [len(state["steps"]) for state in states] == [len(NODES)] * 4
 
 
-def test_a_graph_goes_on_where_nothing_can_be_written_any_more(place: Place) -> None:
+def test_a_graph_goes_on_where_nothing_can_be_written_any_more(place: RunSettings) -> None:
     """An answer matters more than its record, and what was written before is whole."""
     savers: list[Any] = []
 

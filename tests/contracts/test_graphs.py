@@ -65,7 +65,7 @@ def shapes_of_corrective() -> dict[corrective.Steps, Settings]:
     """One of the settings for each graph that they can make: most flags change no edge. A step that
     may be made no time is not there either."""
     found: dict[corrective.Steps, Settings] = {}
-    for limits in ({}, {"max_rewrites": 0}, {"max_regenerations": 0}):
+    for limits in ({}, {"max_rewrites": 0}):
         for settings in combinations(OF_CORRECTIVE, corrective=limits):
             found.setdefault(corrective.Steps.of(settings), settings)
     return found

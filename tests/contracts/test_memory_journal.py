@@ -8,14 +8,8 @@ import pytest
 
 from secondlook.answer import CallUsage
 from secondlook.engine.record import Recorder, RunStore
-from secondlook.models.journal import (
-    Calls,
-    Journal,
-    JournalEntry,
-    MemoryJournal,
-    content_of,
-    spent_on,
-)
+from secondlook.models.budget import earlier_of
+from secondlook.models.journal import Calls, Journal, JournalEntry, MemoryJournal, content_of
 from secondlook.settings.sections import RunSettings
 from tests.support.memory_runs import CREATED, entry
 
@@ -62,16 +56,16 @@ def test_a_call_under_way_counts_and_is_sent_under_the_same_idempotency_key() ->
     journal = MemoryJournal()
 
     def paid() -> int:
-        return sum(usage.calls for usage in spent_on(journal.entries.items()))
+        return earlier_of(journal.entries.items(), seconds=0.0).usage.calls
 
     key = Calls("r", journal).key("a")
-    sent = Calls("r", journal).send(key, USAGE)
-    assert content_of(sent.key) is None
+    sending, token = Calls("r", journal).send(key, USAGE)
+    assert content_of(sending) is None
     assert paid() == 1, "it may have been paid for"
     resumed = Calls("r", journal)
-    assert resumed.reply(key) is None
-    again = resumed.send(key, USAGE)
-    assert again.idempotency_key == sent.idempotency_key
-    resumed.keep(key, JournalEntry.of(USAGE, "hello"))
+    assert journal.get(key) is None
+    _, again = resumed.send(key, USAGE)
+    assert again == token
+    journal.put(key, JournalEntry.of(USAGE, "hello"))
     assert paid() == 2, "the one that was lost and the one that was answered"
-    assert spent_on(journal.entries.items())[0].tokens_in == 10
+    assert earlier_of(journal.entries.items(), seconds=0.0).usage.tokens_in == 20

@@ -16,7 +16,7 @@ from secondlook.engine.ownership import SILENT_TOO_LONG, Process
 from secondlook.engine.record import Recorder, RunStore
 from secondlook.errors import RunError, RunMissing, RunTaken
 from secondlook.events import Answered, Event, NodeFinished, NodeStarted, RunStarted, Token
-from secondlook.store.database import RUNS, Place
+from secondlook.store.database import RUNS, open_database
 from tests.support.memory_runs import CREATED, entry, full_answer
 from tests.support.run_stores import ENGINES, settings_on
 from tests.support.unprivileged import environment
@@ -36,7 +36,7 @@ from secondlook.models.journal import JournalEntry
 from secondlook.engine.record import RunStore
 from secondlook.settings.sections import RunSettings, StoreAddress
 address = StoreAddress(sys.argv[2]) if sys.argv[2] else None
-store = RunStore.of(RunSettings(path=Path(sys.argv[1]), store=address))
+store = RunStore(RunSettings(path=Path(sys.argv[1]), store=address))
 store.start("r", question="q", workflow="linear", created="2026-11-15T09:30:00Z")
 journal = store.journal("r")
 for number in range(1_000_000):
@@ -53,7 +53,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> RunSettings:
 
 @pytest.fixture
 def store(settings: RunSettings) -> Iterator[RunStore]:
-    with RunStore.of(settings) as opened:
+    with RunStore(settings) as opened:
         yield opened
 
 
@@ -78,7 +78,7 @@ def test_an_answer_comes_back_exactly(store: RunStore, settings: RunSettings) ->
     found = store.get("r1")
     assert (found.answer, found.request) == (answer, request)
     assert (found.status, found.stop_reason, found.created) == ("answered", "answered", CREATED)
-    with RunStore.of(settings, create=False) as other:
+    with RunStore(settings, create=False) as other:
         assert other.get("r1") == found
 
 
@@ -125,7 +125,7 @@ def test_replies_are_kept_in_order_and_the_first_of_a_key_stays(store: RunStore)
     assert journal.get("a") == entry("a \0 \N{SNOWMAN} 1", cost=0.1 + 0.2)
     assert journal.get("b") is None
     assert store.journal("other").get("a") is None
-    assert store.spent("r").calls == 3
+    assert store.earlier("r").usage.calls == 3
 
 
 def test_passages_of_a_run_are_its_own_and_the_last_stays(store: RunStore) -> None:
@@ -211,7 +211,7 @@ def test_who_lost_a_run_to_another_writes_it_no_more(store: RunStore) -> None:
 def test_of_many_that_reach_for_a_run_one_gets_it(settings: RunSettings) -> None:
     """Each as a process of its own would: with its own connection and its own name."""
     names = [f"machine-{number}" for number in range(6)]
-    stores = {name: RunStore.of(settings) for name in names}
+    stores = {name: RunStore(settings) for name in names}
     start(stores["machine-0"], "r")
     stores["machine-0"].leave("r")
     for name, store in stores.items():
@@ -244,27 +244,27 @@ def test_the_wish_to_stop_a_run_is_seen_by_all_until_it_ends_or_is_taken_up(
 ) -> None:
     for run in ("a", "b", "c"):
         start(store, run)
-    with RunStore.of(settings) as other:
+    with RunStore(settings) as other:
         for run in ("a", "b", "c", "none"):
-            other.stops().ask(run)
-        other.stops().withdraw("b")
-    assert store.stops().among(["a", "b", "none"]) == ["a"]
+            other.ask_to_stop(run)
+        other.ask_to_stop("b", withdrawn=True)
+    assert store.to_stop(["a", "b", "none"]) == ["a"]
     assert store.get("a").stop_reason is None, "it has none yet"
-    assert f"process {os.getpid()} on" in store.stops().worker("a")
+    assert f"process {os.getpid()} on" in store.worker("a")
     store.leave("a")
     start(store, "a")
     store.finish(full_answer("c"))
-    store.stops().ask("c")
-    assert store.stops().among(["a", "b", "c"]) == []
+    store.ask_to_stop("c")
+    assert store.to_stop(["a", "b", "c"]) == []
     assert store.get("c").stop_reason == full_answer("c").stop_reason
-    assert store.stops().worker("none") == "another process"
+    assert store.worker("none") == "another process"
 
 
 def test_a_newer_record_is_told_apart(settings: RunSettings) -> None:
-    RunStore.of(settings).close()
+    RunStore(settings).close()
     older = replace(RUNS, version=RUNS.version - 1)
     with pytest.raises(RunError, match="newer version of Secondlook"):
-        Place.of(settings).open(older)
+        open_database(settings, older)
 
 
 @pytest.mark.parametrize("lines", [7, 22])
@@ -281,12 +281,12 @@ def test_a_killed_writer_loses_nothing_it_was_told_is_kept(
     rest = child.communicate()[0].split()
     # The last line may be cut short by the kill; the one before it is whole.
     told = max([told, *(int(line) for line in rest[:-1])])
-    with RunStore.of(settings, create=False) as store:
+    with RunStore(settings, create=False) as store:
         assert store.get("r").status == "interrupted"
         numbers = [event.at for event in store.events("r")]
         assert numbers[: told + 1] == list(range(told + 1))
         assert len(numbers) <= told + 3
         assert store.journal("r").get(str(told)) is not None
-        assert store.spent("r").calls in {told + 1, told + 2, told + 3}
+        assert store.earlier("r").usage.calls in {told + 1, told + 2, told + 3}
         start(store, "r")
         assert store.get("r").status == "running"

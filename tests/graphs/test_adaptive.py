@@ -12,7 +12,7 @@ from secondlook.answer import Answer, Step
 from secondlook.errors import WebSearchError
 from secondlook.graphs.registry import workflow
 from secondlook.retrieval.web.port import WebPassage
-from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
+from tests.support.engine import WordShelf, context_of, settings_of, state_of
 
 if TYPE_CHECKING:
     from secondlook.passage import Hit
@@ -89,15 +89,6 @@ def test_the_flag_switches_it_off() -> None:
     answer, steps = run(HARD, shelf=_HidingShelf(), settings=settings)
     assert "fall_back" not in nodes(steps)
     assert all(seen.id != "log.0" for seen in answer.passages)
-
-
-def test_replace_keeps_the_second_search_alone() -> None:
-    many = [("paper", f"Nothing to see in part {at}.") for at in range(60)]
-    shelf = WordShelf(held=passages_of(many))
-    merged, _ = run(POOR, shelf=shelf)
-    settings = settings_of(adaptive={"pooling": "replace", "candidates": 5})
-    replaced, _ = run(POOR, shelf=shelf, settings=settings)
-    assert len(merged.passages) > len(replaced.passages) == 5
 
 
 @pytest.mark.parametrize(("threshold", "falls_back"), [(-50.0, False), (50.0, True)])

@@ -155,7 +155,7 @@ def test_a_run_that_was_killed_keeps_to_its_budget(
             assert not _over(case), told
             assert answer.usage.calls >= world.deaths, told
             seen.update(deaths=world.deaths, runs=1, calls=auditor.calls)
-            with RunStore.of(world.settings.runs) as store:
+            with RunStore(world.settings.runs) as store:
                 assert store.get(RUN).answer == answer
 
     asyncio.run(go())

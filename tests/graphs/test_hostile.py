@@ -128,7 +128,6 @@ def _settings(pick: random.Random) -> Settings:
         search={"rerank": pick.random() < 0.9},
         adaptive={
             "check": pick.choice(["calibrated", "min_rerank_score"]),
-            "pooling": pick.choice(["merge", "replace"]),
             "min_quality": pick.choice([-1.0, 0.0, 1.0]),
         },
         budget={

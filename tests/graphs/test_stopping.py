@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from secondlook.answer import ResultTable
 from secondlook.engine.record import RunStore, StoredRun
 from secondlook.engine.run import Run
 from secondlook.engine.secondlook import Secondlook
@@ -39,7 +38,7 @@ def engine_of(settings: Settings, reply: Callable[[ChatRequest], str]) -> Second
 
 
 def stored(settings: Settings, run: str = RUN) -> StoredRun:
-    with RunStore.of(settings.runs, create=False) as store:
+    with RunStore(settings.runs, create=False) as store:
         return store.get(run)
 
 
@@ -81,14 +80,13 @@ def test_a_question_whose_turn_never_came_is_resumed(settings: Settings) -> None
 
 
 def test_what_was_asked_is_read_back_as_it_was() -> None:
-    table = ResultTable(columns=("a",), rows=((1,),), total_rows=1)
     asked = Run(
         question="and then?",
         choices=["yes", "no"],
         workflow="research",
         filters={"year": 2021},
         documents=["d1"],
-        earlier=(Turn("before?", short="b", titles=("T",), table=table),),
+        earlier=(Turn("before?", short="b", titles=("T",)),),
         max_risk=0.1,
         budget={"calls": 3},
         id=RUN,

@@ -11,6 +11,7 @@ import pytest
 from secondlook.engine.secondlook import Conversation, Secondlook
 from secondlook.library.library import Library
 from secondlook.models.calls import Models
+from secondlook.nodes import grade
 from secondlook.settings.sections import Settings
 from secondlook.verify import verify
 from tests.support.corrective import Scripted, grades, sentence_with, verdicts
@@ -245,7 +246,7 @@ def test_a_question_of_two_facts_is_computed_from_both(library: Library) -> None
 
 
 def test_three_retries_without_an_answer_are_all(
-    tmp_path_factory: pytest.TempPathFactory,
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each brings something new about the question, so each may be followed by another."""
     folder = tmp_path_factory.mktemp("notes")
@@ -255,7 +256,8 @@ def test_three_retries_without_an_answer_are_all(
     queries = [f"who paid ledger coast {word}" for word in ways]
     found = [graded(lambda text, way=way: "about" if way in text else "no") for way in ways]
     model = Scripted(rewrite=queries, grade=[graded("no"), *found], answer="NOT IN THE EVIDENCE")
-    chosen = {"search": {"candidates": 5}, "corrective": {**BATCH, "min_relevant": 100}}
+    chosen = {"search": {"candidates": 5}, "corrective": BATCH}
+    monkeypatch.setattr(grade, "MIN_RELEVANT", 100)
     with Library.open(settings=settings) as notes:
         notes.add([write_notes(folder / "texts")])
         answer = opened(notes, model, **chosen).ask(WHO_PAID)

@@ -14,7 +14,7 @@ from secondlook.errors import RunError
 from secondlook.events import NodeFinished
 from secondlook.settings import load
 from secondlook.settings.sections import RunSettings, StoreAddress
-from secondlook.store.database import RUNS, Place, PostgresDatabase
+from secondlook.store.database import RUNS, PostgresDatabase
 from tests.support.memory_runs import CREATED, entry, full_answer
 from tests.support.postgres import GUARDED, PASSWORD
 
@@ -51,7 +51,7 @@ def test_checkpoints_outlive_a_restart(postgres: Postgres, settings: RunSettings
         return run
 
     async def gone_through() -> Any:
-        async with run_checkpoints(Place.of(settings), "r") as saver:
+        async with run_checkpoints(settings, "r") as saver:
             begin = {"question": "q", "steps": []}
             return await graph_of(node, saver).ainvoke(begin, config("r"), durability="sync")
 

@@ -23,8 +23,7 @@ from tests.support.research import FakeLibrary
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.settings.sections import Settings
-    from secondlook.store.database import Place
+    from secondlook.settings.sections import RunSettings, Settings
 
 SAID = "Berth 4 remains the deepest berth, at 7.8 metres [1]."
 PADDING = "the tide brought sand and took it away again, as it does on every day of the year. "
@@ -56,7 +55,7 @@ class Scales:
         self.checkpoints = 0
         monkeypatch.setattr("secondlook.engine.execution.forget_checkpoints", self._weighed)
 
-    def _weighed(self, place: Place, *runs: str) -> None:
+    def _weighed(self, place: RunSettings, *runs: str) -> None:
         self.checkpoints = sum(weight(checkpoints_file(place.path, run)) for run in runs)
         forget_checkpoints(place, *runs)
 

@@ -58,7 +58,6 @@ def some_settings(pick: random.Random) -> Settings:
             "requirements": pick.choice(["rules", "model"]),
             "remedies": pick.choice(["rules", "model"]),
             "explain": pick.choice(["template", "model"]),
-            "max_alignments": pick.choice([1, 2, 2, 5]),
             "max_code_attempts": pick.choice([1, 2, 2, 5]),
             "max_remediations": pick.choice([0, 1, 3, 3, 10]),
         },

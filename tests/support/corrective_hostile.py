@@ -87,11 +87,8 @@ def some_settings(pick: random.Random) -> Settings:
         corrective={
             **{flag: pick.random() < on for flag in FLAGS},
             "grader": pick.choice(["reader", "llm-batch", "llm-each"]),
-            "few_shot": pick.choice(["auto", "on", "off"]),
             "graded": pick.choice([1, 3, 10]),
-            "min_relevant": pick.choice([1, 3, 100]),
             "max_rewrites": pick.randrange(4),
-            "max_regenerations": pick.randrange(4),
             "grounded_judge": pick.choice(["reader", "llm"]),
             "useful_judge": pick.choice(["reader", "llm"]),
         },

@@ -158,7 +158,7 @@ class Trial:
 
     def look(self) -> None:
         """What the record holds of it by now."""
-        with RunStore.of(self.settings.runs) as store:
+        with RunStore(self.settings.runs) as store:
             try:
                 found = store.get(RUN)
             except RunMissing:
@@ -170,7 +170,7 @@ class Trial:
 
     def forget(self) -> None:
         """Make room for the next one in the same store."""
-        with RunStore.of(self.settings.runs) as store:
+        with RunStore(self.settings.runs) as store:
             store.remove(RUN)
 
     def answered(self) -> set[str]:

@@ -102,7 +102,6 @@ def test_what_was_cut_while_it_was_written_counts() -> None:
     [
         ({}, 1, "answer"),
         ({}, 2, "check_useful"),
-        ({"max_regenerations": 0}, 0, "check_useful"),
         ({"enable_regeneration": False}, 0, "check_useful"),
         ({"enable_regeneration": False, "enable_useful_check": False}, 0, "settle"),
     ],

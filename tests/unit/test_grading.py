@@ -141,12 +141,12 @@ def test_one_call_grades_all() -> None:
     assert request.schema["properties"]["grades"]["minItems"] == 5
 
 
-@pytest.mark.parametrize(("choice", "shown_examples"), [("auto", True), ("off", False)])
-def test_the_probe_says_whether_examples_help(choice: str, *, shown_examples: bool) -> None:
+@pytest.mark.parametrize("helped", [True, False])
+def test_the_probe_says_whether_examples_help(*, helped: bool) -> None:
     model = FunctionModel(by_words(berths))
-    known = probed(grading=figures(fit=True, few_shot=True))
-    run(grading_context(model, probe=known, grader="llm-batch", few_shot=choice))
-    assert (len(model.requests[0].messages) > 2) is shown_examples
+    known = probed(grading=figures(fit=True, few_shot=helped))
+    run(grading_context(model, probe=known, grader="llm-batch"))
+    assert (len(model.requests[0].messages) > 2) is helped
 
 
 # Replies that are not what was asked for

@@ -11,7 +11,7 @@ import pytest
 
 from secondlook.models.calls import Models
 from secondlook.models.chat import ChatRequest, ModeRefused
-from secondlook.models.probe import Prober, Progress, identity, store_probe, stored_probe
+from secondlook.models.probe import Prober, identity, store_probe, stored_probe
 from secondlook.models.specs import parse_spec
 from secondlook.nodes.grade import fit_of, unfit, unfit_for_answers
 from secondlook.nodes.probe import probe_passages
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.models.chat import ChatRequest
-    from secondlook.models.probe import GradingFigures, Probe, Progress
+    from secondlook.models.probe import GradingFigures, Probe
 
 
 SPEC = parse_spec("ollama:function")
@@ -48,11 +48,10 @@ def able(request: ChatRequest, *, sees: int = 10**9) -> Any:
 
 def probe_with(function: Callable[[ChatRequest], Any], **options: Any) -> Probe:
     model = FunctionModel(function, **options)
-    said: list[Progress] = []
+    said: list[str] = []
     probe = asyncio.run(Prober(model, SPEC, said.append, seconds=20, longest=4096).run())
     assert said
-    assert all(0 < step.done <= step.total for step in said)
-    assert any("JSON by" in step.said for step in said)
+    assert any("JSON by" in step for step in said)
     return probe
 
 
@@ -119,9 +118,9 @@ def knowing(question: str, text: str) -> str:
 
 def passages(function: Callable[[ChatRequest], Any]) -> tuple[GradingFigures, FunctionModel]:
     model = FunctionModel(function)
-    said: list[Progress] = []
+    said: list[str] = []
     found = asyncio.run(probe_passages(asker_of(model, retries=0), said.append))
-    assert all(0 < step.done <= step.total for step in said)
+    assert said
     return found, model
 
 

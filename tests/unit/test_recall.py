@@ -13,6 +13,7 @@ from langgraph.runtime import Runtime
 from secondlook.models.journal import MemoryJournal
 from secondlook.nodes.memory import KEPT, recall, remember
 from secondlook.nodes.state import RecalledData, trouble
+from secondlook.settings.sections import RunSettings
 from secondlook.store.answers import AnswerMemory
 from tests.support.answer_memory import (
     ASKED,
@@ -161,9 +162,9 @@ def test_asked_afresh_the_new_research_takes_the_old_ones_place(memory: AnswerMe
 
 
 def test_a_damaged_file_costs_the_memory_and_not_the_answer(tmp_path: Path) -> None:
-    file = tmp_path / "memory.db"
+    file = tmp_path / "runs-memory.db"
     file.write_bytes(b"this is no database, whatever its name says " * 50)
-    context = remembering(AnswerMemory(file))
+    context = remembering(AnswerMemory(RunSettings(path=tmp_path / "runs.db")))
     found = recalled(context)
     assert found["route"] == "miss"
     assert found["warnings"][0]["consequence"] == "the question is researched again"

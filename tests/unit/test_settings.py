@@ -58,18 +58,18 @@ def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
 
 
 def test_each_place_overrides_the_one_before(places: Places) -> None:
-    places.user.write_text("[search]\nk = 1\ndense = 0.1\nlooks = 11\nrrf_k = 5\n")
+    places.user.write_text("[search]\nk = 1\ndense = 0.1\nlooks = 11\nblend = 0.5\n")
     places.project.write_text("[search]\nk = 2\ndense = 0.2\nlooks = 22\n")
     loaded = places.load(
         {"search.k": 4}, {"SECONDLOOK_SEARCH_K": "3", "SECONDLOOK_SEARCH_DENSE": "0.3"}
     )
     search = loaded.settings.search
-    assert (search.k, search.dense, search.looks, search.rrf_k) == (4, 0.3, 22, 5)
+    assert (search.k, search.dense, search.looks, search.blend) == (4, 0.3, 22, 0.5)
     assert loaded.origin["search.k"] == "--k"
     assert loaded.origin["search.dense"] == "SECONDLOOK_SEARCH_DENSE"
     assert loaded.origin["search.looks"] == str(places.project)
-    assert loaded.origin["search.rrf_k"] == str(places.user)
-    assert loaded.origin["search.blend"] == "default"
+    assert loaded.origin["search.blend"] == str(places.user)
+    assert loaded.origin["search.rerank"] == "default"
     assert loaded.files == (places.user, places.project)
     assert loaded.value("search.k") == 4
 
@@ -230,7 +230,6 @@ _SHAPE: dict[str, dict[str, Any]] = {
         "answer.k": 5,
         "models.servers.grade": "llm-batch",
         "corrective.graded": 5,
-        "corrective.min_relevant": 3,
         "corrective.max_rewrites": 3,
         "corrective.enable_decomposition": False,
         "corrective.enable_readings": False,
@@ -248,7 +247,6 @@ _SHAPE: dict[str, dict[str, Any]] = {
     "adaptive": {
         "answer.workflow": "adaptive",
         "adaptive.enable_adaptive_retrieval": True,
-        "adaptive.candidates": 40,
         "web.enable_web_search": False,
     },
     "adaptive-web": {
@@ -263,7 +261,6 @@ _SHAPE: dict[str, dict[str, Any]] = {
         "answer.k": 5,
         "models.servers.grade": "reader",
         "corrective.max_rewrites": 3,
-        "corrective.max_regenerations": 2,
     },
     "general": {
         "answer.workflow": "research",
@@ -282,7 +279,6 @@ _SHAPE: dict[str, dict[str, Any]] = {
         "models.servers.classify": "llm",
         "research.evaluator": "cosine",
         "research.calls": "separate",
-        "research.rerank_against": "query",
         "research.enable_synthesis_of_failed": True,
         "research.enable_escalation": False,
         "answer.enable_grounded_check": False,

@@ -22,7 +22,6 @@ from secondlook.cli.command import (
     flag,
     option,
     parse_pairs,
-    taking,
 )
 from secondlook.cli.search import TableOption, explain_nothing, library_for, parse_tables, warm_up
 from secondlook.errors import UsageError
@@ -143,10 +142,9 @@ take: the best answer so far is given, and says that it was cut short.
 \b
 Exit codes: 0 answered, 3 withheld, 4 refused (the question gives a model
 orders), 1 failed, 2 wrong call.
-"""
-)
-@taking(
-    OPTIONS | {"k": (int | None, option(None, "Passages to rest on.", "N", "-k", "--k"))}, asking
+""",
+    shared=OPTIONS | {"k": (int | None, option(None, "Passages to rest on.", "N", "-k", "--k"))},
+    read=asking,
 )
 def ask(
     call: Call,

@@ -20,7 +20,6 @@ from secondlook.cli.command import (
     one_line,
     output,
     report,
-    taking,
 )
 from secondlook.cli.library import print_failed, summary
 from secondlook.cli.search import library_for
@@ -48,9 +47,10 @@ Ctrl-C stops an answer that is being worked on."""
 A follow-up such as "and in 2023?" is made whole from the questions before it.
 Ctrl-C stops an answer and keeps the chat; Ctrl-D leaves. Example:
   secondlook chat --doc handbook.docx --model ollama:qwen2.5
-"""
+""",
+    shared=OPTIONS,
+    read=asking,
 )
-@taking(OPTIONS, asking)
 def chat(call: Call, how: Asking) -> int:
     """Ask question after question; a later one may refer to those before it."""
     from secondlook.engine.secondlook import Conversation

@@ -107,9 +107,15 @@ class Call(Common):
 
 
 def command(
-    epilog: str = "", *, json: bool = True, library: bool = True
+    epilog: str = "",
+    *,
+    json: bool = True,
+    library: bool = True,
+    shared: Mapping[str, tuple[Any, object]] | None = None,
+    read: Callable[..., Any] | None = None,
 ) -> Callable[[Callable[..., int | None]], Callable[..., int]]:
-    """Give a function `(call, ...)` the options that every command has, and guard it."""
+    """Give a function `(call, ...)` the options that every command has, and guard it. With `read`
+    it is `(call, what, ...)`, and `read` makes `what` of the `shared` options."""
 
     def decorate(function: Callable[..., int | None]) -> Callable[..., int]:
         def run(ctx: typer.Context, **given: Any) -> int:
@@ -121,12 +127,22 @@ def command(
                 debug=debug or os.environ.get("SECONDLOOK_DEBUG", "") not in {"", "0"},
                 as_json=given.pop("json", False),
             )
-            return guard(lambda: function(call, **given), debug=call.debug, as_json=call.as_json)
 
-        own = list(inspect.signature(function, eval_str=True).parameters.values())[1:]
+            def work() -> int | None:
+                if read is None:
+                    return function(call, **given)
+                taken = {name: given.pop(name) for name in shared or ()}
+                return function(call, read(call, **taken), **given)
+
+            return guard(work, debug=call.debug, as_json=call.as_json)
+
+        if read is not None:  # the type of `what` is not imported for --help
+            del function.__annotations__[list(inspect.signature(function).parameters)[1]]
+        own = list(inspect.signature(function, eval_str=True).parameters.values())
         parameters = [
             parameter("ctx", typer.Context),
-            *own,
+            *own[1 if read is None else 2 :],
+            *(parameter(name, kind, default) for name, (kind, default) in (shared or {}).items()),
             *([parameter("json", JsonOption, default=False)] if json else []),
             *([parameter("library", LibraryOption, None)] if library else []),
             parameter("quiet", QuietOption, default=False),
@@ -139,33 +155,6 @@ def command(
         return run
 
     return decorate
-
-
-def taking(
-    options: Mapping[str, tuple[Any, object]], read: Callable[..., Any]
-) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
-    """Give a function `(call, what, ...)` shared options; `read` makes `what` of them."""
-
-    def decorate(function: Callable[..., int | None]) -> Callable[..., int | None]:
-        def run(call: Call, **given: Any) -> int | None:
-            shared = {name: given.pop(name) for name in options}
-            return function(call, read(call, **shared), **given)
-
-        first, _, *own = inspect.signature(function).parameters.values()
-        own = [one.replace(annotation=_evaluated(function, one.annotation)) for one in own]
-        first = first.replace(annotation=Call)
-        shared = [parameter(name, kind, default) for name, (kind, default) in options.items()]
-        run.__name__, run.__doc__ = function.__name__, function.__doc__
-        run.__signature__ = inspect.Signature([first, *own, *shared])  # type: ignore[attr-defined]
-        return run
-
-    return decorate
-
-
-def _evaluated(function: Callable[..., Any], annotation: Any) -> Any:
-    """What an annotation written as text means. The type of `what` is not imported for --help."""
-    is_text = isinstance(annotation, str)
-    return eval(annotation, function.__globals__) if is_text else annotation  # noqa: S307
 
 
 def parameter(

@@ -136,7 +136,7 @@ def _runs(settings: Settings, place: str) -> Iterator[Finding]:
     said = "nothing is recorded (runs.keep is 0)"
     if settings.runs.keep:
         try:
-            with RunStore.of(settings.runs, create=False) as store:
+            with RunStore(settings.runs, create=False) as store:
                 said = counted(len(store.list(None)), "run")
         except RunMissing:
             said = "none has been recorded yet"
@@ -152,7 +152,7 @@ def _models(settings: Settings) -> Iterator[Finding]:
     cast = Cast(settings.models)
     specs = {cast.part(role).spec.text: cast.part(role).spec for role in ROLES}
     for name, spec in specs.items():
-        found = fitness(spec)
+        said, fix = fitness(spec)
         grades = spec.named and spec == cast.part("grade").spec
         probe = stored_probe(spec) if grades else None
         fit = fit_of(probe) if probe is not None else None
@@ -160,23 +160,23 @@ def _models(settings: Settings) -> Iterator[Finding]:
         if fit is not None and fit.passages is not None:
             able = "fit" if fit.grades_passages else "unfit"
             grading = f"; {able} to grade ({in_words(fit.passages)})"
-        state: State = "ok" if found.fit else "broken"
-        yield Finding("model", name, state, f"{found.said}{grading}", found.fix, needed=True)
+        state: State = "broken" if fix else "ok"
+        yield Finding("model", name, state, f"{said}{grading}", fix, needed=True)
 
 
 def _programs(settings: Settings) -> Iterator[Finding]:
     """Packages, tesseract and the page: what some files, charts and `serve` need."""
-    from secondlook.models.discovery import extras
+    from secondlook.models.discovery import extras, lacking
     from secondlook.server.pages import BUILT, is_built
 
-    for extra in extras():
-        there = [f"{name} {version}" for name, version in extra.packages.items() if version]
-        lacking = [name for name, version in extra.packages.items() if version is None]
-        if extra.installed:
-            yield Finding("extra", extra.name, "ok", ", ".join(there))
+    for extra, packages in extras().items():
+        missing = [name for name, version in packages.items() if version is None]
+        if missing:
+            said = f"not installed: {', '.join(missing)}"
+            yield Finding("extra", extra, "missing", said, lacking(extra))
         else:
-            said = f"not installed: {', '.join(lacking)}"
-            yield Finding("extra", extra.name, "missing", said, extra.command)
+            there = [f"{name} {version}" for name, version in packages.items()]
+            yield Finding("extra", extra, "ok", ", ".join(there))
     if settings.ingest.ocr != "off":
         place = shutil.which("tesseract")
         said = place or "not found: scanned pages are reported, not read"
@@ -215,16 +215,15 @@ def _within_reach() -> Iterator[Finding]:
 
     for variable in keys_set():
         yield Finding("found", variable, "ok", "is set")
-    for file in find_gguf():
-        said = f"{file.bytes / _GIB:.1f} GiB, use it as gguf:{file.path}"
-        yield Finding("found", file.path, "ok", said)
-    ollama = find_ollama()
-    said, fix = f"at {ollama.address}: {', '.join(ollama.models or ())}", None
-    if ollama.models is None:
-        said = f"nobody answers at {ollama.address}"
+    for path, size in find_gguf():
+        yield Finding("found", path, "ok", f"{size / _GIB:.1f} GiB, use it as gguf:{path}")
+    address, models = find_ollama()
+    said, fix = f"at {address}: {', '.join(models or ())}", None
+    if models is None:
+        said = f"nobody answers at {address}"
         fix = "install it from https://ollama.com, then: ollama serve"
-    elif not ollama.models:
-        said, fix = f"answers at {ollama.address}, without any model", "ollama pull qwen2.5:1.5b"
+    elif not models:
+        said, fix = f"answers at {address}, without any model", "ollama pull qwen2.5:1.5b"
     yield Finding("found", "ollama", "missing" if fix else "ok", said, fix)
 
 
@@ -274,15 +273,10 @@ def config(
 def version(call: Call) -> None:
     """Print the versions of Secondlook and its main parts."""
     import platform
-    from importlib.metadata import PackageNotFoundError
-    from importlib.metadata import version as version_of
 
-    parts: dict[str, str | None] = {}
-    for name in _PARTS_THAT_MATTER:
-        try:
-            parts[name] = version_of(name)
-        except PackageNotFoundError:
-            parts[name] = None
+    from secondlook.models.discovery import installed
+
+    parts = {name: installed(name) for name in _PARTS_THAT_MATTER}
     facts = {"python": platform.python_version(), "platform": platform.platform()}
     if call.as_json:
         print_json({"version": __version__, **facts, "parts": parts})

@@ -26,7 +26,6 @@ from secondlook.cli.command import (
     output,
     parse_pairs,
     print_json,
-    taking,
 )
 from secondlook.cli.progress import evaluation_watched
 from secondlook.errors import UsageError
@@ -62,7 +61,8 @@ def over_a_set(
     """A command `(call, request, ...)` with its own options and those of every evaluation."""
 
     def decorate(function: Callable[..., int]) -> Callable[..., int]:
-        return command(epilog, library=False)(taking(_OPTIONS, partial(_request, study))(function))
+        read = partial(_request, study)
+        return command(epilog, library=False, shared=_OPTIONS, read=read)(function)
 
     return decorate
 

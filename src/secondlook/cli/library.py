@@ -33,8 +33,7 @@ from secondlook.cli.search import tables_group
 from secondlook.errors import LibraryMissing, UsageError
 
 if TYPE_CHECKING:
-    from secondlook.document import Extracted, Page
-    from secondlook.library.report import AddReport, DocumentInfo, Status
+    from secondlook.library.report import AddReport, Status
 
 STDIN = "-"
 _MAX_LINES = 20
@@ -146,18 +145,13 @@ def list_(call: Call, *, filter_: FilterOption = None) -> None:
     with call.open() as library:
         found = library.documents(filters=filters or None)
     if call.as_json:
-        print_json({"documents": [document_form(document) for document in found]})
+        print_json({"documents": [asdict(document) for document in found]})
     else:
         head = ("id", "kind", "passages", "title", "path")
         rows = ((one.id, one.kind, str(one.passages), one.title, *one.paths[:1]) for one in found)
         print_rows(head, rows, right=("passages",))
     if not found:
         call.say("No documents." if filters else "The library is empty: secondlook add ~/papers")
-
-
-def document_form(document: DocumentInfo) -> dict[str, object]:
-    lists = ("paths", "notes", "tables")
-    return asdict(document) | {name: list(getattr(document, name)) for name in lists}
 
 
 @command("\b\nExample:\n  secondlook library show navigation.pdf --page 3\n")
@@ -175,8 +169,17 @@ def show(
     if page is not None and wanted is None:
         hint = f"It has {counted(len(extracted.pages), 'page')}."
         raise UsageError(f"{document.title!r} has no page {page}", hint=hint)
+    start, end = (wanted.start, wanted.end) if wanted else (0, len(extracted.text))
+    text = extracted.text[start:end]
     if call.as_json:
-        print_json(show_form(document, extracted, wanted))
+        headings = [
+            {"level": item.level, "text": extracted.text[item.start : item.end]}
+            | {"start": item.start, "end": item.end}
+            for item in extracted.headings
+        ]
+        place = {"page": page, "start": start, "end": end, "text": text}
+        pages = list(map(asdict, extracted.pages))
+        print_json(asdict(document) | place | {"page_map": pages, "headings": headings})
         return
     if not call.quiet:
         from rich.text import Text
@@ -201,20 +204,7 @@ def show(
             if value:
                 console.print(Text.assemble((f"{name:<11}", "dim"), value))
         console.print()
-    text = extracted.text[wanted.start : wanted.end] if wanted else extracted.text
     sys.stdout.write(text.rstrip("\n") + "\n")
-
-
-def show_form(document: DocumentInfo, extracted: Extracted, page: Page | None) -> dict[str, object]:
-    start, end = (page.start, page.end) if page else (0, len(extracted.text))
-    texts = {"text": extracted.text[start:end], "page_map": list(map(asdict, extracted.pages))}
-    headings = [
-        {"level": item.level, "text": extracted.text[item.start : item.end]}
-        | {"start": item.start, "end": item.end}
-        for item in extracted.headings
-    ]
-    place = {"page": page.number if page else None, "start": start, "end": end}
-    return document_form(document) | place | texts | {"headings": headings}
 
 
 @command("\b\nYour files stay. Example:\n  secondlook library remove ~/papers/old --purge\n")
@@ -247,7 +237,7 @@ def status(call: Call) -> None:
     with call.open() as library:
         found = library.status()
     if call.as_json:
-        print_json(asdict(found) | {"failed": [asdict(item) for item in found.failed]})
+        print_json(asdict(found))
         return
     facts = {"library": found.path}
     facts |= {name: f"{getattr(found, name):,}" for name in ("documents", "passages", "tables")}

@@ -14,7 +14,7 @@ from secondlook.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secondlook.models.probe import GradingFigures, Probe, Progress
+    from secondlook.models.probe import GradingFigures, Probe
     from secondlook.models.specs import ModelSpec, Part
     from secondlook.settings.sections import Settings
 
@@ -68,7 +68,7 @@ def models(
 
 
 def _get(call: Call, name: str | None, folder: Path | None) -> None:
-    from secondlook.models.discovery import extras
+    from secondlook.models.discovery import lacking
     from secondlook.models.hub import described, fetched, known_models
     from secondlook.settings import user_file
 
@@ -87,14 +87,13 @@ def _get(call: Call, name: str | None, folder: Path | None) -> None:
     call.say(f"{file.repo}, {file.path}, {file.size / 1e9:.1f} GB{licence}")
     with download_watched(call, file.size) as (listen, checking):
         path = fetched(file, folder, listen=listen, checking=checking)
-    engine = next(one for one in extras() if one.name == "gguf")
     spec = f"gguf:{path}"
     if call.as_json:
         print_json({"model": spec, "sha256": file.sha256, "bytes": file.size, "repo": file.repo})
     else:
         sys.stdout.write(f"{spec}\n")
-    if not engine.installed:
-        call.say(f"To run it: {engine.command}")
+    if command := lacking("gguf"):
+        call.say(f"To run it: {command}")
     call.say(f"To ask with it: secondlook ask --model {spec} QUESTION")
     call.say(f'For always: default = "{spec}" under [models] in {user_file()}')
 
@@ -102,21 +101,19 @@ def _get(call: Call, name: str | None, folder: Path | None) -> None:
 def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]:
     from secondlook.models.prices import Prices
     from secondlook.models.probe import stored_probe
-    from secondlook.models.specs import RoleOptions, ladder
+    from secondlook.models.specs import ladder
     from secondlook.nodes.grade import fit_of
 
-    usual = asdict(RoleOptions())
     probe = stored_probe(part.spec) if part.spec.named else None
     fit = fit_of(probe) if probe and part.role == "grade" else None
     mode = part.options.mode or (probe.mode if probe else ladder(part.spec)[0])
     price = Prices(settings.models.prices).of(part.spec) if part.spec.named else None
     named = part.spec.named
-    set_ = {name: one for name, one in asdict(part.options).items() if one != usual[name]}
     who = {"role": part.role, "workflow": workflow, "model": part.spec.text, "serves": named}
     return who | {
         "local": part.spec.local if named else None,
         "mode": mode if named else None,
-        "options": set_,
+        "options": part.options.model_dump(exclude_defaults=True),
         "price": asdict(price) if price else None,
         "probed": probe.measured if probe else None,
         "grading": asdict(fit.passages) if fit and fit.passages else None,
@@ -186,7 +183,7 @@ def _measured(
     from secondlook.models.probe import Prober, store_probe
     from secondlook.nodes.probe import probe_answers, probe_passages
 
-    async def measure(listen: Callable[[Progress], None]) -> Probe:
+    async def measure(listen: Callable[[str], None]) -> Probe:
         chat = open_chat(spec, settings.models)
         try:
             probe = known
@@ -214,7 +211,7 @@ def _measured(
     if not call.shows_progress:
         return asyncio.run(measure(lambda _: None))
     with messages().status("starting") as status:
-        return asyncio.run(measure(lambda told: status.update(told.said)))
+        return asyncio.run(measure(status.update))
 
 
 def _facts(probe: Probe) -> list[tuple[str, str]]:

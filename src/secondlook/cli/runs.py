@@ -43,7 +43,7 @@ RunArgument = Annotated[
 def _opened(call: Call) -> RunStore:
     from secondlook.engine.record import RunStore
 
-    return RunStore.of(call.load().settings.runs, create=False)
+    return RunStore(call.load().settings.runs, create=False)
 
 
 @command()

@@ -78,7 +78,7 @@ def _read(call: Call, file: str) -> Answer:
         return load_answer(file)
     from secondlook.engine.record import RunStore
 
-    with RunStore.of(call.load().settings.runs, create=False) as store:
+    with RunStore(call.load().settings.runs, create=False) as store:
         found = store.get(file)
     if found.answer is None:
         raise UsageError(f"run {found.run!r} has no answer: it was not finished")

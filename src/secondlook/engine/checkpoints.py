@@ -6,8 +6,7 @@ from __future__ import annotations
 import asyncio
 import sqlite3
 import time
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -29,28 +28,26 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from psycopg import AsyncConnection
-    from psycopg_pool import AsyncConnectionPool
 
-    from secondlook.settings.sections import StoreAddress
-    from secondlook.store.database import Place
+    from secondlook.settings.sections import RunSettings, StoreAddress
 
 T = TypeVar("T")
 _PARTS = ("", "-wal", "-shm", "-journal")  # what SQLite may leave of a database beside it
 _RETRY_SECONDS = 0.05
 
 
-def run_checkpoints(place: Place, run: str) -> AbstractAsyncContextManager[Any]:
-    if place.store is not None:
-        return postgres_checkpoints(place.store)
-    return sqlite_checkpoints(checkpoints_file(place.path, run))
+def run_checkpoints(runs: RunSettings, run: str) -> AbstractAsyncContextManager[Any]:
+    if runs.store:
+        return postgres_checkpoints(runs.store)
+    return sqlite_checkpoints(checkpoints_file(runs.path, run))
 
 
-def forget_checkpoints(place: Place, *runs: str) -> None:
-    if place.store is not None:
-        forget_in_postgres(place.store, *runs)
+def forget_checkpoints(runs: RunSettings, *names: str) -> None:
+    if runs.store:
+        forget_in_postgres(runs.store, *names)
         return
-    for run in runs:
-        file = checkpoints_file(place.path, run)
+    for run in names:
+        file = checkpoints_file(runs.path, run)
         try:
             for part in _PARTS:
                 file.with_name(file.name + part).unlink(missing_ok=True)
@@ -125,10 +122,6 @@ def _saver_class() -> type[Any]:
             async with self.conn.execute(statement, (run, run)):
                 await self.conn.commit()
 
-        async def aclose(self) -> None:
-            await self.written()
-            await self.conn.close()
-
     return SqliteCheckpoints
 
 
@@ -142,36 +135,29 @@ def _unusable(path: Path, error: Exception) -> RunError:
 
 # LangGraph's checkpoints in PostgreSQL, beside the record of runs.
 
-MOST_CONNECTIONS = 8  # of one event loop: each is used for milliseconds at a time
 _TABLES = ("checkpoint_writes", "checkpoint_blobs", "checkpoints")
 _RESTART_SECONDS = 5.0
 
 
-@dataclass(slots=True)
-class _Shared:
-    pool: AsyncConnectionPool[AsyncConnection[Any]]
-    ready: asyncio.Task[None]
-    runs: int = 0
-
-
-_POOLS: dict[tuple[asyncio.AbstractEventLoop, str], _Shared] = {}
-
-
 @asynccontextmanager
 async def postgres_checkpoints(address: StoreAddress) -> AsyncIterator[Any]:
+    require()
     import psycopg
     from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
 
+    async def connect() -> AsyncConnection[Any]:
+        return await psycopg.AsyncConnection.connect(**connecting(address))
+
     try:
-        async with _pool(address) as pool:
-            # None = nothing beyond LangGraph's own list, whatever LANGGRAPH_STRICT_MSGPACK says.
-            saver = _postgres_saver_class()(
-                pool, serde=JsonPlusSerializer(allowed_msgpack_modules=None)
-            )
-            try:
-                yield saver
-            finally:
-                await asyncio.shield(saver.written())
+        await asyncio.to_thread(_set_up, address)
+        # None = nothing beyond LangGraph's own list, whatever LANGGRAPH_STRICT_MSGPACK says.
+        serde = JsonPlusSerializer(allowed_msgpack_modules=None)
+        saver: Any = _postgres_saver_class()(await connect(), serde=serde)
+        saver.connect = connect
+        try:
+            yield saver
+        finally:
+            await asyncio.shield(saver.aclose())
     except psycopg.Error as error:
         raise explanation(error, f"the checkpoints {str(address)!r}") from error
 
@@ -190,52 +176,6 @@ def forget_in_postgres(address: StoreAddress, *runs: str) -> None:
                 connection.execute(statement.encode(), (list(runs),))
     except psycopg.Error as error:
         raise explanation(error, f"the checkpoints {str(address)!r}") from error
-
-
-@asynccontextmanager
-async def _pool(address: StoreAddress) -> AsyncIterator[AsyncConnectionPool[AsyncConnection[Any]]]:
-    key = (asyncio.get_running_loop(), address.get_secret_value())
-    shared = _POOLS.get(key)
-    if shared is None:
-        shared = _POOLS[key] = _opened_pool(address)
-    shared.runs += 1
-    try:
-        await asyncio.shield(shared.ready)
-        yield shared.pool
-    finally:
-        shared.runs -= 1
-        if not shared.runs:
-            _POOLS.pop(key, None)
-            await asyncio.shield(_closed(shared))
-
-
-async def _closed(shared: _Shared) -> None:
-    await asyncio.wait([shared.ready])
-    await shared.pool.close()
-
-
-def _opened_pool(address: StoreAddress) -> _Shared:
-    require()
-    from psycopg_pool import AsyncConnectionPool
-
-    told = connecting(address)
-    pool = AsyncConnectionPool(
-        told.pop("conninfo"),
-        kwargs=told,
-        min_size=1,
-        max_size=MOST_CONNECTIONS,
-        timeout=BUSY_SECONDS,
-        open=False,
-        check=AsyncConnectionPool.check_connection,
-        name="secondlook-checkpoints",
-    )
-
-    async def ready() -> None:
-        # Tried by ourselves first: the pool would try for long and then not say what is wrong.
-        await asyncio.to_thread(_set_up, address)
-        await pool.open(wait=True, timeout=BUSY_SECONDS)
-
-    return _Shared(pool, asyncio.ensure_future(ready()))
 
 
 def _set_up(address: StoreAddress) -> None:
@@ -270,11 +210,17 @@ def _postgres_saver_class() -> type[Any]:
     from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
     class PostgresCheckpoints(WholeWrites, AsyncPostgresSaver):
+        connect: Callable[[], Coroutine[Any, Any, AsyncConnection[Any]]]
         failures = (psycopg.Error,)
         patience = _RESTART_SECONDS
 
         async def may_pass(self, error: Exception) -> bool:
-            return isinstance(error, psycopg.OperationalError)  # a server may restart meanwhile
+            """A server may restart meanwhile."""
+            async with self.lock:  # of several writes that failed one connects anew
+                if self.conn.closed:
+                    with suppress(psycopg.OperationalError):
+                        self.conn = await self.connect()
+            return isinstance(error, psycopg.OperationalError)
 
         async def begin_step_again(self, run: str) -> None:
             async with self._cursor() as cursor:
@@ -302,6 +248,7 @@ class WholeWrites:
 
     failures: tuple[type[Exception], ...] = ()
     patience = 0.0  # seconds for which it is tried again
+    conn: Any
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)
@@ -331,9 +278,10 @@ class WholeWrites:
         get = super().aget_tuple  # type: ignore[misc]
         return await self.insisted(lambda: get(*arguments, **options))
 
-    async def written(self) -> None:
+    async def aclose(self) -> None:
         while self.writing:
             await asyncio.wait(self.writing)
+        await self.conn.close()
 
     async def insisted(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         deadline = time.monotonic() + self.patience

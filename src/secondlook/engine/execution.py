@@ -42,7 +42,6 @@ from secondlook.nodes.finish_auto import put_together
 from secondlook.nodes.limits import cut_short_by
 from secondlook.nodes.route import within
 from secondlook.nodes.state import Finishing, trouble
-from secondlook.store.database import Place
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
@@ -93,8 +92,7 @@ class Work:
         # Not before the answer is safe: until then the run goes on from its checkpoints.
         if self.settings.runs.keep:
             with contextlib.suppress(RunError):  # they will be pruned with the run
-                place = Place.of(self.settings.runs)
-                await asyncio.to_thread(forget_checkpoints, place, run.id)
+                await asyncio.to_thread(forget_checkpoints, self.settings.runs, run.id)
         answered = Answered(run=run.id, at=at, answer=answer)
         self.observer.see(answered)
         hear(answered)
@@ -112,7 +110,7 @@ class Work:
                     # An answer matters more than its record.
                     with contextlib.suppress(RunError):
                         saver = await held.enter_async_context(
-                            run_checkpoints(Place.of(self.settings.runs), run.id)
+                            run_checkpoints(self.settings.runs, run.id)
                         )
                 control = held.enter_context(self.draining.control())
                 if saver is not None and run.resumed:
@@ -136,10 +134,9 @@ class Work:
                     tell(event)
             return Answer.model_validate(watched.state["answer"])
         except GraphDrained as drained:
-            raise RunStopped(
-                f"run {run.id!r} was stopped before its answer",
-                hint=f"secondlook runs resume {run.id} goes on where it stopped",
-            ) from drained
+            said = f"run {run.id!r} was stopped before its answer"
+            hint = f"secondlook runs resume {run.id} goes on where it stopped"
+            raise RunStopped(said, hint=hint) from drained
         except Exception as error:
             task = asyncio.current_task()
             if task is not None and task.cancelling():

@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import RunError, RunTaken
-from secondlook.store.database import select_in
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from secondlook.store.database import Database, Row, Statements
+    from secondlook.store.database import Row, Statements
 
 NOBODY = ""  # in place of a process: who worked on the run left it
 
@@ -180,37 +179,3 @@ class Heartbeat:
                     return
                 runs = list(self._runs)
             self._beat(runs)
-
-
-# The wish that a run be stopped, put down where the process that works on it will see it.
-
-_WISH = "cancelled"
-
-
-@dataclass(frozen=True, slots=True)
-class Stops:
-    database: Database
-
-    def ask(self, run: str) -> None:
-        self._put(run, _WISH)
-
-    def withdraw(self, run: str) -> None:
-        self._put(run, None)
-
-    def among(self, runs: Sequence[str]) -> list[str]:
-        """Those of them that somebody wants stopped."""
-        statement = "SELECT id FROM runs WHERE answer IS NULL AND stop_reason = ? AND id IN"
-        return [row["id"] for row in select_in(self.database, statement, runs, _WISH)]
-
-    def worker(self, run: str) -> str:
-        rows = self.database.select("SELECT process FROM runs WHERE id = ?", run)
-        with contextlib.suppress(ValueError, TypeError, IndexError):
-            process = Process(**json.loads(rows[0]["process"]))
-            return f"process {process.pid} on {process.host!r}"
-        return "another process"
-
-    def _put(self, run: str, wish: str | None) -> None:
-        with self.database.transaction("NORMAL") as db:
-            db.execute(
-                "UPDATE runs SET stop_reason = ? WHERE id = ? AND answer IS NULL", (wish, run)
-            )

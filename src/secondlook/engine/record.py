@@ -14,26 +14,35 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
-from secondlook.answer import Answer, Status, StopReason, Trouble, Usage
+from secondlook.answer import Answer, Status, StopReason, Trouble
 from secondlook.engine.checkpoints import forget_checkpoints
-from secondlook.engine.ownership import NOBODY, Heartbeat, Process, Stops, hear, lives, take_up
+from secondlook.engine.ownership import NOBODY, Heartbeat, Process, hear, lives, take_up
 from secondlook.errors import RunError, RunMissing, RunTaken
 from secondlook.events import EVENT, Answered, Event, NodeFinished, RunStarted, Token, Warned
 from secondlook.models.budget import Earlier, earlier_of
 from secondlook.models.journal import Journal, JournalEntry, MemoryJournal
 from secondlook.processes import Closing
+from secondlook.settings.sections import RunSettings
 from secondlook.store.answers import forget_runs
-from secondlook.store.database import ALL, RUNS, Place, Safety, drop_runs, select_in, storable
+from secondlook.store.database import (
+    ALL,
+    RUNS,
+    Safety,
+    drop_runs,
+    open_database,
+    select_in,
+    storable,
+)
 from secondlook.store.tables import forget_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from secondlook.settings.sections import RunSettings
     from secondlook.store.database import Database, Row, Statements
 
 Events = list[Event]
+Names = list[str]
 RunStatus = Status | Literal["running", "interrupted"]
 LAST = "last"  # names the latest run wherever a run is asked for
 _BATCH = 64
@@ -41,6 +50,7 @@ _FLUSHED_AT_ONCE = (RunStarted, NodeFinished, Warned)
 _SUMMARY = "id, created, workflow, status, stop_reason, question, process, heard"
 _NEWEST_FIRST = "ORDER BY created DESC, rowid DESC"
 _NAMED = 5
+_STOP = "cancelled"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +82,9 @@ Kept = list[dict[str, Any]]
 class RunStore(Closing):
     """Every method may raise `RunError`; `Recorder` is the door that never does."""
 
-    def __init__(self, database: Database, place: Place) -> None:
-        self.place = place
-        self._database = database
+    def __init__(self, runs: RunSettings, *, create: bool = True) -> None:
+        self._settings = runs
+        self._database = open_database(runs, RUNS, create=create)
         self._process = json.dumps(asdict(Process.current()))
         self._lock = threading.Lock()
         self._waiting: dict[str, list[Event]] = {}
@@ -82,17 +92,7 @@ class RunStore(Closing):
 
     @classmethod
     def open(cls, path: Path, *, create: bool = True) -> RunStore:
-        place = Place(path)
-        return cls(place.open(RUNS, create=create), place)
-
-    @classmethod
-    def of(cls, runs: RunSettings, *, create: bool = True) -> RunStore:
-        place = Place.of(runs)
-        return cls(place.open(RUNS, create=create), place)
-
-    @property
-    def path(self) -> Path:
-        return self.place.path
+        return cls(RunSettings(path=path), create=create)
 
     def close(self) -> None:
         self._heartbeat.close()
@@ -173,8 +173,25 @@ class RunStore(Closing):
     def journal(self, run: str) -> RunJournal:
         return RunJournal(self._database, run, self._process)
 
-    def stops(self) -> Stops:
-        return Stops(self._database)
+    def ask_to_stop(self, run: str, *, withdrawn: bool = False) -> None:
+        """Put the wish down where the process that works on the run will see it."""
+        with self._database.transaction("NORMAL") as db:
+            db.execute(
+                "UPDATE runs SET stop_reason = ? WHERE id = ? AND answer IS NULL",
+                (None if withdrawn else _STOP, run),
+            )
+
+    def to_stop(self, runs: Sequence[str]) -> Names:
+        """Those of them that somebody wants stopped."""
+        statement = "SELECT id FROM runs WHERE answer IS NULL AND stop_reason = ? AND id IN"
+        return [row["id"] for row in select_in(self._database, statement, runs, _STOP)]
+
+    def worker(self, run: str) -> str:
+        rows = self._database.select("SELECT process FROM runs WHERE id = ?", run)
+        with contextlib.suppress(ValueError, TypeError, IndexError):
+            process = Process(**json.loads(rows[0]["process"]))
+            return f"process {process.pid} on {process.host!r}"
+        return "another process"
 
     def put_passages(self, run: str, passages: Iterable[Mapping[str, Any]]) -> None:
         rows = [(run, str(item["id"]), json.dumps(item), run) for item in passages]
@@ -189,7 +206,7 @@ class RunStore(Closing):
     def remove(self, run: str) -> None:
         """Delete a run and every trace of it: its checkpoints, and what was remembered of it."""
         found = self._row(run, "id")["id"]
-        forget_runs(self.place, [found])
+        forget_runs(self._settings, [found])
         self._drop([found])
 
     def prune(self, keep: int, *, before: str | None = None, dry: bool = False) -> list[str]:
@@ -262,9 +279,6 @@ class RunStore(Closing):
         statement = "SELECT passage FROM passages WHERE run = ? ORDER BY id"
         return [json.loads(row["passage"]) for row in self._database.select(statement, run)]
 
-    def spent(self, run: str) -> Usage:
-        return self.earlier(run).usage
-
     def earlier(self, run: str) -> Earlier:
         last = self._database.select("SELECT max(at) AS at FROM events WHERE run = ?", run)
         return earlier_of(self.journal(run).entries(), seconds=last[0]["at"] or 0.0)
@@ -314,23 +328,19 @@ class RunStore(Closing):
         if len(found) == 1:
             return found[0]
         if not found:
-            raise RunMissing(
-                "no run has been recorded" if run == LAST else f"there is no run {run!r}",
-                hint="secondlook runs lists them",
-            )
+            said = "no run has been recorded" if run == LAST else f"there is no run {run!r}"
+            raise RunMissing(said, hint="secondlook runs lists them")
         named = ", ".join(row["id"] for row in found[:_NAMED])
-        raise RunMissing(
-            f"{len(found)} runs begin with {run!r}: {named}" + (", ..." * (len(found) > _NAMED)),
-            hint="give more of the id",
-        )
+        said = f"{len(found)} runs begin with {run!r}: {named}" + (", ..." * (len(found) > _NAMED))
+        raise RunMissing(said, hint="give more of the id")
 
     def _drop(self, runs: Sequence[str]) -> None:
         for run in runs:
             self.discard(run)
             self._heartbeat.discard(run)
         drop_runs(self._database, runs)
-        forget_checkpoints(self.place, *runs)
-        forget_tables(self.path, *runs)
+        forget_checkpoints(self._settings, *runs)
+        forget_tables(self._settings.path, *runs)
 
 
 def _status(row: Row, now: float) -> str:
@@ -381,7 +391,7 @@ class Recorder:
         try:
             with self._lock:
                 if self._store is None:
-                    self._store = RunStore.of(settings)
+                    self._store = RunStore(settings)
             store = self._store
             store.start(run, **about)
             store.prune(settings.keep, before=oldest_kept(settings) if settings.keep_days else None)

@@ -88,10 +88,8 @@ def with_choices(
     configured = settings.answer.workflow
     meant = workflow or (CHOOSING if configured == "linear" else configured)
     if meant not in {CHOOSING, AUTO}:
-        raise UsageError(
-            f"the workflow {meant!r} cannot choose among answers",
-            hint=f"ask with the workflow {CHOOSING!r}, or without choices",
-        )
+        said = f"the workflow {meant!r} cannot choose among answers"
+        raise UsageError(said, hint=f"ask with the workflow {CHOOSING!r}, or without choices")
     texts = in_order(choices) if isinstance(choices, Mapping) else choices
     usable = (
         texts is not None
@@ -100,14 +98,11 @@ def with_choices(
         and all(isinstance(text, str) and text.strip() for text in texts)
     )
     if texts is None or not usable:
-        raise UsageError(
-            f"these are no choices: {choices!r}",
-            hint=f"give from 2 to {MOST_CHOICES} texts as a list, or by their letters from A on",
-        )
+        hint = f"give from 2 to {MOST_CHOICES} texts as a list, or by their letters from A on"
+        raise UsageError(f"these are no choices: {choices!r}", hint=hint)
     if parsed(question).choices:
-        raise UsageError(
-            "the question itself holds choices already", hint="give them there or apart, not both"
-        )
+        said = "the question itself holds choices already"
+        raise UsageError(said, hint="give them there or apart, not both")
     asked = rendered(question.strip(), by_letter(list(texts)))
     return asked.encode("utf-16", "surrogatepass").decode("utf-16", "replace"), meant
 
@@ -142,10 +137,8 @@ def check_risk(library: Library, max_risk: float) -> None:
         if calibration.label == "uncalibrated"
         else f"nobody has counted how often the reader {reader!r} is wrong"
     )
-    raise UsageError(
-        f"max_risk {max_risk:g} cannot be promised: {calibration.warning or why}",
-        hint="run secondlook calibrate, or ask without a limit on the risk",
-    )
+    said = f"max_risk {max_risk:g} cannot be promised: {calibration.warning or why}"
+    raise UsageError(said, hint="run secondlook calibrate, or ask without a limit on the risk")
 
 
 # What one question may take: its budget, and what of it is kept for the call that answers.
@@ -162,10 +155,8 @@ def with_budget(settings: Settings, asked: Budget) -> Settings:
     try:
         given = BudgetSettings.model_validate(dict(asked))
     except (ValidationError, TypeError, ValueError) as error:
-        raise UsageError(
-            f"this is no budget: {asked!r}",
-            hint="give any of calls, tokens, money and seconds, such as {'calls': 5}",
-        ) from error
+        hint = "give any of calls, tokens, money and seconds, such as {'calls': 5}"
+        raise UsageError(f"this is no budget: {asked!r}", hint=hint) from error
     own = settings.budget
     lowest = {
         name: min(filter(None, (getattr(own, name), getattr(given, name))), default=0)
@@ -258,10 +249,8 @@ def workflow_for(tables: object, workflow: str | None, settings: Settings) -> st
     usual = settings.answer.workflow
     meant = workflow or (usual if usual in _OVER_TABLES else ANALYST)
     if meant not in _OVER_TABLES:
-        raise UsageError(
-            f"the workflow {workflow!r} does not compute with tables",
-            hint=f"ask with the workflow {ANALYST!r}, or without tables",
-        )
+        said = f"the workflow {workflow!r} does not compute with tables"
+        raise UsageError(said, hint=f"ask with the workflow {ANALYST!r}, or without tables")
     return meant
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import secrets
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from secondlook.answer import ResultTable, Step, Trouble
+from secondlook.answer import Step, Trouble
 from secondlook.engine.request import (
     check_risk,
     check_tables,
@@ -30,7 +29,6 @@ from secondlook.nodes.route import summary_scope, summed_up_without_risk
 from secondlook.roles.follow_up import StandAlone, Turn
 from secondlook.settings.sections import BudgetSettings
 from secondlook.store.tables import handed_to, take_over
-from secondlook.tables.table import unlike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
@@ -84,9 +82,8 @@ class Run:
         meant = self.workflow
         if self.choices is not None:
             question, meant = with_choices(question, self.choices, meant, settings)
-        tables = last_result(question, self.earlier) if self.earlier else None
-        if tables or self.tables is not None:
-            meant = workflow_for(tables or self.tables, meant, settings)
+        if self.tables is not None:
+            meant = workflow_for(self.tables, meant, settings)
         self.settings(settings)  # a budget or a risk that makes no sense is told now
         usual = settings.answer.workflow
         if settings.web.enable_web_search and usual == "linear":
@@ -112,10 +109,7 @@ class Run:
                 # The run may be resumed from another folder.
                 "tables": {name: os.path.abspath(str(one)) for name, one in tables.items()}  # noqa: PTH100
                 or None,
-                "earlier": [
-                    {**asdict(one), "table": one.table and one.table.model_dump(mode="json")}
-                    for one in self.earlier
-                ],
+                "earlier": [asdict(one) for one in self.earlier],
                 "max_risk": self.max_risk,
                 "budget": budget.model_dump() if isinstance(budget, BudgetSettings) else budget,
             }
@@ -157,14 +151,12 @@ class Run:
                 budget=None if budget is None else BudgetSettings.model_validate(budget),
             )
         if request.get("ask") is None:
-            raise UsageError(
-                f"run {stored.run!r} was stopped before the tables that came with it were kept",
-                hint="ask again, with the tables",
-            )
+            said = f"run {stored.run!r} was stopped before the tables that came with it were kept"
+            raise UsageError(said, hint="ask again, with the tables")
         turns = []
         for turn in request["ask"]["earlier"]:
-            table = turn["table"] and ResultTable.model_validate(turn["table"])
-            turns.append(Turn(**{**turn, "titles": tuple(turn["titles"]), "table": table}))
+            turn.pop("table", None)  # of earlier versions
+            turns.append(Turn(**{**turn, "titles": tuple(turn["titles"])}))
         return cls(**{**request["ask"], **known, "earlier": tuple(turns)})
 
     async def begun(
@@ -189,9 +181,8 @@ class Run:
             "documents": None if where.documents is None else sorted(where.documents),
             "labels": sorted(where.labels),
         }
-        leant_on = last_result(self.question, self.earlier) if self.earlier else None
         worked_on = StandAlone(self.question)
-        if self.earlier and not leant_on:
+        if self.earlier:
             asker = models.asker(run=self.id, workflow=workflow, ledger=ledger, journal=journal)
             worked_on = await made_stand_alone(asker, self.question, self.earlier)
         if workflow == "summary":
@@ -201,23 +192,20 @@ class Run:
                 warning = Trouble.model_validate(summed_up_without_risk())
                 worked_on = replace(worked_on, warnings=(*worked_on.warnings, warning))
         handed = None
-        tables = leant_on or self.tables
-        if tables is not None:
+        if self.tables is not None:
             try:
                 async with asyncio.timeout(ledger.remaining_seconds()):
                     handed = await asyncio.to_thread(
                         take_over,
-                        check_tables(tables),
+                        check_tables(self.tables),
                         run=self.id,
                         runs=settings.runs,
                         worker=library.worker(),
                     )
             except TimeoutError as late:
-                raise BudgetExceeded(
-                    "the tables were not read before the time for this question was over",
-                    cap="seconds",
-                    hint="give it more with --timeout or budget.seconds (0 = no cap)",
-                ) from late
+                said = "the tables were not read before the time for this question was over"
+                hint = "give it more with --timeout or budget.seconds (0 = no cap)"
+                raise BudgetExceeded(said, cap="seconds", hint=hint) from late
         return replace(
             self,
             scope=scope,
@@ -238,25 +226,3 @@ def titles_within(library: Library) -> Callable[[Scope], Sequence[Titled]]:
         return [one for one in found if there is None or one.id in there]
 
     return titles
-
-
-# A follow-up that speaks of the last result, over tables: that result is then its table.
-
-_SPOKEN_OF = re.compile(
-    r"\b(?:(?:of|among|in|from|for) (?:these|those|them|(?:that|this) (?:result|table))"
-    r"|(?:the|that|this) (?:last |previous |above )?(?:result|results|result table)"
-    r"|(?:last|previous) (?:result|table|answer)|last_result)\b",
-    re.IGNORECASE,
-)
-
-
-def last_result(question: str, earlier: Sequence[Turn]) -> dict[str, Any] | None:
-    """The table of the last answer that has one, where the question speaks of it."""
-    table = next((turn.table for turn in reversed(earlier) if turn.table is not None), None)
-    if table is None or not table.rows or not _SPOKEN_OF.search(question):
-        return None
-    names: list[str] = []
-    for column in table.columns:  # a result may repeat a name
-        names.append(unlike(column or "column", names))
-    columns = zip(names, zip(*table.rows, strict=True), strict=True)
-    return {"last_result": {name: list(values) for name, values in columns}}

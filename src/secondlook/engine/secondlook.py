@@ -169,12 +169,11 @@ class Secondlook(Closing):
     # How it is done
 
     def _interrupted(self, run: str) -> Run:
-        with RunStore.of(self.settings.runs, create=False) as store:
+        with RunStore(self.settings.runs, create=False) as store:
             stored = store.get(run)
         if stored.answer is not None:
-            raise UsageError(
-                f"run {stored.run!r} is finished", hint=f"secondlook runs show {stored.run}"
-            )
+            said = f"run {stored.run!r} is finished"
+            raise UsageError(said, hint=f"secondlook runs show {stored.run}")
         return Run.from_record(stored, self.settings.runs)
 
     def _record(self, run: Run) -> None:
@@ -385,7 +384,6 @@ def turn_of(answer: Answer) -> Turn:
         text=" ".join(claim.text for claim in answer.claims),
         titles=tuple(dict.fromkeys(citation.title for citation in answer.citations)),
         asks_back=answer.asks_back,
-        table=answer.analysis.table if answer.analysis else None,
     )
 
 

@@ -37,11 +37,11 @@ class JournaledWeb:
         from secondlook.retrieval.web.port import WebPassage
 
         key = self.calls.key("web", query)
-        if (known := self.calls.reply(key)) is not None:
+        if (known := self.calls.journal.get(key)) is not None:
             return [WebPassage.from_dict(item) for item in json.loads(known.text)]
         found = await self.web.find(query)
         text = json.dumps([passage.as_dict() for passage in found])
-        self.calls.keep(key, JournalEntry.free(text, kind="web", node="search_web"))
+        self.calls.journal.put(key, JournalEntry.free(text, kind="web", node="search_web"))
         return found
 
     async def aclose(self) -> None:
@@ -70,11 +70,11 @@ class JournaledSandbox:
         named = [[table.name, table.file.name] for table in tables]
         # The last two keep the keys of earlier versions, which ran code on varied rows as well.
         key = self.calls.key("sandbox", code, named, bounds, None, 0)
-        if (known := self.calls.reply(key)) is not None:
+        if (known := self.calls.journal.get(key)) is not None:
             return outcome_from(json.loads(known.text))
         outcome = self.opened().run(code, tables, limits=limits)
         text = json.dumps(asdict(outcome))
-        self.calls.keep(key, JournalEntry.free(text, kind="sandbox", node="code"))
+        self.calls.journal.put(key, JournalEntry.free(text, kind="sandbox", node="code"))
         return outcome
 
     def close(self) -> None:

@@ -17,7 +17,7 @@ from secondlook.nodes.desk import lay_out, look
 from secondlook.nodes.explain import explain_concept, explain_result
 from secondlook.nodes.finish_analysis import Analysing, finish_analysis
 from secondlook.nodes.judge.result import evaluate_result, remediate
-from secondlook.nodes.requirements import align, limit, require
+from secondlook.nodes.requirements import MOST_ALIGNMENTS, align, limit, require
 from secondlook.nodes.retrieve import rerank, retrieve
 from secondlook.nodes.state import Draft, Outcome, Quality, Required
 from secondlook.nodes.understand import understand
@@ -127,7 +127,7 @@ def most_by_node(settings: Settings) -> dict[str, int]:
     on, chosen = steps_of(settings), settings.analyst
     remedies = chosen.max_remediations * on.remediate
     rounds = 1 + remedies
-    alignments = rounds * (chosen.max_alignments if on.align else 1)
+    alignments = rounds * (MOST_ALIGNMENTS if on.align else 1)
     concept = ("understand", "retrieve", "rerank", "answer", "explain_concept")
     most = {
         "lay_out": 1,

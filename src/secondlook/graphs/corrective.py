@@ -11,7 +11,7 @@ from langgraph.graph import END, START, StateGraph
 
 from secondlook.graphs.registry import asked_over, calls_for, decided, ways
 from secondlook.nodes.answer import answer_anew, settle
-from secondlook.nodes.check import check_grounded, check_useful, grade_answer
+from secondlook.nodes.check import MOST_REGENERATIONS, check_grounded, check_useful, grade_answer
 from secondlook.nodes.clarify import readings
 from secondlook.nodes.combine import combine
 from secondlook.nodes.context import Context
@@ -123,7 +123,6 @@ class Steps:
     def of(cls, settings: Settings) -> Steps:
         chosen, grounded = settings.corrective, settings.answer.enable_grounded_check
         rewrites = chosen.enable_rewriting and chosen.max_rewrites > 0
-        regenerates = chosen.enable_regeneration and chosen.max_regenerations > 0
         return cls(
             split=chosen.enable_decomposition,
             follow=chosen.enable_following and settings.search.rerank,
@@ -133,7 +132,7 @@ class Steps:
             web=settings.web.enable_web_search and chosen.enable_grading,
             check_grounded=grounded,
             check_useful=chosen.enable_useful_check,
-            regenerate=grounded and regenerates,
+            regenerate=grounded and chosen.enable_regeneration,
             grade_answer=settings.answer.enable_answer_grading,
         )
 
@@ -150,7 +149,7 @@ def most_by_node(settings: Settings) -> dict[str, int]:
     """How often a run visits each node at most, whatever models, readers and the web do."""
     on, chosen = Steps.of(settings), settings.corrective
     rewrites = chosen.max_rewrites if on.rewrite else 0
-    regenerations = chosen.max_regenerations if on.regenerate else 0
+    regenerations = MOST_REGENERATIONS if on.regenerate else 0
     # The first draft, one after each search for a better one, and one that a model asked for.
     weighed = 1 + (rewrites if on.check_useful else 0) + on.grade_answer
     most = {

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import CallUsage, Usage
 from secondlook.errors import BudgetExceeded
-from secondlook.models.journal import JournalEntry, ended, spent_on
+from secondlook.models.journal import JournalEntry, ended
 from secondlook.models.prices import NOTHING, Caps, Price, Reservation, SetAside, decimal
 
 if TYPE_CHECKING:
@@ -300,9 +300,11 @@ def earlier_of(rows: Iterable[tuple[str, JournalEntry]], *, seconds: float) -> E
     """Out of a journal, in the order it was written."""
     entries = list(rows)
     maybe_tokens, maybe_cost, counted = 0, NOTHING, []
+    spent = []
     for sent, end in ended(entries):
         last = end or sent
         if last is not None:
+            spent.append(last.usage)
             maybe_tokens += max(0, last.most_tokens - last.tokens_in - last.tokens_out)
             if last.most_cost is not None:
                 maybe_cost += max(NOTHING, decimal(last.most_cost) - decimal(last.cost or 0.0))
@@ -314,7 +316,6 @@ def earlier_of(rows: Iterable[tuple[str, JournalEntry]], *, seconds: float) -> E
         if key == _REFUSED:
             kept = json.loads(entry.text)
             refusal = BudgetExceeded(kept["message"], cap=kept["cap"], hint=kept["hint"])
-    spent = spent_on(entries)
     usage = (_usage(spent) if spent else Usage()).model_copy(update={"seconds": seconds})
     return Earlier(usage, maybe_tokens, maybe_cost, tuple(counted), refusal)
 

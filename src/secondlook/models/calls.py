@@ -108,7 +108,7 @@ class Models:
     def modes(self, part: Part) -> tuple[OutputMode, ...]:
         """Ways to get an object out of the model, the best first, without what it refused."""
         modes = ladder(part.spec)
-        best = part.options.mode
+        best: OutputMode | None = part.options.mode
         if best is None and (probe := self.probe(part.spec)):
             best = probe.mode
         if best in modes:
@@ -252,7 +252,8 @@ class Asker:
         part = self._part(role)
         temperature = options.get("temperature")
         if temperature is not None:
-            part = replace(part, options=replace(part.options, temperature=temperature))
+            chosen = part.options.model_copy(update={"temperature": temperature})
+            part = replace(part, options=chosen)
         exchange = Exchange(
             asker=self,
             part=part,
@@ -379,18 +380,31 @@ class Exchange:
                 modes.pop(0)
 
     def _read(self, made: _Made) -> Reply[Any]:
-        """Parse, and settle the account either way. Raises `Misread`."""
+        """Parse; pay for the reply and keep it before anybody acts on it, of use or not. Raises
+        `Misread`."""
         text, value = without_thoughts(made.result.text), None
         parse_failures = 1
         try:
             if self.form is not None:
-                read = self.form.read(text)
-                text, value = read.text, read.value
+                text, value = self.form.read(text)
             elif not text.strip():
                 raise Misread("it is empty")
             parse_failures = 0
         finally:
-            self._settle(made, parse_failures)
+            result, usage = made.result, made.paid
+            if not isinstance(usage, CallUsage):
+                same = ("tokens_in", "tokens_out", "tokens_cached", "seconds")
+                usage = self.asker.ledger.settle(
+                    usage,
+                    **{name: getattr(result, name) for name in same},
+                    characters_in=characters(made.prompt),
+                    characters_out=len(result.text),
+                    retries=made.retries,
+                    parse_failures=parse_failures,
+                )
+                entry = JournalEntry.of(usage, result.text, finish=result.finish)
+                self.calls.journal.put(made.key, entry)
+            self.spent.append(usage)
         return Reply(text, value, made.result.finish, summed(self.spent))
 
     async def _made(self, prompt: tuple[Message, ...], mode: OutputMode) -> _Made:
@@ -400,7 +414,7 @@ class Exchange:
         who = (self.node, self.part.role, self.part.spec.text)
         how = (mode, self.max_tokens, options.temperature, options.seed, list(self.stop))
         key = self.calls.key(*who, sent, schema, *how)  # everything that shapes the reply
-        if (known := self.calls.reply(key)) is not None:
+        if (known := self.calls.journal.get(key)) is not None:
             result = ChatResult(known.text, known.finish, known.tokens_in, known.tokens_out)
             return _Made(result, prompt, key, known.usage)
         if self.calls.refusal(key, ModeRefused.__name__):
@@ -408,8 +422,14 @@ class Exchange:
         tokens_in: int | None = None
         failed: ModelUnavailable | None = None
         for turn in range(options.retries + 1):
-            if failed is not None and not (failed.retryable and await self._may_wait(failed, turn)):
-                break
+            if failed is not None:  # pause before the next try, if there is time for it
+                asked = failed.wait if isinstance(failed, ModelBusy) else None
+                pause = _FIRST_PAUSE * 2 ** (turn - 1) if asked is None else asked
+                left = self.asker.ledger.remaining_seconds(final=self.final)
+                over = pause > _LONGEST_PAUSE or (left is not None and pause >= left)
+                if over or not failed.retryable:
+                    break
+                await self.asker.models.pause(pause)
             try:
                 if tokens_in is None:
                     tokens_in = await self._fitting(prompt)
@@ -423,24 +443,6 @@ class Exchange:
         assert failed is not None  # noqa: S101  # there is at least one turn
         raise failed
 
-    def _settle(self, made: _Made, parse_failures: int) -> None:
-        """Pay, and keep the reply before anybody acts on it, of use or not."""
-        if isinstance(made.paid, CallUsage):
-            self.spent.append(made.paid)
-            return
-        result = made.result
-        same = ("tokens_in", "tokens_out", "tokens_cached", "seconds")
-        usage = self.asker.ledger.settle(
-            made.paid,
-            **{name: getattr(result, name) for name in same},
-            characters_in=characters(made.prompt),
-            characters_out=len(result.text),
-            retries=made.retries,
-            parse_failures=parse_failures,
-        )
-        self.spent.append(usage)
-        self.calls.keep(made.key, JournalEntry.of(usage, result.text, finish=result.finish))
-
     async def _fitting(self, prompt: tuple[Message, ...]) -> int:
         tokens = await counted(self.chat, prompt, self._timeout())
         context = await self.asker.context(self.part, final=self.final)
@@ -450,16 +452,6 @@ class Exchange:
             hint = "Give less evidence (answer.evidence_tokens), or set all.context_tokens=N."
             raise ContextOverflow(f"{self.node}: {both} {seen}", hint=hint)
         return tokens
-
-    async def _may_wait(self, failed: ModelUnavailable, turn: int) -> bool:
-        """Pause before the next try, if there is time for it."""
-        asked = failed.wait if isinstance(failed, ModelBusy) else None
-        pause = _FIRST_PAUSE * 2 ** (turn - 1) if asked is None else asked
-        left = self.asker.ledger.remaining_seconds(final=self.final)
-        if pause > _LONGEST_PAUSE or (left is not None and pause >= left):
-            return False
-        await self.asker.models.pause(pause)
-        return True
 
     async def _once(
         self, key: str, prompt: tuple[Message, ...], mode: OutputMode, tokens_in: int, retries: int
@@ -473,7 +465,7 @@ class Exchange:
         cost = float(price.of(tokens_in=tokens_in, tokens_out=0)) if price else None
         read: dict[str, Any] = {"tokens_in": tokens_in, "characters_in": characters(prompt)}
         expected = CallUsage(**who, **read, calls=1, cost=cost, retries=retries)
-        sent = self.calls.send(key, expected, reserved)
+        sending, token = self.calls.send(key, expected, reserved)
         self.called = True
         listener = None  # nobody hears JSON, and nobody hears a reply twice
         if self.on_text is not None and not self.heard and self.form is None:
@@ -488,7 +480,7 @@ class Exchange:
             mode=mode,
             timeout=self._timeout(),
             stop=self.stop,
-            idempotency_key=sent.idempotency_key,
+            idempotency_key=token,
         )
         started = time.monotonic()
         try:
@@ -496,7 +488,7 @@ class Exchange:
         except ModeRefused:
             ledger.release(reserved)  # turned away at the door: nothing was read
             nothing = CallUsage(**who, cost=0.0)
-            self.calls.failed(sent, JournalEntry.of(nothing, ModeRefused.__name__))
+            self.calls.failed(sending, JournalEntry.of(nothing, ModeRefused.__name__))
             raise
         except (ModelError, asyncio.CancelledError) as error:
             # What was waited for or begun was worked on, and may be billed whole.
@@ -516,7 +508,7 @@ class Exchange:
             if isinstance(error, ModelError):  # a run that is stopped meanwhile asks again
                 doubted = reserved if worked else None
                 entry = JournalEntry.of(usage, type(error).__name__, promised=doubted)
-                self.calls.failed(sent, entry)
+                self.calls.failed(sending, entry)
             over = ledger.remaining_seconds(final=self.final) == 0.0
             if over and isinstance(error, ModelTimeout):
                 said = f"the time was over before {self.chat.spec!r} had answered {self.node}"

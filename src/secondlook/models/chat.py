@@ -37,7 +37,7 @@ class ChatRequest:
     seed: int | None = None
     schema: dict[str, Any] | None = None  # JSON schema the reply must follow; None = text
     mode: OutputMode = "text"
-    timeout: float | None = None
+    timeout: float | None = None  # kept by `replies.complete`, which cancels what takes longer
     stop: tuple[str, ...] = ()
     idempotency_key: str | None = None  # the same where it is sent again, its fate being unknown
 

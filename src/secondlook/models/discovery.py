@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import time
-from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -41,37 +40,17 @@ _MOST_FILES = 50
 _MAGIC = b"GGUF"
 
 
-@dataclass(frozen=True, slots=True)
-class Extra:
-    name: str
-    packages: dict[str, str | None]  # version of each package it needs; None = not installed
-
-    @property
-    def installed(self) -> bool:
-        return None not in self.packages.values()
-
-    @property
-    def command(self) -> str:
-        return f"pip install {' '.join(self.packages)}"
+def extras() -> dict[str, dict[str, str | None]]:
+    """The version of each package that an extra needs; None = not installed."""
+    return {name: {one: installed(one) for one in needed} for name, needed in EXTRAS.items()}
 
 
-@dataclass(frozen=True, slots=True)
-class OllamaFound:
-    address: str
-    models: tuple[str, ...] | None  # none = nobody answers there
+def lacking(extra: str) -> str | None:
+    """The command that installs an extra; None = it is there."""
+    return None if all(map(installed, EXTRAS[extra])) else f"pip install {' '.join(EXTRAS[extra])}"
 
 
-@dataclass(frozen=True, slots=True)
-class GgufFile:
-    path: str
-    bytes: int
-
-
-def extras() -> list[Extra]:
-    return [Extra(name, {one: _version(one) for one in needed}) for name, needed in EXTRAS.items()]
-
-
-def _version(package: str) -> str | None:
+def installed(package: str) -> str | None:
     try:
         return version(package)
     except PackageNotFoundError:
@@ -83,19 +62,20 @@ def keys_set() -> list[str]:
     return sorted(name for name in KEY_VARIABLES.values() if os.environ.get(name, "").strip())
 
 
-def find_ollama(address: str | None = None) -> OllamaFound:
-    """At an address, or where OLLAMA_HOST says, or where it usually is."""
+def find_ollama(address: str | None = None) -> tuple[str, tuple[str, ...] | None]:
+    """At an address, or where OLLAMA_HOST says, or where it usually is: where, and which models
+    it has; None where nobody answers."""
     address = address or ollama_address()
     content = asked(f"{address}/api/tags")
     listed = content.get("models") if content is not None else None
     if not isinstance(listed, list):
-        return OllamaFound(address, None)
+        return address, None
     names = [str(item["name"]) for item in listed if isinstance(item, dict) and "name" in item]
-    return OllamaFound(address, tuple(sorted(names)))
+    return address, tuple(sorted(names))
 
 
-def find_gguf() -> list[GgufFile]:
-    """Model files in the usual places, within a few seconds however large those are."""
+def find_gguf() -> list[tuple[str, int]]:
+    """Model files of the usual places and their sizes, within a few seconds."""
     home, here = Path.home(), Path.cwd()
     hub = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE")
     usual = Path(os.environ.get("HF_HOME") or home / ".cache/huggingface") / "hub"
@@ -107,7 +87,7 @@ def find_gguf() -> list[GgufFile]:
         Path(hub or usual),
     ]
     ends = time.monotonic() + _SECONDS_TO_SEARCH
-    found: dict[Path, GgufFile] = {}
+    found: dict[Path, tuple[str, int]] = {}
     for folder in folders:
         # The current folder may be the root of a disk: only it itself is looked at.
         for path in _walk(folder, 0 if folder == here else _DEEPEST, ends):
@@ -115,7 +95,7 @@ def find_gguf() -> list[GgufFile]:
             with contextlib.suppress(OSError, RuntimeError):  # caches point at a model repeatedly
                 real = path.resolve()
             if len(found) < _MOST_FILES and real not in found and is_gguf(real):
-                found[real] = GgufFile(str(path), real.stat().st_size)
+                found[real] = (str(path), real.stat().st_size)
     return list(found.values())
 
 
@@ -159,53 +139,41 @@ def asked(url: str) -> dict[str, Any] | None:
     return content if isinstance(content, dict) else None
 
 
-@dataclass(frozen=True, slots=True)
-class Fitness:
-    """Whether a configured model could be asked right now, as far as can be told from here."""
-
-    said: str
-    fix: str | None = None
-
-    @property
-    def fit(self) -> bool:
-        return self.fix is None
-
-
-def fitness(spec: ModelSpec) -> Fitness:  # noqa: PLR0911
-    """Looks only; nothing is loaded, and nobody outside this machine is asked."""
+def fitness(spec: ModelSpec) -> tuple[str, str | None]:  # noqa: PLR0911
+    """What is known of a configured model, and how to make it fit to be asked; None = it is. Looks
+    only; nothing is loaded, and nobody outside this machine is asked."""
     if not spec.named:
-        return Fitness("no model: answers are extracted from the passages")
+        return "no model: answers are extracted from the passages", None
     if spec.provider == "gguf":
-        engine = next(extra for extra in extras() if extra.name == "gguf")
-        if not engine.installed:
-            return Fitness("the engine for GGUF files is missing", engine.command)
+        if command := lacking("gguf"):
+            return "the engine for GGUF files is missing", command
         if not spec.path.is_file():
             fix = "give the path of a .gguf file, or fetch one: secondlook models get"
-            return Fitness(f"there is no file {str(spec.path)!r}", fix)
+            return f"there is no file {str(spec.path)!r}", fix
         if not is_gguf(spec.path):
-            return Fitness(f"{str(spec.path)!r} is no GGUF file", "fetch it again")
-        return Fitness("its file is there")
+            return f"{str(spec.path)!r} is no GGUF file", "fetch it again"
+        return "its file is there", None
     package = PACKAGES[spec.provider]
     if any(find_spec(name) is None for name in ("langchain", package.replace("-", "_"))):
-        return Fitness(f"the package {package} is missing", install_hint(spec.provider))
+        return f"the package {package} is missing", install_hint(spec.provider)
     return _served(spec)
 
 
-def _served(spec: ModelSpec) -> Fitness:  # noqa: PLR0911
+def _served(spec: ModelSpec) -> tuple[str, str | None]:  # noqa: PLR0911
     address = spec.base_url
     if spec.provider == "ollama" and (spec.address is None or is_loopback(spec.address)):
-        found = find_ollama(spec.address).models
+        found = find_ollama(spec.address)[1]
         if found is None:
-            return Fitness(f"no Ollama answers at {address}", "start it: ollama serve")
+            return f"no Ollama answers at {address}", "start it: ollama serve"
         if (spec.model if ":" in spec.model else f"{spec.model}:latest") not in found:
-            return Fitness(f"Ollama has no {spec.model!r}", f"ollama pull {spec.model}")
-        return Fitness(f"Ollama at {address} has it")
+            return f"Ollama has no {spec.model!r}", f"ollama pull {spec.model}"
+        return f"Ollama at {address} has it", None
     if address and is_loopback(address):
         if asked(f"{address}/models") is not None:
-            return Fitness(f"{address} answers")
+            return f"{address} answers", None
         start = "start the server; OpenAI-compatible addresses mostly end in /v1"
-        return Fitness(f"nobody answers at {address}", start)
+        return f"nobody answers at {address}", start
     variable = KEY_VARIABLES.get(spec.provider)
     if variable and not address and not os.environ.get(variable, "").strip():
-        return Fitness(f"{variable} is not set", f"set {variable}")
-    return Fitness("configured; the provider is not asked from here")
+        return f"{variable} is not set", f"set {variable}"
+    return "configured; the provider is not asked from here", None

@@ -13,7 +13,6 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 import weakref
 from collections import deque
 from dataclasses import asdict, dataclass
@@ -24,7 +23,6 @@ from typing import IO, TYPE_CHECKING, Any
 from secondlook.errors import (
     ContextOverflow,
     ModelError,
-    ModelTimeout,
     ModelUnavailable,
     UnusableReply,
 )
@@ -40,7 +38,7 @@ _JOIN_SECONDS = 5.0
 
 class GgufChat:
     """Runs in a worker process that all chats with the same file share. Calls queue up. One that
-    is cancelled or overdue kills the process: reading a prompt cannot be interrupted."""
+    is cancelled kills the process: reading a prompt cannot be interrupted."""
 
     local = True
 
@@ -67,23 +65,13 @@ class GgufChat:
     async def complete(
         self, request: ChatRequest, on_text: Callable[[str], None] | None = None
     ) -> ChatResult:
-        started = time.monotonic()
-        first: list[float] = []
-
-        def passed_on(text: str) -> None:
-            if not first:
-                first.append(time.monotonic() - started)
-            if on_text is not None:
-                on_text(text)
-
         same = {name: getattr(request, name) for name in ("max_tokens", "temperature", "seed")}
         message = {"kind": "complete", "messages": _plain(request.messages), **same}
         message["stop"] = list(request.stop)
         message["schema"] = None if request.mode == "prompted" else request.schema
-        reply = await self._call(message, passed_on, request.timeout)
+        reply = await self._call(message, on_text)
         del reply["kind"]
-        seconds = time.monotonic() - started
-        return ChatResult(**reply, seconds=seconds, first_token_seconds=first[0] if first else None)
+        return ChatResult(**reply)
 
     async def count(self, messages: Sequence[Message]) -> int:
         """Exact: the model's own template and tokenizer."""
@@ -92,18 +80,14 @@ class GgufChat:
 
     async def context_tokens(self) -> int:
         """What the worker offers: as set, and no more than the model was trained for."""
-        header = await asyncio.to_thread(read_header, self._path)
-        return header.usable_context(self._launch.context_tokens)
+        return await asyncio.to_thread(usable_context, self._path, self._launch.context_tokens)
 
     async def aclose(self) -> None:
         """Ends the worker unless another chat uses it."""
         await asyncio.to_thread(self._give_back)
 
     async def _call(
-        self,
-        message: dict[str, Any],
-        on_text: Callable[[str], None] | None = None,
-        seconds: float | None = None,
+        self, message: dict[str, Any], on_text: Callable[[str], None] | None = None
     ) -> dict[str, Any]:
         if not self._give_back.alive:
             raise closed(self.spec)
@@ -115,23 +99,18 @@ class GgufChat:
                 loop.call_soon_threadsafe(arrivals.put_nowait, arrived)
 
         job = Job(message, deliver)
-        deadline = asyncio.timeout(seconds)
         try:
-            async with deadline:
-                self._engine.submit(job)
-                while True:
-                    arrived = await arrivals.get()
-                    if isinstance(arrived, ModelError):
-                        raise arrived  # noqa: TRY301
-                    if arrived["kind"] != "text":
-                        return arrived
-                    if on_text is not None:
-                        on_text(arrived["text"])
-        except BaseException as error:
+            self._engine.submit(job)
+            while True:
+                arrived = await arrivals.get()
+                if isinstance(arrived, ModelError):
+                    raise arrived  # noqa: TRY301
+                if arrived["kind"] != "text":
+                    return arrived
+                if on_text is not None:
+                    on_text(arrived["text"])
+        except BaseException:
             self._engine.abandon(job)
-            if isinstance(error, TimeoutError) and deadline.expired():
-                said = f"the model {self.spec!r} did not answer within {seconds:g} s"
-                raise ModelTimeout(said, hint="models.options: all.timeout=SECONDS.") from error
             raise
 
 
@@ -226,7 +205,8 @@ class Engine:
         if process is not None and process.is_usable:
             return process
         self._end_process()
-        read_header(Path(self._launch.path))  # what is wrong is said before a process is started
+        # What is wrong with the file is said before a process is started.
+        usable_context(Path(self._launch.path), self._launch.context_tokens)
         if find_spec("xllamacpp") is None:
             raise UnusableModel("GGUF files need the package xllamacpp", hint=INSTALL_HINT)
         with self._changed:  # so that whoever abandons the job finds the process to kill
@@ -414,27 +394,12 @@ _TOKENS, _TOKEN_KINDS = "tokenizer.ggml.tokens", "tokenizer.ggml.token_type"
 _HINT = "Name a model file in the GGUF format, as in gguf:/models/name.gguf."
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    architecture: str
-    context_tokens: int | None  # longest context the model was trained for, when the file says so
-
-    def usable_context(self, wanted: int) -> int:
-        """A model makes no sense of more than it was trained for."""
-        return min(wanted, self.context_tokens or wanted)
-
-
-def read_header(path: Path) -> Header:
-    """Raises UnusableModel for what is no readable GGUF file."""
-    found: dict[str, Any] = {}
-    for key, value in _entries(path):
-        if key == "general.architecture" or key.endswith(".context_length"):
-            found[key] = value
-        if len(found) == len(("architecture", "context_length")):
-            break  # the vocabulary comes later, and is long
-    architecture = str(found.get("general.architecture", ""))
-    context = found.get(f"{architecture}.context_length")
-    return Header(architecture, context if isinstance(context, int) and context > 0 else None)
+def usable_context(path: Path, wanted: int) -> int:
+    """A model makes no sense of more than it was trained for, where its file says how much that
+    is. Raises UnusableModel for what is no readable GGUF file."""
+    # The vocabulary comes after it, and is long.
+    trained = next((one for key, one in _entries(path) if key.endswith(".context_length")), None)
+    return min(wanted, trained) if isinstance(trained, int) and trained > 0 else wanted
 
 
 def control_marks(path: Path) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from secondlook.models.gguf import UnusableModel, control_marks, read_header, receive, send
+from secondlook.models.gguf import UnusableModel, control_marks, receive, send, usable_context
 from secondlook.processes import die_with_parent
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class Model:
         api_key = secrets.token_urlsafe(32)
         try:
             path = Path(launch["path"])
-            context = read_header(path).usable_context(int(launch["context_tokens"]))
+            context = usable_context(path, int(launch["context_tokens"]))
             parameters = xllamacpp.CommonParams()
             _set(parameters, path, context, int(launch["threads"]), api_key)
             return cls(xllamacpp.Server(parameters), api_key, control_marks(path))

@@ -99,7 +99,6 @@ class MemoryJournal:
 
 # How the calls of a run are named in its journal, and what of them was paid for.
 
-Ended = list[tuple[JournalEntry | None, JournalEntry | None]]
 _VISIT = "@"
 _SENT = "/"
 _FAILED = "/failed"
@@ -108,14 +107,6 @@ _FAILED = "/failed"
 def content_of(key: str) -> str | None:
     """The hash of what shapes a reply; None where a key does not name a reply."""
     return None if _SENT in key else key.partition(_VISIT)[0]
-
-
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """A call that is on its way."""
-
-    key: str
-    idempotency_key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,29 +122,25 @@ class Calls:
         content = hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()
         return f"{content}{_VISIT}{self.visit()}"
 
-    def reply(self, key: str) -> JournalEntry | None:
-        return self.journal.get(key)
-
-    def keep(self, key: str, entry: JournalEntry) -> None:
-        """The reply, before anybody sees it."""
-        self.journal.put(key, entry)
-
     def refusal(self, key: str, kind: str) -> bool:
         """Whether a call was turned away for this reason: to send it again is no use."""
         return any(entry is not None and entry.text == kind for entry in self._failures(key))
 
-    def send(self, key: str, expected: CallUsage, promised: Reservation | None = None) -> Sent:
-        """Put down that it is sent, what it is expected to take, and at worst."""
+    def send(
+        self, key: str, expected: CallUsage, promised: Reservation | None = None
+    ) -> tuple[str, str]:
+        """Put down that it is sent, what it is expected to take, and at worst; returns what it is
+        called while it is on its way, and its idempotency key."""
         before = self._failures(key)
         failures = sum(failure is not None for failure in before)
         token = hashlib.sha256(f"{self.run} {key} {failures}".encode()).hexdigest()
         sending = f"{key}{_SENT}{len(before)}"
         self.journal.put(sending, JournalEntry.of(expected, token, state="sent", promised=promised))
-        return Sent(sending, token)
+        return sending, token
 
-    def failed(self, sent: Sent, entry: JournalEntry) -> None:
+    def failed(self, sending: str, entry: JournalEntry) -> None:
         """No reply comes of it; `entry` says why and what it took."""
-        self.journal.put(f"{sent.key}{_FAILED}", replace(entry, state="failed"))
+        self.journal.put(f"{sending}{_FAILED}", replace(entry, state="failed"))
 
     def _failures(self, key: str) -> list[JournalEntry | None]:
         """For each time that it was sent, its failure if it had one."""
@@ -163,14 +150,11 @@ class Calls:
         return found
 
 
-def spent_on(rows: Iterable[tuple[str, JournalEntry]]) -> list[CallUsage]:
-    """What the calls of models took, out of a journal in the order it was written."""
-    return [one.usage for sent, end in ended(rows) if (one := end or sent) is not None]
-
-
-def ended(rows: Iterable[tuple[str, JournalEntry]]) -> Ended:
+def ended(
+    rows: Iterable[tuple[str, JournalEntry]],
+) -> list[tuple[JournalEntry | None, JournalEntry | None]]:
     """Each call of a model as it was sent and as it ended; what was under way comes last."""
-    known: Ended = []
+    known: list[tuple[JournalEntry | None, JournalEntry | None]] = []
     under_way: dict[str, JournalEntry] = {}
     for key, entry in rows:
         if entry.kind != "model":

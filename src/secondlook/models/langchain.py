@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import sys
-import time
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from importlib.util import find_spec
@@ -28,7 +26,6 @@ from secondlook.models.chat import (
     ModeRefused,
     approximate_prompt,
     approximate_tokens,
-    longest_reply,
 )
 from secondlook.models.specs import KEY_VARIABLES, PACKAGES, window_of
 
@@ -60,7 +57,6 @@ class _Heard:
     finish: Finish = "stop"
     ended: bool = False
     usage: dict[str, Any] = field(default_factory=dict)
-    first: float | None = None
 
     def add(self, chunk: Any) -> str:
         """Take in one chunk; returns what it adds to the reply."""
@@ -70,8 +66,6 @@ class _Heard:
         called = "".join(part.get("args") or "" for part in chunk.tool_call_chunks)
         self.text += said
         self.arguments += called
-        if (said or called) and self.first is None:
-            self.first = time.monotonic()
         if chunk.usage_metadata:
             known = cast("Any", self.usage or None)
             self.usage = cast("dict[str, Any]", add_usage(known, chunk.usage_metadata))
@@ -105,15 +99,9 @@ class LangChainChat:
         self, request: ChatRequest, on_text: Callable[[str], None] | None = None
     ) -> ChatResult:
         await self._model()  # its packages are imported once; that is no time of this call
-        started = time.monotonic()
         heard = _Heard()
-        try:
-            async with asyncio.timeout(request.timeout):
-                while await self._refuses_a_parameter(request, heard, on_text):
-                    pass
-        except TimeoutError as late:
-            said = f"{self.spec!r} did not finish within {request.timeout:g} s"
-            raise ModelTimeout(said, hint="models.options: all.timeout=SECONDS.") from late
+        while await self._refuses_a_parameter(request, heard, on_text):
+            pass
         self._has_answered = True
         reply = heard.arguments or heard.text
         tokens_in = heard.usage.get("input_tokens") or approximate_prompt(request.messages)
@@ -124,8 +112,6 @@ class LangChainChat:
             tokens_in=tokens_in,
             tokens_out=heard.usage.get("output_tokens") or approximate_tokens(reply),
             tokens_cached=min(cached, tokens_in),
-            seconds=time.monotonic() - started,
-            first_token_seconds=None if heard.first is None else heard.first - started,
         )
 
     async def count(self, messages: Sequence[Message]) -> int:
@@ -170,7 +156,7 @@ class LangChainChat:
         """Hear the reply out. True where the model refuses an optional parameter."""
         try:
             await self._hear(request, heard, on_text)
-        except (ModelError, TimeoutError):
+        except ModelError:
             raise
         except Exception as error:
             unwanted = getattr(error, "param", None) if _status(error) in {400, 422} else None
@@ -200,9 +186,6 @@ class LangChainChat:
                 said = heard.add(chunk)
                 if said and on_text is not None:
                     on_text(said)
-                if len(heard.text) + len(heard.arguments) >= longest_reply(request.max_tokens):
-                    heard.finish = "length"
-                    return
                 # Of a server that is faster than we are every read is ready at once: without a
                 # turn for the others nobody could stop it.
                 await asyncio.sleep(0)
@@ -426,12 +409,12 @@ def translated(  # noqa: C901, PLR0911
     """Our error for one of a provider, its client, or its connection."""
     if isinstance(error, SecondlookError):
         return error
-    from langchain_core import exceptions
-
     text = " ".join(str(error).split()) or type(error).__name__
     text = text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}..."
     said, codes, status = f"{spec.text!r}: {text}", _codes(error), _status(error)
-    if isinstance(error, exceptions.ContextOverflowError) or codes & _TOO_LONG:
+    # By name: which HTTP client a provider uses is its own affair.
+    kinds = {kind.__name__ for one in _chain(error) for kind in type(one).__mro__}
+    if "ContextOverflowError" in kinds or codes & _TOO_LONG:
         return ContextOverflow(said, hint="Give less evidence: answer.evidence_tokens.")
     if mode in {"json_schema", "tool"}:
         unable = isinstance(error, NotImplementedError | TypeError | ValueError | KeyError)
@@ -441,7 +424,7 @@ def translated(  # noqa: C901, PLR0911
     missing = f"Check the name {spec.model!r} and the address (OpenAI-compatible ones end in /v1)."
     if spec.provider == "ollama":
         missing = f"Fetch it: ollama pull {spec.model}. `secondlook doctor` lists what is there."
-    if _is_any(error, "TimeoutException", exceptions.ModelTimeoutError, TimeoutError):
+    if kinds & {"TimeoutException", "ModelTimeoutError", "TimeoutError"}:
         return ModelTimeout(f"{spec.text!r} did not answer in time", hint=start)
     if status in {401, 403}:
         return ModelError(said, hint=f"Check the key {KEY_VARIABLES.get(spec.provider, '')}.")
@@ -451,8 +434,7 @@ def translated(  # noqa: C901, PLR0911
         return ModelError(said, hint=missing)
     if status in _AWAY:
         return ModelBusy(said, wait=_retry_after(error))
-    unreachable = _is_any(error, "TransportError", exceptions.ModelConnectionError, OSError)
-    if status is None and unreachable:
+    if status is None and kinds & {"TransportError", "ModelConnectionError", "OSError"}:
         return ModelUnavailable(f"{spec.text!r} cannot be reached", hint=start)
     return ModelError(said)
 
@@ -480,13 +462,6 @@ def _codes(error: Exception) -> set[str]:
             values += [inner.get("code"), inner.get("type")]
         found |= {value for value in values if isinstance(value, str)}
     return found
-
-
-def _is_any(error: Exception, of_http: str, *kinds: type[BaseException]) -> bool:
-    """`of_http` names an error class of the HTTP clients that providers use."""
-    clients = [sys.modules[name] for name in ("httpx", "httpx2") if name in sys.modules]
-    known = (*kinds, *(getattr(client, of_http) for client in clients if hasattr(client, of_http)))
-    return any(isinstance(one, known) for one in _chain(error))
 
 
 def _retry_after(error: Exception) -> float | None:

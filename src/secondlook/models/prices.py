@@ -136,6 +136,5 @@ class Prices:
             if isinstance(error, ValidationError):
                 said = f"{error.errors()[0]['loc'][0]!r} is not a price"
             hint = 'Write ["provider:model"] and below it input = 0.15, output = 0.60.'
-            raise SettingsError(
-                f"models.prices: {self._own} cannot be read: {said}", hint=hint
-            ) from error
+            said = f"models.prices: {self._own} cannot be read: {said}"
+            raise SettingsError(said, hint=hint) from error

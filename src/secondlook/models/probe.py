@@ -70,24 +70,16 @@ _VERBS = ("was painted", "was measured", "stood empty", "was repaired", "was des
 _TIMES = ("in the spring", "before the storm", "twice a year", "after the war", "last week")
 
 
-@dataclass(frozen=True, slots=True)
-class Progress:
-    said: str
-    done: int
-    total: int
-
-
 @dataclass(slots=True)
 class Prober:
     """`seconds` bounds the search for the end of the context, the rest is a few short calls."""
 
     chat: Chat
     spec: ModelSpec
-    on_progress: Callable[[Progress], None]
+    on_progress: Callable[[str], None]
     seconds: float = 120.0
     longest: int = _LONGEST
     _results: list[ChatResult] = field(default_factory=list)
-    _done: int = 0
     _ends: float = 0.0
     _read: dict[int, int | None] = field(default_factory=dict)  # tokens told, by size of the prompt
 
@@ -116,9 +108,9 @@ class Prober:
 
     async def _speed(self) -> tuple[float | None, float | None]:
         """Seconds to the first token and tokens per second after it, once it is loaded."""
-        self._say("loading and greeting")
+        self.on_progress("loading and greeting")
         await self._call(ChatRequest((Message("user", "Say hello."),), 8, timeout=_CALL_SECONDS))
-        self._say("speed")
+        self.on_progress("speed")
         asked = (Message("user", _COUNTING),)
         result = await self._call(ChatRequest(asked, _SPEED_TOKENS, timeout=_CALL_SECONDS))
         first = result.first_token_seconds
@@ -132,7 +124,7 @@ class Prober:
         form = Form(Ship)
         valid = 0
         for number, sentence in enumerate(_SENTENCES, 1):
-            self._say(f"JSON by {mode}: {number} of {len(_SENTENCES)}")
+            self.on_progress(f"JSON by {mode}: {number} of {len(_SENTENCES)}")
             messages = (Message("system", _TASK), Message("user", sentence))
             prompt = with_schema(messages, form.text) if mode == "prompted" else messages
             request = ChatRequest(
@@ -157,7 +149,7 @@ class Prober:
             sizes.append(sizes[-1] * 2)
         seen: int | None = None
         for size in sizes if longest - sizes[-1] < SHORTEST else [*sizes, longest]:
-            self._say(f"context: a prompt of {size:,} tokens")
+            self.on_progress(f"context: a prompt of {size:,} tokens")
             if await self._recalls(size, at_start=True):
                 seen = size
                 continue
@@ -209,11 +201,6 @@ class Prober:
         if longest.tokens_in < SHORTEST // 2 or not longest.first_token_seconds:
             return None
         return (longest.tokens_in - longest.tokens_cached) / longest.first_token_seconds
-
-    def _say(self, said: str) -> None:
-        self._done += 1
-        steps = 2 + len(ladder(self.spec)) * len(_SENTENCES) + 7
-        self.on_progress(Progress(said, min(self._done, steps), steps))
 
 
 def best_mode(rates: dict[OutputMode, float | None]) -> OutputMode:

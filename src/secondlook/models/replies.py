@@ -6,7 +6,7 @@ import asyncio
 import json
 import re
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Generic, NoReturn
 
 from pydantic import TypeAdapter, ValidationError
@@ -28,12 +28,6 @@ class Misread(Exception):
     """The reply cannot be used; the message is fit to be told to the model."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read(Generic[T]):
-    text: str
-    value: T
-
-
 class Form(Generic[T]):
     def __init__(self, kind: type[T]) -> None:
         self._adapter: TypeAdapter[T] = TypeAdapter(kind)
@@ -44,8 +38,8 @@ class Form(Generic[T]):
     def text(self) -> str:
         return json.dumps(self.schema, ensure_ascii=False, separators=(",", ":"))
 
-    def read(self, text: str) -> Read[T]:
-        """The first object in the text that has the form. Raises `Misread`."""
+    def read(self, text: str) -> tuple[str, T]:
+        """The first object in the text that has the form, as JSON and as such. Raises `Misread`."""
         problem = "it holds no complete JSON object" if text.strip() else "it is empty"
         for found in objects(text):
             if _repeats_schema(found, self.schema):
@@ -54,7 +48,7 @@ class Form(Generic[T]):
             # Characters that are half a pair cannot be stored or sent on.
             plain = whole_characters(json.dumps(found, ensure_ascii=False))
             try:
-                return Read(plain, self._adapter.validate_json(plain))
+                return plain, self._adapter.validate_json(plain)
             except ValidationError as error:
                 wrong = error.errors(include_url=False, include_input=False, include_context=False)
                 told = [
@@ -71,28 +65,21 @@ def _repeats_schema(found: dict[str, Any], schema: dict[str, Any]) -> bool:
     fields = schema.get("properties", {})
     if _SCHEMA_WORDS & (found.keys() - fields.keys()):
         return True
-    if not found.keys() & fields.keys():
-        return False
     if any(found.get(name) and found[name] == form for name, form in fields.items()):
         return True
-    said = [text.strip() for text in _strings(found) if text.strip()]
-    descriptions = {text.strip() for text in _strings(schema, named="description")}
-    return bool(said) and all(text in _TYPE_NAMES | descriptions for text in said)
+    said = {text for _, text in _texts(found)}
+    known = {text for name, text in _texts(schema) if name == "description"} | _TYPE_NAMES
+    return bool(said and found.keys() & fields.keys()) and said <= known
 
 
-def _strings(value: Any, named: str | None = None) -> Iterator[str]:
-    """Every text within, or every text that stands under that name."""
-    if isinstance(value, str) and named is None:
-        yield value
-    elif isinstance(value, dict):
-        for name, item in value.items():
-            if name == named and isinstance(item, str):
-                yield item
-            else:
-                yield from _strings(item, named)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _strings(item, named)
+def _texts(value: Any, name: str = "") -> Iterator[tuple[str, str]]:
+    """Every text within that is not blank, with the name that it stands under."""
+    if isinstance(value, str) and value.strip():
+        yield name, value.strip()
+    elif isinstance(value, dict | list):
+        within = value.items() if isinstance(value, dict) else [(name, one) for one in value]
+        for inner, one in within:
+            yield from _texts(one, inner)
 
 
 # Objects in what a model said: JSON, and what models write when they mean JSON.
@@ -220,21 +207,14 @@ class SpokenOnly:
             return
         self._held += piece
         begun = self._held.lstrip()
-        if begun.startswith(_OPEN):
-            _, closed, said = begun.partition(_CLOSE)
-            said = said.lstrip()
-            self._speaking = bool(closed and said)
-            if self._speaking:
-                self._on_text(said)
-        elif begun and not _OPEN.startswith(begun):
-            self._speaking = True
-            self._on_text(self._held)
+        if not _OPEN.startswith(begun[: len(_OPEN)]) or _CLOSE in begun:
+            self.finish()
 
     def finish(self) -> None:
-        """The stream ended: what might have become a mark is text after all."""
-        if not self._speaking and not self._held.lstrip().startswith(_OPEN) and self._held:
-            self._on_text(self._held)
-            self._held = ""
+        """Nothing more comes that could be a thought: what might have become a mark is text."""
+        if not self._speaking and (said := without_thoughts(self._held)):
+            self._speaking = True
+            self._on_text(said)
 
 
 # What Secondlook itself says to a model about the form of its reply.
@@ -271,9 +251,8 @@ def corrected(
 
 # One call to a backend, bounded in time and length whatever the backend does.
 
-_GRACE_SHARE = 0.1
-# Backends keep the time themselves; one that does not is cut here, this much later.
 _PATIENCE = 2.0  # seconds that a call may take to end once it is cancelled
+_PATIENT_SHARE = 0.1  # at most so much of the time that it had
 
 
 class Stream:
@@ -310,7 +289,7 @@ async def complete(
     try:
         await asyncio.wait(
             {answering, overflowing},
-            timeout=None if allowed is None else allowed * (1 + _GRACE_SHARE),
+            timeout=allowed,
             return_when=asyncio.FIRST_COMPLETED,
         )
         if answering.done():
@@ -319,13 +298,14 @@ async def complete(
             text = whole_characters(stream.text)
             result = ChatResult(text, "length", tokens_in, approximate_tokens(text))
         else:
-            raise ModelTimeout(f"{chat.spec!r} did not answer within {allowed:g} s")
+            said = f"{chat.spec!r} did not answer within {allowed:g} s"
+            raise ModelTimeout(said, hint="models.options: all.timeout=SECONDS.")
     finally:
         # What still runs is cancelled and may clean up; one that refuses to is not waited for.
         # With little time to answer there is little to end: a run may wait for its last step.
         answering.cancel()
         overflowing.cancel()
-        patience = _PATIENCE if allowed is None else min(_PATIENCE, _GRACE_SHARE * allowed)
+        patience = _PATIENCE if allowed is None else min(_PATIENCE, _PATIENT_SHARE * allowed)
         await asyncio.wait((answering, overflowing), timeout=patience)
         if answering.done() and not answering.cancelled():
             answering.exception()  # seen, so that asyncio does not report it as never retrieved

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from urllib.parse import urlsplit
 
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from secondlook.errors import SettingsError
 from secondlook.models.chat import OutputMode, Role
@@ -148,31 +148,16 @@ ROLES: tuple[Role, ...] = get_args(Role)
 ALL = "all"  # stands for every role in `models.options`
 
 
-@dataclass(frozen=True, slots=True)
-class RoleOptions:
+class RoleOptions(BaseModel, frozen=True):
     """How a model is asked in one role. Every role is asked at temperature 0 unless told."""
 
-    temperature: float = 0.0
-    max_tokens: int | None = None  # tokens of a reply, instead of what the step asks for
+    temperature: float = Field(default=0.0, ge=0, le=2)
+    max_tokens: int | None = Field(default=None, gt=0)  # of a reply; None = as the step asks
     seed: int | None = None
-    timeout: float = 120.0
-    retries: int = 2
-    context_tokens: int | None = None  # how much it can see, instead of what was probed or is known
-    mode: OutputMode | None = None  # how a reply is given its form, instead of what was probed
-
-
-_READERS: dict[str, TypeAdapter[Any]] = {
-    name: TypeAdapter(Annotated[kind, limits])  # type: ignore[arg-type]
-    for name, (kind, limits) in {
-        "temperature": (float, Field(ge=0, le=2)),
-        "max_tokens": (int, Field(gt=0)),
-        "seed": (int, Field()),
-        "retries": (int, Field(ge=0, le=10)),
-        "timeout": (float, Field(gt=0, allow_inf_nan=False)),
-        "context_tokens": (int, Field(gt=0)),
-        "mode": (str, Field(pattern="^(json_schema|tool|prompted)$")),
-    }.items()
-}
+    timeout: float = Field(default=120.0, gt=0, allow_inf_nan=False)
+    retries: int = Field(default=2, ge=0, le=10)
+    context_tokens: int | None = Field(default=None, gt=0)  # that it sees; None = as probed
+    mode: Literal["json_schema", "tool", "prompted"] | None = None  # instead of what was probed
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +190,7 @@ class Cast:
         spec = next((self._specs[name] for name in names if name in self._specs), self._default)
         options = RoleOptions()
         for name in reversed(names):
-            options = replace(options, **self._options.get(name, {}))
+            options = options.model_copy(update=self._options.get(name))
         return Part(role, spec, options)
 
     def specs(self) -> tuple[ModelSpec, ...]:
@@ -243,11 +228,12 @@ def _option(line: str) -> tuple[str, str, Any]:
     if not equals or not dot:
         said = f"models.options: {line!r} is not of the form role.option=value"
         raise SettingsError(said, hint='For example: options = ["answer.temperature=0.3"].')
-    if name not in _READERS:
-        hint = f"{_guess(name, tuple(_READERS))}Options: {', '.join(_READERS)}."
+    known = tuple(RoleOptions.model_fields)
+    if name not in known:
+        hint = f"{_guess(name, known)}Options: {', '.join(known)}."
         raise SettingsError(f"models.options: {line!r} names no option ({name!r})", hint=hint)
     try:
-        value = _READERS[name].validate_strings(text.strip())
+        value = getattr(RoleOptions.model_validate_strings({name: text.strip()}), name)
     except ValidationError as wrong:
         said = in_plain_words(wrong.errors()[0]["msg"])
         raise SettingsError(f"models.options: {line!r}: {name} {said}") from wrong

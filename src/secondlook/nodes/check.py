@@ -52,6 +52,7 @@ if TYPE_CHECKING:
     from secondlook.reading.support import Cap
     from secondlook.settings.sections import Settings
 
+MOST_REGENERATIONS = 2  # times a draft that is not grounded is written anew
 _ENTRY_TOKENS = 24  # of one verdict in a reply, as widely spaced as models write JSON
 _STEEPEST = 30.0
 _NAMES: Final[tuple[Cap, ...]] = ("name",)
@@ -75,7 +76,7 @@ async def check_grounded(state: ToCheck, runtime: Runtime[Context]) -> Checked:
     again = (
         stands is False
         and chosen.enable_regeneration
-        and regenerations < chosen.max_regenerations
+        and regenerations < MOST_REGENERATIONS
         and draft["model"] is not None
         and context.models.serves("answer")
     )

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from secondlook.roles.verdicts import Grades, SaidGrade
 
 LAST_RESORT = 3
+MIN_RELEVANT = 3  # relevant passages that are enough
 """Passages that an answer rests on where a model lets too few pass: the best of any search."""
 _SAID = {
     "answer": "answering from the best",
@@ -151,7 +152,7 @@ class _Weights:
         """Why this is enough to answer from; None where it is not."""
         if self.answering:
             return f"{self.answering} answer it"
-        if self.relevant >= context.settings.corrective.min_relevant:
+        if self.relevant >= MIN_RELEVANT:
             return f"{self.relevant} are about it"
         if self.by_model:
             return None
@@ -252,14 +253,14 @@ async def graded(context: Context, question: str, found: Sequence[Found]) -> Gra
         none = UsageError(f"no model serves the role 'grade', so {chosen!r} cannot grade")
         warnings.append(trouble("grade", none, "the reader graded instead"))
     elif chosen != READER:
-        fit, examples = fit_to_grade(context), settings.corrective.few_shot
+        fit = fit_to_grade(context)
         if objection := unfit(fit):
             warnings.append(trouble("grade", objection, "it was asked all the same, as chosen"))
         as_probed = fit is not None and fit.passages is not None and fit.passages.few_shot
         grader = ModelGrader(
             context.models,
             texts=partial(ranking.texts, context),
-            few_shot=as_probed if examples == "auto" else examples == "on",
+            few_shot=as_probed,
             alone=chosen == "llm-each",
         )
         model = grader.name

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from secondlook.errors import BudgetExceeded, ModelError
-from secondlook.models.probe import GradingFigures, Progress
+from secondlook.models.probe import GradingFigures
 from secondlook.nodes.grade import ModelGrader, speaks_of_the_model
 from secondlook.nodes.state import unread
 from secondlook.roles import verdicts
@@ -32,7 +32,7 @@ _HOPELESS = 3  # after so many questions without one usable grade the rest is no
 
 
 async def probe_passages(
-    models: Asker, on_progress: Callable[[Progress], None] = lambda _: None
+    models: Asker, on_progress: Callable[[str], None] = lambda _: None
 ) -> GradingFigures:
     """How well the model that serves `grade` tells passages apart.
 
@@ -43,7 +43,7 @@ async def probe_passages(
         counted: Counter[str] = Counter()
         for number, case in enumerate(cases, 1):
             said = f"grading{', with examples' if few_shot else ''}: {number} of {len(cases)}"
-            on_progress(Progress(said, number, len(cases)))
+            on_progress(said)
             hopeless = number > _HOPELESS and counted["ungraded"] == counted["pairs"]
             accepted = {} if hopeless else await _accepted(models, case, few_shot=few_shot)
             taken = {name for name, is_accepted in accepted.items() if is_accepted}
@@ -61,13 +61,13 @@ async def probe_passages(
 
 
 async def probe_answers(
-    models: Asker, on_progress: Callable[[Progress], None] = lambda _: None
+    models: Asker, on_progress: Callable[[str], None] = lambda _: None
 ) -> GradingFigures:
     """The same of answers. False rejection of right ones is what recall lacks of 1."""
     counted: Counter[str] = Counter()
     cases = verdicts.answer_cases()
     for number, case in enumerate(cases, 1):
-        on_progress(Progress(f"judging answers: {number} of {len(cases)}", number, len(cases)))
+        on_progress(f"judging answers: {number} of {len(cases)}")
         hopeless = number > _HOPELESS and counted["ungraded"] == counted["pairs"]
         verdict = None if hopeless else await _judged(models, case)
         counted.update(

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from secondlook.tables.table import TableProfile
     from secondlook.tables.understand.readings import Reading, Wanted
 
+MOST_ALIGNMENTS = 2  # times that the columns are held against what is asked for
 _SURE = 0.8
 """From this score on a column is taken for what was meant at the first try."""
 _LIKELY = 0.5
@@ -233,7 +234,7 @@ async def align(state: Analysed, runtime: Runtime[Context]) -> Aligned:
             way, why = "limitation", "no model is there that could write code"
     elif "nothing" in kinds:
         why = "a gap that nothing can close"
-    elif count >= context.settings.analyst.max_alignments:
+    elif count >= MOST_ALIGNMENTS:
         why = f"checked {count} times, and a gap is left"
     elif "requirements" in kinds:
         way, why = "requirements", "something is asked for that is not there by that name"

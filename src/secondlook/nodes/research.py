@@ -88,11 +88,11 @@ async def search_step(state: Researched, runtime: Runtime[Context]) -> SteppedOn
     pool = await _pooled(context, current["queries"], allowed)
     search, k = context.settings.search, context.settings.answer.k
     if search.rerank and pool:
-        by_question = context.settings.research.rerank_against == "question"
-        query = current["question"] if by_question else current["queries"][0]
         first, rest = pool[: search.candidates], pool[search.candidates :]
         try:
-            read = await ranking.read(context, query, first, looks=max(search.looks, k))
+            read = await ranking.read(
+                context, current["question"], first, looks=max(search.looks, k)
+            )
             pool = [*read, *rest]
         except Exception as error:  # noqa: BLE001 - a search is worth more than its second look
             warnings.append(trouble("search_step", error, "the order of the searches was kept"))

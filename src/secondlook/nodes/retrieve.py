@@ -31,7 +31,7 @@ from secondlook.nodes.state import (
     unread,
 )
 from secondlook.retrieval.index.port import Filter, Scored
-from secondlook.retrieval.search import fuse
+from secondlook.retrieval.search import DEFAULT_OPTIONS, fuse
 from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles.follow_up import names
 
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from secondlook.passage import Hit, Passage
     from secondlook.retrieval.web.port import WebPassage
 
+_BY_WORDS = 40  # passages of the second search
 _SHARE = 5  # a search in other words reads at most one passage for every five of the first search
 _AT_ONCE = 4  # passages read between two looks at whether the evidence is good enough by now
 _FOLLOW_BELOW = 0.8
@@ -136,9 +137,8 @@ async def fall_back(state: Asked, runtime: Runtime[Context]) -> Retrieved:
         state,
         runtime.context,
         question=query,
-        candidates=settings.adaptive.candidates,
+        candidates=_BY_WORDS,
         most=settings.search.candidates,
-        replace=settings.adaptive.pooling == "replace",
     )
     known = {item["id"] for item in state["found"]}
     before = {item["id"] for item in ranking.kept(state["found"])}
@@ -179,7 +179,6 @@ async def _by_words(
     candidates: int,
     most: int,
     number: int = 0,
-    replace: bool = False,
 ) -> tuple[list[Found], int, list[dict[str, Any]]]:
     """All passages best first, how many were read for the question, and warnings. A passage that
     was found before keeps its readings, and the better of its two fusion scores."""
@@ -199,7 +198,7 @@ async def _by_words(
             old = known.pop(new["id"], None)
             better = max(old["fusion_score"], new["fusion_score"]) if old else 0.0
             pool.append({**old, "fusion_score": better} if old else {**new, "search": number})
-        pool += [] if replace else known.values()
+        pool += known.values()
         found, read = await _read_on(context, question, pool, most=most)
     except Exception as error:  # noqa: BLE001 - what was read before is worth keeping
         node = "search_again" if number else "fall_back"
@@ -333,7 +332,7 @@ async def search_web(state: Asked, runtime: Runtime[Context]) -> Retrieved:
                 raise WebSearchError("this run has no web search")  # noqa: TRY301
             passages = await context.web.find(query)
             await asyncio.to_thread(context.pages.put, passages)
-            read = _found(passages, k=search.rrf_k)[: search.candidates]
+            read = _found(passages, k=DEFAULT_OPTIONS.rrf_k)[: search.candidates]
             if search.rerank and read:
                 read = await ranking.read(context, query, read, looks=search.looks)
     except Exception as error:  # noqa: BLE001 - the web is a bonus, whatever goes wrong with it

@@ -18,7 +18,6 @@ from secondlook.retrieval.terms import STOP_WORDS
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from secondlook.answer import ResultTable
     from secondlook.events import Event
     from secondlook.reading.understander import Written
 
@@ -142,7 +141,6 @@ class Turn:
     titles: tuple[str, ...] = ()
     asks_back: str | None = None
     """What was asked in return, where the question had several readings."""
-    table: ResultTable | None = None
 
 
 @dataclass(frozen=True, slots=True)

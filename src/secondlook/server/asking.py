@@ -332,16 +332,16 @@ async def stopped_elsewhere(runs: Runs, run: str) -> RunStatus:
     status = (await asyncio.to_thread(runs.record.get, run)).status
     if status != "running":
         return status
-    stops = await asyncio.to_thread(lambda: runs.record.store(run).stops())
-    await asyncio.to_thread(stops.ask, run)
+    store = await asyncio.to_thread(runs.record.store, run)
+    await asyncio.to_thread(store.ask_to_stop, run)
     try:
         async with asyncio.timeout(STOPS_WITHIN):
             while status == "running":
                 await asyncio.sleep(SHORTEST_PAUSE)
                 status = (await asyncio.to_thread(runs.record.get, run)).status
     except TimeoutError:
-        await asyncio.to_thread(stops.withdraw, run)
-        worker = await asyncio.to_thread(stops.worker, run)
+        await asyncio.to_thread(store.ask_to_stop, run, withdrawn=True)
+        worker = await asyncio.to_thread(store.worker, run)
         said = f"{worker} works on the run {run!r} and was asked to stop, but goes on"
         raise Problem(409, "run_elsewhere", said, hint="stop it there") from None
     return status

@@ -19,7 +19,7 @@ from secondlook.errors import SecondlookError, UsageError
 from secondlook.server import mcp_tools
 from secondlook.server.jobs import Jobs
 from secondlook.server.libraries import Libraries
-from secondlook.server.mcp_results import as_data, document_uri, said, source_text
+from secondlook.server.mcp_tools import as_data, document_uri, said, source_text
 from secondlook.server.runs import Runs
 from secondlook.server.state import Served
 

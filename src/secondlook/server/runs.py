@@ -263,7 +263,7 @@ class Runs:
 
     def _stop_wanted(self, runs: list[str]) -> None:
         with contextlib.suppress(SecondlookError):  # a record that cannot be read tells nothing
-            for run in self.record.store().stops().among(runs):
+            for run in self.record.store().to_stop(runs):
                 self.cancel(run)
 
     def forget(self, run: str) -> None:
@@ -426,7 +426,7 @@ class Record:
         with self._lock:
             if self._store is None:
                 try:
-                    self._store = RunStore.of(self._settings, create=False)
+                    self._store = RunStore(self._settings, create=False)
                 except RunMissing:  # None has been recorded yet
                     raise missing(run) from None
             return self._store

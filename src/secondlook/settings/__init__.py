@@ -109,15 +109,14 @@ def load(
         # Each value is right by itself, so what is left is one that contradicts another.
         problem = error.errors()[0]
         section = str(problem["loc"][0])
-        said = [
+        shown = [
             f"{key}={value!r} from {origin[key]}"
             for key, value in values.items()
             if key.startswith(f"{section}.")
         ]
-        raise SettingsError(
-            f"{in_plain_words(problem['msg'])} ({', '.join(said)})",
-            hint="Change one of them, or give it as a flag or a variable for one command.",
-        ) from error
+        said = f"{in_plain_words(problem['msg'])} ({', '.join(shown)})"
+        hint = "Change one of them, or give it as a flag or a variable for one command."
+        raise SettingsError(said, hint=hint) from error
 
 
 def user_file() -> Path:
@@ -142,9 +141,9 @@ def _everywhere(  # noqa: PLR0917
         yield from _from_file(file, trusted=file.name != PROJECT_FILE)
     yield from _from_environment(variables, here)
     if preset is not None:
-        found = find_preset(preset, own=_own_presets(), cwd=here)
-        name = f"preset {found.name}"
-        for one in _from_file(found.file, trusted=found.trusted):
+        file, trusted = find_preset(preset, own=_own_presets(), cwd=here)
+        name = f"preset {preset}"
+        for one in _from_file(file, trusted=trusted):
             yield replace(one, place=name, origin=name)
     for key, text in texts.items():
         _known(key, "--set: ")
@@ -161,18 +160,14 @@ def _from_file(file: Path, *, trusted: bool) -> Iterator[_Given]:
         # Editors on Windows put a byte order mark in front, which TOML does not allow.
         parsed = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
     except (OSError, ValueError) as error:  # TOML's and Unicode's errors are ValueErrors
-        raise SettingsError(
-            f"{file} cannot be read: {error}",
-            hint="It must be TOML in UTF-8; strings need quotes; see docs/settings.md.",
-        ) from error
+        hint = "It must be TOML in UTF-8; strings need quotes; see docs/settings.md."
+        raise SettingsError(f"{file} cannot be read: {error}", hint=hint) from error
     for section, content in parsed.items():
         if section not in SECTIONS:
             raise _unknown(f"{file}: unknown setting {section!r}", section)
         if not isinstance(content, dict):
-            raise SettingsError(
-                f"{file}: {section!r} is {content!r} but must be a section",
-                hint=f"Write a line [{section}] and its keys below it.",
-            )
+            said = f"{file}: {section!r} is {content!r} but must be a section"
+            raise SettingsError(said, hint=f"Write a line [{section}] and its keys below it.")
         for key, value in _flat(section, content):
             _known(key, f"{file}: ")
             why = None if trusted else why_refused(key, value)
@@ -275,13 +270,6 @@ SHIPPED = Path(__file__).parent / "profiles"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
-    name: str
-    file: Path
-    trusted: bool  # shipped, or the person's own; else it may have come with a folder
-
-
 def presets() -> tuple[str, ...]:
     return tuple(sorted({*_names(SHIPPED), *_names(_own_presets())}))
 
@@ -290,25 +278,22 @@ def _own_presets() -> Path:
     return user_file().parent / "profiles"
 
 
-def find_preset(given: str, *, own: Path, cwd: Path) -> Preset:
+def find_preset(given: str, *, own: Path, cwd: Path) -> tuple[Path, bool]:
+    """Its file, and whether that is shipped or the person's own: else it came with a folder."""
     if given.endswith(".toml") or "/" in given or "\\" in given:
         file = cwd / Path(given).expanduser()
-        return Preset(given, file, trusted=file.parent.resolve() == own.resolve())
+        return file, file.parent.resolve() == own.resolve()
     places = [folder / f"{given}.toml" for folder in (SHIPPED, own) if given in _names(folder)]
     if len(places) > 1:
-        raise SettingsError(
-            f"{places[1]} has the name of a preset that is shipped: {given!r}",
-            hint=f"Rename the file, or give it as --preset {places[1]}.",
-        )
+        said = f"{places[1]} has the name of a preset that is shipped: {given!r}"
+        raise SettingsError(said, hint=f"Rename the file, or give it as --preset {places[1]}.")
     if not places:
         known = presets()
         meant = nearest(given, known)
         guess = f"Did you mean {meant!r}? " if meant else ""
-        raise SettingsError(
-            f"there is no preset {given!r}",
-            hint=f"{guess}There are {', '.join(known)}; a file is given by its path, ./NAME.toml.",
-        )
-    return Preset(given, places[0], trusted=True)
+        hint = f"{guess}There are {', '.join(known)}; a file is given by its path, ./NAME.toml."
+        raise SettingsError(f"there is no preset {given!r}", hint=hint)
+    return places[0], True
 
 
 def _names(folder: Path) -> list[str]:

@@ -185,7 +185,6 @@ class IngestSettings(Section):
 class SearchSettings(Section):
     k: int = setting(10, "Passages to return.", ge=1, le=1000)
     dense: float = setting(0.7, "Weight of the search by meaning; words have the rest.", ge=0, le=1)
-    rrf_k: int = setting(5, "Constant of reciprocal rank fusion.", ge=1, le=10_000)
     candidates: int = setting(16, "Passages that the reader scores quickly.", ge=1, le=1000)
     looks: int = setting(6, "Passages that the reader reads closely.", ge=1, le=1000)
     rerank: bool = setting(True, "Rerank the candidates with the reader.")

@@ -29,8 +29,6 @@ class AdaptiveSettings(Section):
     )
     min_rerank_score: float = setting(0.0, "`min_rerank_score`: lowest among the best five.")
     dense: float = setting(0.3, "Weight of meaning in the second search.", ge=0, le=1)
-    candidates: int = setting(40, "Passages of the second search.", ge=1, le=1000)
-    pooling: Literal["merge", "replace"] = setting("merge", "Pool both searches, or keep one.")
 
     @property
     def lexical(self) -> float:
@@ -39,11 +37,7 @@ class AdaptiveSettings(Section):
 
 class CorrectiveSettings(Section):
     enable_grading: bool = setting(True, "Grade passages, and search again where too few fit.")
-    few_shot: Literal["auto", "on", "off"] = setting(
-        "auto", "Show a grading model examples; `auto` = as its probe found."
-    )
     graded: int = setting(10, "Passages to grade after a search.", ge=1, le=100)
-    min_relevant: int = setting(3, "Relevant passages that are enough.", ge=1, le=100)
     enable_rewriting: bool = setting(True, "Ask again in other words where too few fit.")
     max_rewrites: int = setting(3, "Most rewrites of a question.", ge=0, le=10)
     enable_following: bool = setting(True, "Look up what the best passage names (two hops).")
@@ -51,7 +45,6 @@ class CorrectiveSettings(Section):
     enable_readings: bool = setting(True, "Say which meaning of an ambiguous word was taken.")
     enable_useful_check: bool = setting(True, "Check that the answer addresses the question.")
     enable_regeneration: bool = setting(True, "Write an answer anew that is not grounded.")
-    max_regenerations: int = setting(2, "Most times an answer is written anew.", ge=0, le=10)
 
 
 class ResearchSettings(Section):
@@ -66,9 +59,6 @@ class ResearchSettings(Section):
     enable_fresh_evidence: bool = setting(True, "Leave out passages that earlier steps saw.")
     calls: Literal["merged", "separate"] = setting(
         "merged", "Plan a step and word its searches in one model call, or in two."
-    )
-    rerank_against: Literal["question", "query"] = setting(
-        "question", "Rank passages for the step's question, or for its first query."
     )
     enable_synthesis_of_failed: bool = setting(False, "Write findings even where a step failed.")
     enable_escalation: bool = setting(True, "Go on in several steps where one step failed.")
@@ -91,7 +81,6 @@ class ResearchSettings(Section):
 class AnalystSettings(Section):
     enable_understanding: bool = setting(True, "Tell questions on concepts from those on data.")
     enable_alignment: bool = setting(True, "Check that columns exist and fit before coding.")
-    max_alignments: int = setting(2, "Most such checks.", ge=1, le=5)
     enable_code_check: bool = setting(True, "Refuse code that invents data or reads files.")
     max_code_attempts: int = setting(2, "Times code is written until it is judged.", ge=1, le=5)
     enable_arithmetic: bool = setting(

@@ -15,10 +15,8 @@ from secondlook.settings.sections import place_of
 from secondlook.store.database import (
     ALL,
     Kind,
-    Place,
-    PostgresDatabase,
     SqliteDatabase,
-    memory_file,
+    open_database,
     storable,
 )
 
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
     from pathlib import Path
 
-    from secondlook.settings.sections import RunSettings, StoreAddress
+    from secondlook.settings.sections import RunSettings
     from secondlook.store.database import Database, Row, Statements
 
 MOST_KEPT = 1000
@@ -91,16 +89,14 @@ class AnswerMemory(Closing):
 
     def __init__(
         self,
-        file: Path | None,
+        runs: RunSettings | None,
         *,
-        store: StoreAddress | None = None,
         library: str = "",
         embedder: Callable[[], str] = str,
         keep: int = MOST_KEPT,
     ) -> None:
         """`embedder` names whose vectors these are; those of another are never compared."""
-        self.file = file
-        self._store = store
+        self._runs = runs
         self.library = library
         self._embedder = embedder
         self._keep = keep
@@ -112,13 +108,7 @@ class AnswerMemory(Closing):
         told = place_of(library)
         address = told if told != str(library) else None
         folder = address or str(library.expanduser().resolve())
-        return cls(
-            memory_file(runs.path),
-            store=runs.store or None,
-            library=folder,
-            embedder=embedder,
-            keep=runs.keep,
-        )
+        return cls(runs, library=folder, embedder=embedder, keep=runs.keep)
 
     @classmethod
     def temporary(cls) -> Self:
@@ -227,19 +217,19 @@ class AnswerMemory(Closing):
     def _opened(self, *, create: bool = True) -> Database:
         with self._lock:
             if self._database is None:
-                if self._store is not None:
-                    self._database = PostgresDatabase(self._store, kind=ANSWERS, create=create)
-                elif self.file is None and not create:
-                    raise RunMissing(ANSWERS.nothing_yet)
+                if self._runs is not None:
+                    self._database = open_database(self._runs, ANSWERS, create=create)
+                elif create:
+                    self._database = SqliteDatabase(None, kind=ANSWERS)
                 else:
-                    self._database = SqliteDatabase(self.file, kind=ANSWERS, create=create)
+                    raise RunMissing(ANSWERS.nothing_yet)
             return self._database
 
 
-def forget_runs(place: Place, names: Collection[str]) -> None:
-    """Delete what was remembered of these runs, where `place` is that of their record."""
+def forget_runs(runs: RunSettings, names: Collection[str]) -> None:
+    """Delete what was remembered of these runs, whose record is kept there."""
     try:
-        database = place.open(ANSWERS, create=False)
+        database = open_database(runs, ANSWERS, create=False)
     except RunMissing:
         return
     try:

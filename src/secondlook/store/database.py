@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from string import Template
-from typing import TYPE_CHECKING, Any, Literal, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from secondlook.errors import RunError, RunMissing, RunStoreAway
 
@@ -145,24 +145,12 @@ def storable(text: str) -> str:
     return text.encode("utf-8", "replace").decode().replace("\0", "\N{REPLACEMENT CHARACTER}")
 
 
-# Where runs are recorded: files of this machine, or a PostgreSQL that several machines share.
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    path: Path  # tables that came with a question always lie beside it
-    store: StoreAddress | None = None
-
-    @classmethod
-    def of(cls, runs: RunSettings) -> Self:
-        return cls(runs.path, runs.store or None)
-
-    def open(self, kind: Kind, *, create: bool = True) -> Database:
-        if self.store is not None:
-            return PostgresDatabase(self.store, kind=kind, create=create)
-
-        file = self.path if kind.name == "runs" else memory_file(self.path)
-        return SqliteDatabase(file, kind=kind, create=create)
+def open_database(runs: RunSettings, kind: Kind, *, create: bool = True) -> Database:
+    """Where runs are recorded: files of this machine, or a PostgreSQL that several share."""
+    if runs.store:
+        return PostgresDatabase(runs.store, kind=kind, create=create)
+    file = runs.path if kind.name == "runs" else memory_file(runs.path)
+    return SqliteDatabase(file, kind=kind, create=create)
 
 
 def memory_file(runs: Path) -> Path:
@@ -200,10 +188,8 @@ class SqliteDatabase:
                 try:
                     make_private(file)
                 except OSError as error:
-                    raise RunError(
-                        f"{kind.what} {str(file)!r} cannot be written: {error.strerror or error}",
-                        hint=_MAKE_ROOM,
-                    ) from error
+                    said = f"{kind.what} {str(file)!r} cannot be written: {error.strerror or error}"
+                    raise RunError(said, hint=_MAKE_ROOM) from error
             elif not file.exists():
                 raise RunMissing(f"{kind.nothing_yet} at {str(file)!r}", hint=kind.begin)
             address = str(file.absolute())
@@ -275,10 +261,8 @@ def _connected(address: str, file: Path, kind: Kind) -> sqlite3.Connection:
             raise newer(kind, str(file), version)
         if application != kind.application_id:
             if application or version or holds_tables:
-                raise RunError(
-                    f"{str(file)!r} is the database of another program",
-                    hint=f"name another file for {kind.what} (runs.path)",
-                )
+                said = f"{str(file)!r} is the database of another program"
+                raise RunError(said, hint=f"name another file for {kind.what} (runs.path)")
             _set_up(db, kind)
         undone.pop_all()
     return db
@@ -521,10 +505,8 @@ def connecting(address: StoreAddress) -> dict[str, Any]:
             application_name="secondlook",
         )
     except ProgrammingError:  # its words may quote a password
-        raise RunError(
-            f"runs.store {str(address)!r} cannot be read",
-            hint="write postgresql://USER@HOST/DATABASE",
-        ) from None
+        said = f"runs.store {str(address)!r} cannot be read"
+        raise RunError(said, hint="write postgresql://USER@HOST/DATABASE") from None
     # Statements that a server prepares are lost on the way through a pooler.
     return {
         "conninfo": told,
@@ -537,13 +519,10 @@ def connecting(address: StoreAddress) -> dict[str, Any]:
 def require() -> None:
     try:
         import psycopg  # noqa: F401
-        import psycopg_pool  # noqa: F401
         from langgraph.checkpoint import postgres  # noqa: F401
     except ImportError as error:
-        raise RunError(
-            f"runs cannot be recorded in PostgreSQL: {error}",
-            hint="pip install langgraph-checkpoint-postgres 'psycopg[binary]' psycopg-pool",
-        ) from error
+        hint = "pip install langgraph-checkpoint-postgres 'psycopg[binary]' psycopg-pool"
+        raise RunError(f"runs cannot be recorded in PostgreSQL: {error}", hint=hint) from error
 
 
 def make_schema(connection: psycopg.Connection[Any]) -> None:

@@ -42,15 +42,14 @@ def run_folder(runs: Path, run: str) -> Path:
 
 def write_names(folder: Path, tables: Sequence[Table]) -> None:
     partial = folder / f"{_NAMES}.partial"
-    said = {"reader": READER_VERSION, "tables": [table.model_dump(mode="json") for table in tables]}
+    held = {"reader": READER_VERSION, "tables": [table.model_dump(mode="json") for table in tables]}
     try:
-        partial.write_text(json.dumps(said, ensure_ascii=False), encoding="utf-8")
+        partial.write_text(json.dumps(held, ensure_ascii=False), encoding="utf-8")
         partial.replace(folder / _NAMES)
     except OSError as error:
-        raise RunError(
-            f"tables cannot be kept at {str(folder)!r}: {error.strerror or error}",
-            hint="check that the disk has room and that you may write there",
-        ) from error
+        said = f"tables cannot be kept at {str(folder)!r}: {error.strerror or error}"
+        hint = "check that the disk has room and that you may write there"
+        raise RunError(said, hint=hint) from error
 
 
 def _read(folder: Path) -> tuple[str, list[Entry]]:
@@ -180,10 +179,8 @@ def _from_file(
             if runs.keep:
                 known = same_source(runs.path, hashlib.file_digest(stream, "sha256").hexdigest())
     except OSError as error:
-        raise UsageError(
-            f"the table {name!r} cannot be read: {str(path)!r}: {error.strerror or error}",
-            hint=_READABLE,
-        ) from error
+        said = f"the table {name!r} cannot be read: {str(path)!r}: {error.strerror or error}"
+        raise UsageError(said, hint=_READABLE) from error
     if known:
         return [_shared(name, path, table, file, folder) for table, file in known]
     from secondlook.tables.read import read_tables
