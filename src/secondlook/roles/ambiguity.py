@@ -75,20 +75,11 @@ RIVAL_SHARE = 0.12
 """A reading with less is none that anybody would mean."""
 MOST_READINGS = 4
 
-_LONGEST_PERSON = 4
 _AGAINST = 0.05
 _NO_SIGN = 0.35
-_ORGANISATION = re.compile(
-    r"\b(?:Company|Corporation|Inc|Ltd|University|Party|Army|Band|Club|Team|Council|Union|League|"
-    r"Group|Brothers|Sisters|Association|Committee|Parliament|Church|Ministry|Government)\b|s\Z"
-)
 _DATE = re.compile(
     r"(?:\d{1,2} )?(?:January|February|March|April|May|June|July|August|September|October|November|"
     r"December)(?: \d+)?"
-)
-_PLACES = frozenset(
-    """Island Islands River Lake Sea Bay Street Road Bridge Harbour Harbor Mountain Mountains Valley
-    City County Province Airport Station Park Castle Tower""".split()  # noqa: SIM905
 )
 _REACH = 40
 _NAMING = r"[\s:\"\u201c'(]+(?:called|titled|entitled|named)?[\s\"\u201c'(]*"
@@ -139,7 +130,8 @@ def rivals(unclear: Unclear, question: str, witnesses: Sequence[Witness]) -> lis
         with_article = sum(one.with_article for one, *_ in said)
         ordered = tuple(sorted(parts, key=lambda name: (-parts[name], name)))
         takes_the = 2 * with_article > mentions
-        found.append(Rival(said[0][0].name, sum(parts.values()), ordered, takes_the))
+        name = max((one.name for one, *_ in said), key=len)
+        found.append(Rival(name, sum(parts.values()), ordered, takes_the))
     everything = sum(one.share for one in found)
     found.sort(key=lambda one: (-one.share, one.name))
     return [replace(one, share=one.share / everything) for one in found]
@@ -194,29 +186,12 @@ def _fit(unclear: Unclear, one: Mentioned, text: str) -> float:
     )
     for_it, against = signs[wanted], float(signs.total() - signs[wanted])
     if unclear.kind == "person":
-        if not _may_be_person(one):
-            return 0.0
         against = signs["he" if wanted == "she" else "she"] + 0.5 * (signs["it"] + signs["they"])
     elif signs["she"] + signs["he"] >= max(1, for_it):
         return 0.0
     if not for_it:
-        looks = unclear.kind == "group" and bool(_ORGANISATION.search(one.name))
-        return _AGAINST if against else _NO_SIGN * (2 if looks or one.is_title else 1)
+        return _AGAINST if against else _NO_SIGN * (2 if one.is_title else 1)
     return (for_it + 1) / (for_it + 1 + against)
-
-
-def _may_be_person(one: Mentioned) -> bool:
-    words = one.name.split()
-    if len(words) > _LONGEST_PERSON or any(sign.isdigit() for sign in one.name):
-        return False
-    if words[-1] in _PLACES:
-        return False
-    if not all(word[:1].isupper() or word in {"de", "von", "van", "la", "du"} for word in words):
-        return False
-    signs = one.goes_on["she"] + one.goes_on["he"]
-    if len(words) == 1 and not signs and not one.is_title:
-        return False  # one capital word of which nothing speaks as of a person: mostly none
-    return one.is_title or (2 * one.with_article < len(one.places) and one.as_place <= signs)
 
 
 def is_a(noun: str, one: Mentioned, text: str) -> float:
@@ -283,13 +258,12 @@ class Mentioned:
 
 
 def mentioned(text: str, title: str, known: frozenset[str] = frozenset()) -> dict[str, Mentioned]:
-    """The names of a passage by their small letters; the longer form stands for its parts, so
-    that "Knowles" counts as "Beyonc\u00e9 Knowles" where that is said as well.
+    """The names of a passage by their small letters.
 
     `known` are words that other passages have in names: of these a title may be made that the
     passage itself does not mention.
     """
-    found = _gathered(text, title)
+    found = _gathered(text)
     named = _ASIDE.sub("", title).strip()
     # What the document is about, by its title; a title may be a mere file name.
     wanted = _telling(named)
@@ -307,15 +281,13 @@ def mentioned(text: str, title: str, known: frozenset[str] = frozenset()) -> dic
     return found
 
 
-def _gathered(text: str, title: str) -> dict[str, Mentioned]:
+def _gathered(text: str) -> dict[str, Mentioned]:
     """From the end to the beginning, so that each name knows where the next one stands."""
     places = _places(text)
-    whole = _wholes([name for name, *_ in places], title)
     found: dict[str, Mentioned] = {}
     until = len(text)
     for name, start, end in reversed(places):
-        full = whole.get(name.casefold(), name)
-        one = found.setdefault(full.casefold(), Mentioned(full))
+        one = found.setdefault(name.casefold(), Mentioned(name))
         one.places.insert(0, (start, end))
         one.with_article += bool(_ARTICLE_BEFORE.search(text[max(0, start - 5) : start]))
         if _PLACE_BEFORE.search(text[max(0, start - 20) : start]):
@@ -377,28 +349,6 @@ def _begun(one: tuple[str, int, int], text: str, sure: set[str]) -> tuple[str, i
         return one
     alone = re.search(rf"\b{re.escape(name.lower())}\b", text) or name.endswith("ly")
     return one if _ACTS.match(text, end) and not alone else None
-
-
-def _wholes(found: Sequence[str], title: str) -> dict[str, str]:
-    """For each name that is part of exactly one longer name (or of the title's), that one."""
-    said = {word for name in found for word in _words(name)}
-    topic = _ASIDE.sub("", title).strip()
-    titled = [topic] if list(names(topic)) == [topic] and said.intersection(_words(topic)) else []
-    every = dict.fromkeys([*found, *titled])
-    longer: dict[str, str] = {}
-    for name in dict.fromkeys(found):
-        part = _telling(name)
-        # Only people go by a part of their names: "Knowles", not "University" or "New".
-        wholes = [
-            other
-            for other in every
-            if part < _telling(other)
-            and re.search(rf"(?:\A|\s){re.escape(name)}(?:\Z|\s)", other)
-            and not re.search(r"\b(?:of|the|and|for)\b", other)
-        ]
-        if len({other.casefold() for other in wholes}) == 1:
-            longer[name.casefold()] = wholes[0]
-    return longer
 
 
 def _words(text: str) -> list[str]:
