@@ -222,10 +222,6 @@ _PLACE_BEFORE = re.compile(
     r"\b(?:in|at|near|throughout|across|within|outside)\s+(?:the\s+)?\Z", re.IGNORECASE
 )
 _ARTICLE_BEFORE = re.compile(r"\bthe\s+\Z", re.IGNORECASE)
-_ACTS = re.compile(
-    r"(?:['\u2019]s\b|\s+(?:is|was|has|had|did|does|won|left|began|became|made|wrote|led|said|and|who|"
-    r"which|[a-z]+ed)\b|\s*\()"
-)
 _OF_A_PEOPLE = re.compile(r"\w+(?:an|ish|ese|ic|ch|ss)\Z")
 _SMALL_NEXT = re.compile(r"\s+[a-z]")
 _SMALL = frozenset(STOP_WORDS["english"]) | frozenset(
@@ -334,8 +330,7 @@ def _places(text: str) -> list[tuple[str, int, int]]:
 def _is_name(name: str, text: str, end: int) -> bool:
     if not any(sign.isalpha() for sign in name) or name.casefold() in _SMALL:
         return False
-    adjective = " " not in name and _OF_A_PEOPLE.match(name) and _SMALL_NEXT.match(text, end)
-    return not adjective or _ACTS.match(text, end) is not None
+    return " " in name or not (_OF_A_PEOPLE.match(name) and _SMALL_NEXT.match(text, end))
 
 
 def _begun(one: tuple[str, int, int], text: str, sure: set[str]) -> tuple[str, int, int] | None:
@@ -345,10 +340,8 @@ def _begun(one: tuple[str, int, int], text: str, sure: set[str]) -> tuple[str, i
     known = first.casefold() in sure and first.casefold() not in _SMALL
     if rest and not known and _words(rest)[0] in sure:
         return rest, end - len(rest), end
-    if known or rest:
-        return one
-    alone = re.search(rf"\b{re.escape(name.lower())}\b", text) or name.endswith("ly")
-    return one if _ACTS.match(text, end) and not alone else None
+    small = re.search(rf"\b{re.escape(name.lower())}\b", text) or name.endswith("ly")
+    return one if known or rest or not small else None
 
 
 def _words(text: str) -> list[str]:

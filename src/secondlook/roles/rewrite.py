@@ -7,9 +7,8 @@ import itertools
 import json
 import math
 import re
-import threading
 import unicodedata
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
@@ -19,6 +18,7 @@ from secondlook.retrieval.outline import sentence_starts
 from secondlook.retrieval.terms import STOP_WORDS, language_name, query_terms, terms
 from secondlook.roles.follow_up import names
 from secondlook.roles.prompts.marks import CONTROL_MARK, without_evidence_marks
+from secondlook.roles.screen import screened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,43 +34,16 @@ Reason = Literal[
     "answers",
 ]  # fmt: skip
 """Why a rewrite is refused. `drift`: it lost what the question is about; `new words`: most of it is
-from elsewhere; `answers`: it states something, or brings a name or number that nobody gave."""
+from elsewhere; `answers`: it brings a name or number that nobody gave."""
 
 _LABEL = re.compile(
-    r"\A[\s*_#>-]*(?:(?:here(?: is|['’]s)|sure|okay|certainly)\b[^:\n]{0,60}:|"  # noqa: RUF001
-    r"(?:(?:the|a|my|new|better|improved|revised|rewritten|rephrased|alternative|alternate|final|"
-    r"optimi[sz]ed|next|second|search|stand-?alone|web|reformulated|possible)\s+){0,4}"
-    r"(?:query|question|search|rewrite|keywords|terms)[*_ ]*(?:\s+is)?\s*:)[\s*_]*",
+    r"\A[\s*_#>-]*(?:[\w'’-]+,?\s+){0,6}"  # noqa: RUF001
+    r"(?:query|question|search|rewrite|keywords|terms)[*_ ]*(?:\s+is)?\s*:[\s*_]*",
     re.IGNORECASE,
 )
 _QUOTES = "\"'“”‘’`«»*_ "  # noqa: RUF001
 _MARKUP = re.compile(r"https?://|```|[{}]|</?\w+[^<>]*>", re.IGNORECASE)
 _PRINTED_SIGNS = frozenset("\t\u200c\u200d")
-_ORDER = re.compile(
-    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:above|before|earlier|previous|"
-    r"prior|instructions?|rules?|prompts?|everything|context)\b"
-    r"|\b(?:you|assistant)\s+(?:are\s+now|must|should|shall|have\s+to|will)\b"
-    r"|\b(?:system|developer)\s+(?:prompt|message)\b|\bas\s+an?\s+(?:ai|language\s+model)\b"
-    r"|\A(?:please\s+)?(?:answer|reply|respond|output|print|repeat|pretend|act\s+as|translate|"
-    r"rewrite|rephrase|execute|run|click|visit|delete|reveal|do\s+not|don['’]t|never)\b"  # noqa: RUF001
-    r"|\b(?:i\s+(?:can|could|will|would|am|do|don|need|think|cannot)|i['’]m|sorry|"  # noqa: RUF001
-    r"unfortunately|let\s+me)\b",
-    re.IGNORECASE,
-)
-_SECOND_SENTENCE = re.compile(r"[.!?][\"'”’)]*\s+[^\W\d_a-z]")  # noqa: RUF001
-_ABBREVIATED = re.compile(r"\b(?:[A-Z]|[A-Z][a-z]{1,3})\.(?=\s)")
-_ASKING = re.compile(
-    r"\b(?:who|whom|whose|what|which|when|where|why|how|that|whether|if)\b", re.IGNORECASE
-)
-_STATING = re.compile(
-    r"\S\s+(?:is|are|was|were|has|have|had|did|does|do|can|could|will|would|should|became)\b",
-    re.IGNORECASE,
-)
-_INVERTED = re.compile(
-    r"\A(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|"
-    r"should|in|on|at|for|to|of|from|by|with|besides|other)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,20 +102,13 @@ def bare(reply: str) -> str:
 def _fault_of_content(
     query: str, question: str, earlier: Sequence[str], *, known: str, language: str
 ) -> Reason | None:
-    # Whether it tells somebody to do something, in words that are not the question's own.
-    own = set(terms(question))
-    if any(not own.issuperset(terms(order[0])) for order in _ORDER.finditer(query)):
+    if not _is_harmless(query) and _is_harmless(question):
         return "instruction"
     if normalised(query, language) in {normalised(one, language) for one in (question, *earlier)}:
         return "repeat"
     if not subject(question, language).is_kept_by(query, language):
         return "drift"
-    # Where it says something that the question asks, it is an answer, right or wrong.
-    said, asked = (
-        1 + len(_SECOND_SENTENCE.findall(_ABBREVIATED.sub("", text))) for text in (query, question)
-    )
-    states = said > max(1, asked) or (_is_statement(query) and not _is_statement(question))
-    if states or brings_facts(query, question, known, language):
+    if brings_facts(query, question, known, language):
         return "answers"
     # Whether it is more new words than words that the question, or what is known, has.
     given = _given(query, f"{question} . {known}", language)
@@ -151,11 +117,8 @@ def _fault_of_content(
     return "new words" if new > max(_FREE_WORDS, len(telling) - new) else None
 
 
-def _is_statement(text: str) -> bool:
-    if text.endswith("?") or _INVERTED.match(text):
-        return False
-    stating = _STATING.search(text)
-    return stating is not None and not _ASKING.search(text[: stating.end()])
+def _is_harmless(text: str) -> bool:
+    return screened(text, kind="question").verdict == "safe"
 
 
 # Whether a query still asks what the question asks, told by the words they share.
@@ -505,38 +468,20 @@ class Said(NamedTuple):
     finish: Finish
 
 
-class Rewrites:
-    """The replies of one set of models: those asked for last, safe for several threads."""
-
-    def __init__(self, most: int = MOST_KEPT) -> None:
-        self._most = most
-        self._held: OrderedDict[str, Said] = OrderedDict()
-        self._turn = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-    def get(self, key: str) -> Said | None:
-        with self._turn:
-            if key in self._held:
-                self._held.move_to_end(key)
-            return self._held.get(key)
+class Rewrites(dict[str, Said]):
+    """The replies of one set of models; the oldest give way."""
 
     def put(self, key: str, said: Said) -> None:
-        with self._turn:
-            self._held[key] = said
-            self._held.move_to_end(key)
-            while len(self._held) > self._most:
-                self._held.popitem(last=False)
+        if len(self) >= MOST_KEPT:
+            self.pop(next(iter(self)), None)
+        self[key] = said
 
 
-_all: WeakKeyDictionary[Models, Rewrites] = WeakKeyDictionary()
-_all_turn = threading.Lock()
+_ALL: WeakKeyDictionary[Models, Rewrites] = WeakKeyDictionary()
 
 
 def rewrites_of(models: Models) -> Rewrites:
-    with _all_turn:
-        return _all.setdefault(models, Rewrites())
+    return _ALL.setdefault(models, Rewrites())
 
 
 def key_of(asker: Asker, role: Role, messages: Sequence[Message], *, max_tokens: int) -> str:
