@@ -322,7 +322,7 @@ def _places(text: str) -> list[tuple[str, int, int]]:
             begins = not _WORD.search(text, first, start)
             (first_words if begins else inside).append((name, start, at))
     sure = {word for name, *_ in inside for word in _words(name)}
-    begun = [one for each in first_words if (one := _begun(each, text, sure))]
+    begun = [one for each in first_words if (one := _begun(each, sure))]
     found = sorted([*inside, *begun], key=lambda one: one[1])[:_MOST_NAMES]
     return [(name, start, end) for name, start, end in found if _is_name(name, text, end)]
 
@@ -333,15 +333,14 @@ def _is_name(name: str, text: str, end: int) -> bool:
     return " " in name or not (_OF_A_PEOPLE.match(name) and _SMALL_NEXT.match(text, end))
 
 
-def _begun(one: tuple[str, int, int], text: str, sure: set[str]) -> tuple[str, int, int] | None:
+def _begun(one: tuple[str, int, int], sure: set[str]) -> tuple[str, int, int] | None:
     """What is a name of the words that begin a sentence: "Today Warsaw" is Warsaw."""
     name, _, end = one
     first, _, rest = name.partition(" ")
     known = first.casefold() in sure and first.casefold() not in _SMALL
     if rest and not known and _words(rest)[0] in sure:
         return rest, end - len(rest), end
-    small = re.search(rf"\b{re.escape(name.lower())}\b", text) or name.endswith("ly")
-    return one if known or rest or not small else None
+    return one if known or rest or not name.endswith("ly") else None
 
 
 def _words(text: str) -> list[str]:
