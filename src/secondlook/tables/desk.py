@@ -103,7 +103,7 @@ class Desk:
 
 # Profiles are kept beside the tables' files: computed once for the same contents.
 
-PROFILE_VERSION = 2
+PROFILE_VERSION = 3
 """Raised with every change of what a profile says: older ones are computed anew."""
 SECONDS = 1_800.0
 
