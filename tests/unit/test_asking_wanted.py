@@ -263,19 +263,15 @@ def test_a_reading_survives_json() -> None:
         reading_from({**data, "query": {**data["query"], "offset": 3}})
 
 
-def test_which_reading_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    def understood(*readings: Reading) -> Understanding:
-        monkeypatch.setattr(written, "read", lambda *_: list(readings))
+def test_whether_a_reading_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def understood(found: Reading | None) -> Understanding:
+        monkeypatch.setattr(written, "read", lambda *_: found)
         return understand("what?", [shop()], wanted=Wanted(names=("n",)))
 
-    rows = Query(table="t", select=("a",))
-    one = reading()
-    found = understood(one, reading(query=rows, said="rows"))
-    assert (found.best, found.why) == (None, "Either number of rows, or rows.")
-    named = Query(table="t", measures=(Measure(name="m", statistic="count"),))
-    assert understood(one, reading(query=named)).best is not None
+    assert understood(reading()).best is not None
     unsure = understood(reading(doubt=0.9))
     assert unsure.best is None
     assert "90%" in unsure.why
-    assert "No way" in understood().why
+    assert understood(reading(unplaced=("tide",))).refused
+    assert "No way" in understood(None).why
     assert understand("what?", []).best is None
