@@ -22,7 +22,7 @@ from secondlook.tables.table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
 MOST_FREQUENT = 20
 FIRST_ROWS, EXAMPLES = 200, 3
-AFTER_FIRST, AFTER_SECOND = 0.5, 0.9
-"""Shares of the time, about."""
 EXACT_CELLS = 4_000_000
 """Up to so many cells distinct values are counted, not estimated."""
 LISTED_ROWS = 10_000
@@ -108,24 +106,15 @@ class Facts:
         return self.type not in {"other", "time"} and 0 < self.distinct <= most
 
 
-def profile(
-    connection: DuckDBPyConnection,
-    *,
-    file: str,
-    table: dict[str, Any],
-    report: Callable[[float], None] | None = None,
-) -> dict[str, Any]:
+def profile(connection: DuckDBPyConnection, *, file: str, table: dict[str, Any]) -> dict[str, Any]:
     """A `TableProfile` of the Parquet file."""
     described = Table.model_validate(table)
     columns, rows = described.columns, described.rows
     source = open_source(connection, file, rows=rows, types=[one.type for one in columns])
-    report = report or (lambda _: None)
     facts, repeated = [Facts(type_, 0) for type_ in source.types], 0
     if rows:
         facts = _first_pass(source)
-        report(AFTER_FIRST)
         _second_pass(source, facts)
-        report(AFTER_SECOND)
         _examples(source, facts)
         if not any(one.key for one in facts):
             listed = ",".join(f"c{place}" for place in range(len(facts)))
