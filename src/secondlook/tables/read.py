@@ -79,13 +79,13 @@ def read_tables(
         return read
 
 
-def table_from_frame(name: str, frame: object, into: Path, *, title: str | None = None) -> Read:
+def table_from_frame(name: str, frame: object, into: Path) -> Read:
     """A frame of pandas or polars, a pyarrow table, a list of dicts or a dict of lists. Its types
     are the user's own: nothing is read into its texts."""
 
     with _stage(into) as stage:
         found = write_frame(name, frame, stage / "frame.parquet")
-        return _kept(found, into, found["sha256"], identifier_of(name), title or name, None)
+        return _kept(found, into, found["sha256"], identifier_of(name), name, None)
 
 
 def table_id(sha256: str, sheet: str) -> str:
@@ -156,10 +156,6 @@ SUFFIXES: dict[str, Kind] = {
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
     ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".db3": "sqlite",
 }  # fmt: skip
-TABLE_SUFFIXES = frozenset(
-    f"{suffix}{packed}" for suffix in SUFFIXES if suffix != ".json" for packed in ("", ".gz")
-)
-"""Files that are tables by their name. `.json` may hold anything, so it is read only on request."""
 _GZIP = b"\x1f\x8b"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _BLOCK = 1 << 20
