@@ -384,12 +384,6 @@ def choices(names: Sequence[str]) -> str:
 # A short reply to a question back: the unclear question as it reads with what was named.
 
 _LONGEST = 60
-_OPENING = re.compile(
-    r"(?:(?:sorry|ok|okay|yes|no|well)\b[, ]*)*"
-    r"(?:i\s+(?:mean|meant)|it['\u2019]?s|that['\u2019]?s|that\s+is|it\s+is)?\s*",
-    re.IGNORECASE,
-)
-_CLOSING = re.compile(r"(?:,?\s*(?:please|of course))?[\s?.!]*\Z", re.IGNORECASE)
 _REPLY_PLACES = {
     "1": 0, "first": 0, "former": 0,
     "2": 1, "second": 1,
@@ -397,42 +391,36 @@ _REPLY_PLACES = {
     "4": 3, "fourth": 3,
     "latter": -1, "last": -1,
 }  # fmt: skip
-_PLACE = re.compile(rf"(?:the\s+)?({'|'.join(_REPLY_PLACES)})(?:\s+one)?", re.IGNORECASE)
-_NO_NAMES = frozenset({
-    "all", "both", "cancel", "either", "hello", "help", "hi", "neither", "never", "nobody", "none",
-    "nothing", "stop", "thank", "thanks", "who", "what", "when", "where", "why", "which", "how",
-    "whose", "whom",
-})  # fmt: skip
+_AROUND = frozenset(
+    "the one i mean meant it its s that is please sorry ok okay yes no well".split()  # noqa: SIM905
+)
+_NO_NAMES = frozenset(
+    "both cancel either hello help hi neither nobody none stop thanks".split()  # noqa: SIM905
+)
 
 
 def reading(reply: str, last: Turn) -> str | None:
     """The question of the turn before in the reading that the reply names; None where it names
     none, or nothing was asked back."""
     unclear = unresolved(last.asked) if last.asks_back else None
-    if unclear is None or len(reply) > _LONGEST:
+    words = _reply_words(reply) - _AROUND
+    if unclear is None or len(reply) > _LONGEST or not words or words & _NO_NAMES:
         return None
-    said = _CLOSING.sub("", _OPENING.sub("", reply.strip(), count=1))
     # The names of "... do you mean: A, B or C?": by place, or by words that only one of them has.
     listed = (last.asks_back or "").partition(": ")[2].rstrip("?")
     offered = re.split(r", | or ", listed) if listed else []
-    meant: str | None = None
-    if place := _PLACE.fullmatch(said):
-        at = _REPLY_PLACES[place[1].casefold()]
-        meant = offered[at] if offered and at < len(offered) else None
+    if len(words) == 1 and words <= _REPLY_PLACES.keys():
+        at = _REPLY_PLACES[words.pop()]
+        fitting = offered[at:][:1]
     else:
-        words = _reply_words(said)
-        fitting = [name for name in offered if words and words <= _reply_words(name)]
-        meant = fitting[0] if len(fitting) == 1 else None
-    if meant is None:  # a name that was not among those offered, and nothing else
-        bare = re.sub(r"\Athe\s+", "", said, flags=re.IGNORECASE)
-        if list(names(bare)) != [bare] or _reply_words(bare) & _NO_NAMES:
-            return None
-        meant = said
-    return with_meaning(last.asked, unclear, Rival(meant, 1.0, ()))
+        fitting = [name for name in offered if words <= _reply_words(name)]
+        if len(fitting) != 1:  # a name that was not among those offered, and nothing else
+            fitting = [name for name in names(reply) if words <= _reply_words(name)]
+    return with_meaning(last.asked, unclear, Rival(fitting[0], 1.0, ())) if fitting else None
 
 
 def _reply_words(text: str) -> set[str]:
-    """Without accents and articles: whoever replies in a hurry leaves them out."""
+    """Without accents: whoever replies in a hurry leaves them out."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     bare = "".join(sign for sign in plain if not unicodedata.combining(sign))
-    return set(re.findall(r"\w+", bare)) - {"the"}
+    return set(re.findall(r"\w+", bare))
