@@ -387,13 +387,6 @@ _TOKEN = re.compile(r"\S*\w\S*")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts that are written without spaces: about two make a word."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-# They ask for a kind of answer, or carry nothing but the grammar: no search is lost without them.
-_LIGHT_WORDS = (
-    "year years date name names named kind kinds type types sort many much long old often far "
-    "called known happen happened happens occur occurred become became becomes becoming get got "
-    "gets take took make made makes go went thing things anything something else ever also "
-    "another else any tell give describe explain find list show"
-)
 _SHORTEST_ALIKE = 4
 
 
@@ -411,12 +404,11 @@ def numbers(text: str) -> frozenset[str]:
 
 def content(text: str, language: str = "english") -> frozenset[str]:
     """The stems that tell what is asked for; empty where the text has none."""
-    telling = frozenset(query_terms(text, language)) - _function_words(language_name(language))
-    return (telling - _light_words()) or telling
+    return frozenset(query_terms(text, language)) - _function_words(language_name(language))
 
 
 def is_telling(stem: str, language: str = "english") -> bool:
-    return stem not in _function_words(language_name(language)) and stem not in _light_words()
+    return stem not in _function_words(language_name(language))
 
 
 def normalised(text: str, language: str = "english") -> frozenset[str]:
@@ -450,11 +442,6 @@ def _alike(one: str, other: str) -> bool:
 @lru_cache(maxsize=8)
 def _function_words(language: str) -> frozenset[str]:
     return frozenset(terms(" ".join(STOP_WORDS.get(language, ())), language))
-
-
-@lru_cache(maxsize=1)
-def _light_words() -> frozenset[str]:
-    return frozenset(terms(_LIGHT_WORDS))
 
 
 # What models said when they were asked to rewrite, so that the same question costs no second
