@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from secondlook.retrieval.terms import STOP_WORDS
 from secondlook.roles.follow_up import LONGEST, WORDS, names
-from secondlook.roles.sentences import sentence_around, sentence_bounds
+from secondlook.roles.sentences import sentence_bounds
 from secondlook.roles.wants import wanted
 
 if TYPE_CHECKING:
@@ -153,23 +153,13 @@ def _worths(
 ) -> dict[Mentioned, float]:
     """How far the passage speaks for each of its names, adding up to 1."""
     text, span = witness.passage.text, witness.span
-    near, before = (0, 0), 0
-    if span is not None:
-        near = sentence_around(text, *span)
-        start = near[0]
-        before = sentence_around(text, max(0, start - 2), max(1, start - 1))[0] if start else 0
     worths: dict[Mentioned, float] = {}
     for one in mentioned(text, witness.passage.title, known).values():
         if one.key in question.casefold() or _DATE.fullmatch(one.name):
             continue
         prominence = math.log2(1 + len(one.places)) + 2.0 * one.is_title
-        if span is not None:
-            # What seems to be asked for is not what the question is about.
-            if one.places and all(first < span[1] and span[0] < last for first, last in one.places):
-                continue
-            earlier = [first for first, _ in one.places if first < span[0]]
-            prominence += 1.5 * any(near[0] <= at < near[1] for at in earlier)
-            prominence += 0.75 * any(before <= at < near[0] for at in earlier)
+        if span and one.places and all(a < span[1] and span[0] < b for a, b in one.places):
+            continue  # what seems to be asked for is not what the question is about
         worths[one] = prominence * _fit(unclear, one, text)
     total = sum(worths.values())
     return {one: worth / total for one, worth in worths.items() if worth > 0.0} if total else {}
