@@ -111,7 +111,7 @@ def _fault_of_content(
     if brings_facts(query, question, known, language):
         return "answers"
     # Whether it is more new words than words that the question, or what is known, has.
-    given = _given(query, f"{question} . {known}", language)
+    given = Stems(terms(f"{question} . {known}", language))
     telling = content(query, language)
     new = sum(stem not in given for stem in telling)
     return "new words" if new > max(_FREE_WORDS, len(telling) - new) else None
@@ -127,7 +127,6 @@ MIN_KEPT = 0.5
 _NAME_WEIGHT = 2
 _FREE_WORDS = 2
 """New words that a query may bring even where it keeps fewer."""
-_ACRONYM = re.compile(r"\b[A-Z]{2,6}\b")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")  # noqa: RUF001
 _AND = re.compile(r"\s+(?:and|&)\s+")
 _OPENING = "\"'([“‘"  # noqa: RUF001
@@ -138,8 +137,6 @@ _FEWEST_CAPITALS = 3
 @dataclass(frozen=True, slots=True)
 class Name:
     stems: frozenset[str]
-    acronyms: frozenset[str] = frozenset()
-    """What it is shortened to, or itself where it is short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +158,10 @@ class Subject:
 
     def _kept(self, query: str, language: str) -> tuple[int, int]:
         """How many names and words. Half of a name is enough: people go by one of theirs."""
-        stems, short = terms(query, language), _acronyms(query)
+        stems = terms(query, language)
         there = Stems({*stems, *numbers(query)})
         names = sum(
-            not short.isdisjoint(name.acronyms)
-            or 2 * sum(stem in there for stem in name.stems) >= len(name.stems)
-            for name in self.names
+            2 * sum(stem in there for stem in name.stems) >= len(name.stems) for name in self.names
         )
         held = Stems(stems)
         return names, sum(word in held for word in self.words)
@@ -188,7 +183,7 @@ def brings_facts(query: str, question: str, known: str, language: str) -> bool:
     headline = len(words) >= _FEWEST_CAPITALS and all(word[0].isupper() for word in words)
     if not _has_names(language) or headline:
         return False
-    given = _given(query, told, language)
+    given = Stems(terms(told, language))
     return any(
         is_telling(stem, language) and stem not in given
         # The first word has its capital from where it stands.
@@ -196,12 +191,6 @@ def brings_facts(query: str, question: str, known: str, language: str) -> bool:
         if word.lstrip(_OPENING)[:1].isupper()
         for stem in terms(word, language)
     )
-
-
-def _given(query: str, told: str, language: str) -> Stems:
-    short = _acronyms(told)
-    spelled_out = " ".join(name for name in names(query) if not short.isdisjoint(_acronyms(name)))
-    return Stems({*short, *terms(f"{told} {spelled_out}", language)})
 
 
 def _names(question: str, language: str) -> Iterator[Name]:
@@ -212,15 +201,7 @@ def _names(question: str, language: str) -> Iterator[Name]:
     for name in names(question if rest[:1].isupper() else rest or first):
         for part in _AND.split(name):
             stems = frozenset(stem for stem in terms(part, language) if is_telling(stem, language))
-            yield Name(stems, _acronyms(part))
-
-
-def _acronyms(text: str) -> frozenset[str]:
-    initials = (
-        "".join(word[0] for word in name.split() if word[0].isupper()) for name in names(text)
-    )
-    made = {short for short in initials if len(short) > 1}
-    return frozenset(short.casefold() for short in made.union(_ACRONYM.findall(text)))
+            yield Name(stems)
 
 
 def _has_names(language: str) -> bool:
