@@ -13,7 +13,7 @@ from secondlook.tables import formats as task
 from secondlook.tables.compute import run_query
 from secondlook.tables.profile import profile
 from secondlook.tables.query import Filter, Query
-from secondlook.tables.resolver import AskedTable, Resolver
+from secondlook.tables.resolver import AskedTable
 from secondlook.tables.table import Column, Table, TableProfile
 from secondlook.tables.understand.readings import queries, values_of
 from secondlook.tables.understand.written import read as read_form
@@ -96,15 +96,10 @@ def table_of(text: str, name: str = "data", *, blind: bool = False) -> AskedTabl
     return AskedTable(table, TableProfile.model_validate(known), values, None if blind else compute)
 
 
-def readings(question: str, text: str, **options: str) -> list[Reading]:
-    tables = [table_of(text, **options)]
-    return read_form(question, tables, Resolver(tables))
-
-
 def best(question: str, text: str, **options: str) -> Reading:
-    found = readings(question, text, **options)
+    found = read_form(question, [table_of(text, **options)])
     assert found, f"no reading of {question!r}"
-    return min(found, key=lambda one: one.doubt)
+    return found
 
 
 def answer(question: str, text: str, **options: str) -> JsonValue:

@@ -15,7 +15,6 @@ from secondlook.tables.query import Computed, Measure, Query
 from secondlook.tables.resolver import Resolved
 from secondlook.tables.understand import written
 from secondlook.tables.understand.interpreter import MOST_DOUBT, Understanding, understand
-from secondlook.tables.understand.outputs import cases_in
 from secondlook.tables.understand.readings import (
     Bound,
     Case,
@@ -95,17 +94,6 @@ def test_correlation_with_its_test_and_words() -> None:
     }
 
 
-def test_words_by_the_rule_of_the_question() -> None:
-    found = values(
-        "Is the distribution of unit prices skewed?\n"
-        "Compute the skewness. If it is above 0.5 it is right-skewed, if it is below -0.5 it is"
-        " left-skewed, otherwise it is symmetric.\n"
-        '@skewness[value] @shape[word] where "value" is rounded to two decimals and "word" is'
-        ' "right-skewed", "left-skewed" or "symmetric".'
-    )
-    assert found == {"skewness": round(orders().unit_price.skew(), 2), "shape": "right-skewed"}
-
-
 def test_outliers_are_taken_away() -> None:
     price = orders().unit_price
     kept = price[(price - price.mean()).abs() <= 2 * price.std()]
@@ -143,41 +131,6 @@ def test_single_names(question: str, expected: object) -> None:
 )
 def test_a_form_that_is_not_understood_forbids_the_reading(question: str) -> None:
     assert read(question).best is None
-
-
-# The words that numbers are turned into.
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Strong if |r| >= 0.7, moderate if 0.3 <= |r| < 0.7, weak if |r| < 0.3.",
-        (
-            "An r below -0.7 or above +0.7 indicates a strong correlation, between -0.7 and -0.3 or"
-            " between +0.3 and +0.7 a moderate one, -0.3 to +0.3 a weak one."
-        ),
-    ],
-)
-def test_rules_for_three_words(text: str) -> None:
-    cases = cases_in(text, ("strong", "moderate", "weak"), {"r": "r", "p": "p"})
-    assert {case.word for case in cases} == {"strong", "moderate", "weak"}
-    strong = next(case for case in cases if case.word == "strong")
-    assert [bound.value for bound in strong.bounds] == [0.7]
-
-
-def test_rules_with_two_numbers_or_none() -> None:
-    text = (
-        "Consider it linear if the p-value is less than 0.05 and the absolute value of r is greater"
-        " than or equal to 0.5. Consider it nonlinear if the p-value is less than 0.05 and the"
-        " absolute value of r is less than 0.5. If the p-value is greater than or equal to 0.05,"
-        " report that there is no significant correlation."
-    )
-    cases = cases_in(text, ("linear", "nonlinear", "none"), {"r": "r", "p": "p"})
-    assert [case.word for case in cases] == ["linear", "nonlinear", "none"]
-    assert [(bound.measure, bound.sign) for bound in cases[0].bounds] == [("p", "<"), ("r", ">=")]
-    assert cases[0].bounds[1].absolute
-    assert cases_in("Nothing is said.", ("strong", "weak"), {"r": "r"}) == ()
-    assert cases_in("Strong if r > 0.5.", ("strong", "weak", "none"), {"r": "r"}) == ()
 
 
 # What a question names is never left out of its reading: it is used, or nothing is answered.
@@ -310,19 +263,15 @@ def test_a_reading_survives_json() -> None:
         reading_from({**data, "query": {**data["query"], "offset": 3}})
 
 
-def test_which_reading_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    def understood(*readings: Reading) -> Understanding:
-        monkeypatch.setattr(written, "read", lambda *_: list(readings))
+def test_whether_a_reading_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def understood(found: Reading | None) -> Understanding:
+        monkeypatch.setattr(written, "read", lambda *_: found)
         return understand("what?", [shop()], wanted=Wanted(names=("n",)))
 
-    rows = Query(table="t", select=("a",))
-    one = reading()
-    found = understood(one, reading(query=rows, said="rows"))
-    assert (found.best, found.why) == (None, "Either number of rows, or rows.")
-    named = Query(table="t", measures=(Measure(name="m", statistic="count"),))
-    assert understood(one, reading(query=named)).best is not None
+    assert understood(reading()).best is not None
     unsure = understood(reading(doubt=0.9))
     assert unsure.best is None
     assert "90%" in unsure.why
-    assert "No way" in understood().why
+    assert understood(reading(unplaced=("tide",))).refused
+    assert "No way" in understood(None).why
     assert understand("what?", []).best is None

@@ -195,7 +195,6 @@ PLAIN = [float(at % 100) for at in range(1_000)]
         (["a", "a"], ("always the same value",)),
         (["1", " 2.5", "x"], ("67 % of the texts are numbers, others are not: 'x'",)),
         (["01", "02"], ("numbers kept as text",)),
-        (["a", "b", "N/A", "unknown", "N/A"], ("may stand for missing: 'N/A', 'unknown'",)),
         (["Rome", "rome ", "Oslo"], ("spelled in several ways: 'Rome' = 'rome '",)),
     ],
 )

@@ -35,7 +35,6 @@ def reason(reply: str, question: str = BERTH, *earlier: str, known: str = "") ->
         (DECADE, "decade of Ada Castellan's rise to fame"),
         (MAYOR, "opening of the market hall by Halvermouth's mayor"),
         ("Who was she married to?", "marriage spouse husband"),
-        ("Why did the NBA strike?", "National Basketball Association strike causes"),
         ("What is it?", "meaning of the term"),
         ("wie tief ist Liegeplatz 4", "Liegeplatz 4 Wassertiefe Meter"),
     ],

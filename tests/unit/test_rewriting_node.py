@@ -75,7 +75,7 @@ def test_a_model_is_told_the_question_the_counts_and_what_was_tried() -> None:
     assert step.route.to == "search_again"
     numbers = {"attempt": 1, "by": "a model", "accepted": True, "rejected": None, "words": 4}
     assert numbers.items() <= step.numbers.items()
-    assert step.numbers["kept"] == 1.0
+    assert step.numbers["kept"] == 0.8
     assert step.numbers["cached"] is False
 
 

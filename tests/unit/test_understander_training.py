@@ -15,10 +15,10 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
 
 from secondlook.reading.understander import Understander
 from secondlook.reading.weights import read_weights, verify_weights
-from secondlook.tables.understand.forms import SHOWN_COLUMN, Form, FormError, Key, parsed, signed
+from secondlook.tables.understand.forms import Form, FormError, Key, parsed, signed
 from training.data.asked import FOLDER, faults, spoken, table_rows, tables
 from training.data.chance import chance
-from training.data.readings import claims
+from training.data.readings import SHOWN_COLUMN, claims
 from training.understander.rows import own_rows, write
 
 if TYPE_CHECKING:

@@ -16,7 +16,6 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from secondlook.tables.understand.forms import SHOWN_COLUMN, form_and_table
 from training.data.chance import chance
 from training.data.rows import FORMS, Claim
 
@@ -26,6 +25,18 @@ if TYPE_CHECKING:
     from random import Random
 
     from training.data.rows import Part
+
+SHOWN_COLUMN = re.compile(
+    r"(?<=[:;] )c(\d+) (.+?) \((number|text|date|time)(?:: (.*?))?\)(?= ; c\d+ |$)"
+)
+
+
+def form_and_table(form: str, shown: str) -> str:
+    """A form with the headers it means, above the table: what the reader judges."""
+    headers = {number: header for number, header, *_ in SHOWN_COLUMN.findall(shown)}
+    worded = re.sub(r"\bc(\d+)\b", lambda found: headers.get(found[1], found[0]), form)
+    return f"{worded}\n{shown}"
+
 
 SETS = {"tables": 0.08, "pointed": 0.06, "wtq": 0.5, "wikisql": 0.5}
 """Of the understander's rows of a set, so many."""

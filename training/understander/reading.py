@@ -21,7 +21,7 @@ from benchmarks import wikitables
 from secondlook.errors import SecondlookError
 from secondlook.evaluation.library import GivenTables
 from secondlook.tables.query import Filter, Query
-from secondlook.tables.resolver import MOST_VALUES, AskedTable, Resolver
+from secondlook.tables.resolver import MOST_VALUES, AskedTable
 from secondlook.tables.understand import written
 from secondlook.tables.understand.readings import queries, values_of, wanted_of
 from secondlook.tables.worker import Worker
@@ -65,8 +65,8 @@ def asked_table(desk: Desk, table: Table) -> AskedTable:
 def outcome(case: Case, desk: Desk) -> Outcome | None:
     """As `understand` reads it, at any doubt; None where nothing was read or follows from it."""
     asked, wanted = [asked_table(desk, one) for one in desk.tables()], wanted_of(case.question)
-    found = written.read(case.question, asked, Resolver(asked))
-    reading = next((one for one in found if not one.unplaced), None)
+    found = written.read(case.question, asked)
+    reading = found if found and not found.unplaced else None
     try:
         computed = [desk.compute(one) for one in queries(reading)] if reading else []
         values = values_of(reading, computed, wanted) if reading else {}

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from secondlook.retrieval.terms import STOP_WORDS
 from secondlook.roles.follow_up import LONGEST, WORDS, names
-from secondlook.roles.sentences import sentence_around, sentence_bounds
+from secondlook.roles.sentences import sentence_bounds
 from secondlook.roles.wants import wanted
 
 if TYPE_CHECKING:
@@ -75,20 +75,11 @@ RIVAL_SHARE = 0.12
 """A reading with less is none that anybody would mean."""
 MOST_READINGS = 4
 
-_LONGEST_PERSON = 4
 _AGAINST = 0.05
 _NO_SIGN = 0.35
-_ORGANISATION = re.compile(
-    r"\b(?:Company|Corporation|Inc|Ltd|University|Party|Army|Band|Club|Team|Council|Union|League|"
-    r"Group|Brothers|Sisters|Association|Committee|Parliament|Church|Ministry|Government)\b|s\Z"
-)
 _DATE = re.compile(
     r"(?:\d{1,2} )?(?:January|February|March|April|May|June|July|August|September|October|November|"
     r"December)(?: \d+)?"
-)
-_PLACES = frozenset(
-    """Island Islands River Lake Sea Bay Street Road Bridge Harbour Harbor Mountain Mountains Valley
-    City County Province Airport Station Park Castle Tower""".split()  # noqa: SIM905
 )
 _REACH = 40
 _NAMING = r"[\s:\"\u201c'(]+(?:called|titled|entitled|named)?[\s\"\u201c'(]*"
@@ -139,7 +130,8 @@ def rivals(unclear: Unclear, question: str, witnesses: Sequence[Witness]) -> lis
         with_article = sum(one.with_article for one, *_ in said)
         ordered = tuple(sorted(parts, key=lambda name: (-parts[name], name)))
         takes_the = 2 * with_article > mentions
-        found.append(Rival(said[0][0].name, sum(parts.values()), ordered, takes_the))
+        name = max((one.name for one, *_ in said), key=len)
+        found.append(Rival(name, sum(parts.values()), ordered, takes_the))
     everything = sum(one.share for one in found)
     found.sort(key=lambda one: (-one.share, one.name))
     return [replace(one, share=one.share / everything) for one in found]
@@ -161,23 +153,13 @@ def _worths(
 ) -> dict[Mentioned, float]:
     """How far the passage speaks for each of its names, adding up to 1."""
     text, span = witness.passage.text, witness.span
-    near, before = (0, 0), 0
-    if span is not None:
-        near = sentence_around(text, *span)
-        start = near[0]
-        before = sentence_around(text, max(0, start - 2), max(1, start - 1))[0] if start else 0
     worths: dict[Mentioned, float] = {}
     for one in mentioned(text, witness.passage.title, known).values():
         if one.key in question.casefold() or _DATE.fullmatch(one.name):
             continue
         prominence = math.log2(1 + len(one.places)) + 2.0 * one.is_title
-        if span is not None:
-            # What seems to be asked for is not what the question is about.
-            if one.places and all(first < span[1] and span[0] < last for first, last in one.places):
-                continue
-            earlier = [first for first, _ in one.places if first < span[0]]
-            prominence += 1.5 * any(near[0] <= at < near[1] for at in earlier)
-            prominence += 0.75 * any(before <= at < near[0] for at in earlier)
+        if span and one.places and all(a < span[1] and span[0] < b for a, b in one.places):
+            continue  # what seems to be asked for is not what the question is about
         worths[one] = prominence * _fit(unclear, one, text)
     total = sum(worths.values())
     return {one: worth / total for one, worth in worths.items() if worth > 0.0} if total else {}
@@ -194,29 +176,12 @@ def _fit(unclear: Unclear, one: Mentioned, text: str) -> float:
     )
     for_it, against = signs[wanted], float(signs.total() - signs[wanted])
     if unclear.kind == "person":
-        if not _may_be_person(one):
-            return 0.0
         against = signs["he" if wanted == "she" else "she"] + 0.5 * (signs["it"] + signs["they"])
     elif signs["she"] + signs["he"] >= max(1, for_it):
         return 0.0
     if not for_it:
-        looks = unclear.kind == "group" and bool(_ORGANISATION.search(one.name))
-        return _AGAINST if against else _NO_SIGN * (2 if looks or one.is_title else 1)
+        return _AGAINST if against else _NO_SIGN * (2 if one.is_title else 1)
     return (for_it + 1) / (for_it + 1 + against)
-
-
-def _may_be_person(one: Mentioned) -> bool:
-    words = one.name.split()
-    if len(words) > _LONGEST_PERSON or any(sign.isdigit() for sign in one.name):
-        return False
-    if words[-1] in _PLACES:
-        return False
-    if not all(word[:1].isupper() or word in {"de", "von", "van", "la", "du"} for word in words):
-        return False
-    signs = one.goes_on["she"] + one.goes_on["he"]
-    if len(words) == 1 and not signs and not one.is_title:
-        return False  # one capital word of which nothing speaks as of a person: mostly none
-    return one.is_title or (2 * one.with_article < len(one.places) and one.as_place <= signs)
 
 
 def is_a(noun: str, one: Mentioned, text: str) -> float:
@@ -247,10 +212,6 @@ _PLACE_BEFORE = re.compile(
     r"\b(?:in|at|near|throughout|across|within|outside)\s+(?:the\s+)?\Z", re.IGNORECASE
 )
 _ARTICLE_BEFORE = re.compile(r"\bthe\s+\Z", re.IGNORECASE)
-_ACTS = re.compile(
-    r"(?:['\u2019]s\b|\s+(?:is|was|has|had|did|does|won|left|began|became|made|wrote|led|said|and|who|"
-    r"which|[a-z]+ed)\b|\s*\()"
-)
 _OF_A_PEOPLE = re.compile(r"\w+(?:an|ish|ese|ic|ch|ss)\Z")
 _SMALL_NEXT = re.compile(r"\s+[a-z]")
 _SMALL = frozenset(STOP_WORDS["english"]) | frozenset(
@@ -283,13 +244,12 @@ class Mentioned:
 
 
 def mentioned(text: str, title: str, known: frozenset[str] = frozenset()) -> dict[str, Mentioned]:
-    """The names of a passage by their small letters; the longer form stands for its parts, so
-    that "Knowles" counts as "Beyonc\u00e9 Knowles" where that is said as well.
+    """The names of a passage by their small letters.
 
     `known` are words that other passages have in names: of these a title may be made that the
     passage itself does not mention.
     """
-    found = _gathered(text, title)
+    found = _gathered(text)
     named = _ASIDE.sub("", title).strip()
     # What the document is about, by its title; a title may be a mere file name.
     wanted = _telling(named)
@@ -307,15 +267,13 @@ def mentioned(text: str, title: str, known: frozenset[str] = frozenset()) -> dic
     return found
 
 
-def _gathered(text: str, title: str) -> dict[str, Mentioned]:
+def _gathered(text: str) -> dict[str, Mentioned]:
     """From the end to the beginning, so that each name knows where the next one stands."""
     places = _places(text)
-    whole = _wholes([name for name, *_ in places], title)
     found: dict[str, Mentioned] = {}
     until = len(text)
     for name, start, end in reversed(places):
-        full = whole.get(name.casefold(), name)
-        one = found.setdefault(full.casefold(), Mentioned(full))
+        one = found.setdefault(name.casefold(), Mentioned(name))
         one.places.insert(0, (start, end))
         one.with_article += bool(_ARTICLE_BEFORE.search(text[max(0, start - 5) : start]))
         if _PLACE_BEFORE.search(text[max(0, start - 20) : start]):
@@ -354,7 +312,7 @@ def _places(text: str) -> list[tuple[str, int, int]]:
             begins = not _WORD.search(text, first, start)
             (first_words if begins else inside).append((name, start, at))
     sure = {word for name, *_ in inside for word in _words(name)}
-    begun = [one for each in first_words if (one := _begun(each, text, sure))]
+    begun = [one for each in first_words if (one := _begun(each, sure))]
     found = sorted([*inside, *begun], key=lambda one: one[1])[:_MOST_NAMES]
     return [(name, start, end) for name, start, end in found if _is_name(name, text, end)]
 
@@ -362,43 +320,17 @@ def _places(text: str) -> list[tuple[str, int, int]]:
 def _is_name(name: str, text: str, end: int) -> bool:
     if not any(sign.isalpha() for sign in name) or name.casefold() in _SMALL:
         return False
-    adjective = " " not in name and _OF_A_PEOPLE.match(name) and _SMALL_NEXT.match(text, end)
-    return not adjective or _ACTS.match(text, end) is not None
+    return " " in name or not (_OF_A_PEOPLE.match(name) and _SMALL_NEXT.match(text, end))
 
 
-def _begun(one: tuple[str, int, int], text: str, sure: set[str]) -> tuple[str, int, int] | None:
+def _begun(one: tuple[str, int, int], sure: set[str]) -> tuple[str, int, int] | None:
     """What is a name of the words that begin a sentence: "Today Warsaw" is Warsaw."""
     name, _, end = one
     first, _, rest = name.partition(" ")
     known = first.casefold() in sure and first.casefold() not in _SMALL
     if rest and not known and _words(rest)[0] in sure:
         return rest, end - len(rest), end
-    if known or rest:
-        return one
-    alone = re.search(rf"\b{re.escape(name.lower())}\b", text) or name.endswith("ly")
-    return one if _ACTS.match(text, end) and not alone else None
-
-
-def _wholes(found: Sequence[str], title: str) -> dict[str, str]:
-    """For each name that is part of exactly one longer name (or of the title's), that one."""
-    said = {word for name in found for word in _words(name)}
-    topic = _ASIDE.sub("", title).strip()
-    titled = [topic] if list(names(topic)) == [topic] and said.intersection(_words(topic)) else []
-    every = dict.fromkeys([*found, *titled])
-    longer: dict[str, str] = {}
-    for name in dict.fromkeys(found):
-        part = _telling(name)
-        # Only people go by a part of their names: "Knowles", not "University" or "New".
-        wholes = [
-            other
-            for other in every
-            if part < _telling(other)
-            and re.search(rf"(?:\A|\s){re.escape(name)}(?:\Z|\s)", other)
-            and not re.search(r"\b(?:of|the|and|for)\b", other)
-        ]
-        if len({other.casefold() for other in wholes}) == 1:
-            longer[name.casefold()] = wholes[0]
-    return longer
+    return one if known or rest or not name.endswith("ly") else None
 
 
 def _words(text: str) -> list[str]:
@@ -442,12 +374,6 @@ def choices(names: Sequence[str]) -> str:
 # A short reply to a question back: the unclear question as it reads with what was named.
 
 _LONGEST = 60
-_OPENING = re.compile(
-    r"(?:(?:sorry|ok|okay|yes|no|well)\b[, ]*)*"
-    r"(?:i\s+(?:mean|meant)|it['\u2019]?s|that['\u2019]?s|that\s+is|it\s+is)?\s*",
-    re.IGNORECASE,
-)
-_CLOSING = re.compile(r"(?:,?\s*(?:please|of course))?[\s?.!]*\Z", re.IGNORECASE)
 _REPLY_PLACES = {
     "1": 0, "first": 0, "former": 0,
     "2": 1, "second": 1,
@@ -455,42 +381,36 @@ _REPLY_PLACES = {
     "4": 3, "fourth": 3,
     "latter": -1, "last": -1,
 }  # fmt: skip
-_PLACE = re.compile(rf"(?:the\s+)?({'|'.join(_REPLY_PLACES)})(?:\s+one)?", re.IGNORECASE)
-_NO_NAMES = frozenset({
-    "all", "both", "cancel", "either", "hello", "help", "hi", "neither", "never", "nobody", "none",
-    "nothing", "stop", "thank", "thanks", "who", "what", "when", "where", "why", "which", "how",
-    "whose", "whom",
-})  # fmt: skip
+_AROUND = frozenset(
+    "the one i mean meant it its s that is please sorry ok okay yes no well".split()  # noqa: SIM905
+)
+_NO_NAMES = frozenset(
+    "both cancel either hello help hi neither nobody none stop thanks".split()  # noqa: SIM905
+)
 
 
 def reading(reply: str, last: Turn) -> str | None:
     """The question of the turn before in the reading that the reply names; None where it names
     none, or nothing was asked back."""
     unclear = unresolved(last.asked) if last.asks_back else None
-    if unclear is None or len(reply) > _LONGEST:
+    words = _reply_words(reply) - _AROUND
+    if unclear is None or len(reply) > _LONGEST or not words or words & _NO_NAMES:
         return None
-    said = _CLOSING.sub("", _OPENING.sub("", reply.strip(), count=1))
     # The names of "... do you mean: A, B or C?": by place, or by words that only one of them has.
     listed = (last.asks_back or "").partition(": ")[2].rstrip("?")
     offered = re.split(r", | or ", listed) if listed else []
-    meant: str | None = None
-    if place := _PLACE.fullmatch(said):
-        at = _REPLY_PLACES[place[1].casefold()]
-        meant = offered[at] if offered and at < len(offered) else None
+    if len(words) == 1 and words <= _REPLY_PLACES.keys():
+        at = _REPLY_PLACES[words.pop()]
+        fitting = offered[at:][:1]
     else:
-        words = _reply_words(said)
-        fitting = [name for name in offered if words and words <= _reply_words(name)]
-        meant = fitting[0] if len(fitting) == 1 else None
-    if meant is None:  # a name that was not among those offered, and nothing else
-        bare = re.sub(r"\Athe\s+", "", said, flags=re.IGNORECASE)
-        if list(names(bare)) != [bare] or _reply_words(bare) & _NO_NAMES:
-            return None
-        meant = said
-    return with_meaning(last.asked, unclear, Rival(meant, 1.0, ()))
+        fitting = [name for name in offered if words <= _reply_words(name)]
+        if len(fitting) != 1:  # a name that was not among those offered, and nothing else
+            fitting = [name for name in names(reply) if words <= _reply_words(name)]
+    return with_meaning(last.asked, unclear, Rival(fitting[0], 1.0, ())) if fitting else None
 
 
 def _reply_words(text: str) -> set[str]:
-    """Without accents and articles: whoever replies in a hurry leaves them out."""
+    """Without accents: whoever replies in a hurry leaves them out."""
     plain = unicodedata.normalize("NFKD", text.casefold())
     bare = "".join(sign for sign in plain if not unicodedata.combining(sign))
-    return set(re.findall(r"\w+", bare)) - {"the"}
+    return set(re.findall(r"\w+", bare))

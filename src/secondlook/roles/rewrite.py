@@ -7,9 +7,8 @@ import itertools
 import json
 import math
 import re
-import threading
 import unicodedata
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
@@ -19,6 +18,7 @@ from secondlook.retrieval.outline import sentence_starts
 from secondlook.retrieval.terms import STOP_WORDS, language_name, query_terms, terms
 from secondlook.roles.follow_up import names
 from secondlook.roles.prompts.marks import CONTROL_MARK, without_evidence_marks
+from secondlook.roles.screen import screened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,43 +34,16 @@ Reason = Literal[
     "answers",
 ]  # fmt: skip
 """Why a rewrite is refused. `drift`: it lost what the question is about; `new words`: most of it is
-from elsewhere; `answers`: it states something, or brings a name or number that nobody gave."""
+from elsewhere; `answers`: it brings a name or number that nobody gave."""
 
 _LABEL = re.compile(
-    r"\A[\s*_#>-]*(?:(?:here(?: is|['’]s)|sure|okay|certainly)\b[^:\n]{0,60}:|"  # noqa: RUF001
-    r"(?:(?:the|a|my|new|better|improved|revised|rewritten|rephrased|alternative|alternate|final|"
-    r"optimi[sz]ed|next|second|search|stand-?alone|web|reformulated|possible)\s+){0,4}"
-    r"(?:query|question|search|rewrite|keywords|terms)[*_ ]*(?:\s+is)?\s*:)[\s*_]*",
+    r"\A[\s*_#>-]*(?:[\w'’-]+,?\s+){0,6}"  # noqa: RUF001
+    r"(?:query|question|search|rewrite|keywords|terms)[*_ ]*(?:\s+is)?\s*:[\s*_]*",
     re.IGNORECASE,
 )
 _QUOTES = "\"'“”‘’`«»*_ "  # noqa: RUF001
 _MARKUP = re.compile(r"https?://|```|[{}]|</?\w+[^<>]*>", re.IGNORECASE)
 _PRINTED_SIGNS = frozenset("\t\u200c\u200d")
-_ORDER = re.compile(
-    r"\b(?:ignore|disregard|forget|override|bypass)\b.{0,40}\b(?:above|before|earlier|previous|"
-    r"prior|instructions?|rules?|prompts?|everything|context)\b"
-    r"|\b(?:you|assistant)\s+(?:are\s+now|must|should|shall|have\s+to|will)\b"
-    r"|\b(?:system|developer)\s+(?:prompt|message)\b|\bas\s+an?\s+(?:ai|language\s+model)\b"
-    r"|\A(?:please\s+)?(?:answer|reply|respond|output|print|repeat|pretend|act\s+as|translate|"
-    r"rewrite|rephrase|execute|run|click|visit|delete|reveal|do\s+not|don['’]t|never)\b"  # noqa: RUF001
-    r"|\b(?:i\s+(?:can|could|will|would|am|do|don|need|think|cannot)|i['’]m|sorry|"  # noqa: RUF001
-    r"unfortunately|let\s+me)\b",
-    re.IGNORECASE,
-)
-_SECOND_SENTENCE = re.compile(r"[.!?][\"'”’)]*\s+[^\W\d_a-z]")  # noqa: RUF001
-_ABBREVIATED = re.compile(r"\b(?:[A-Z]|[A-Z][a-z]{1,3})\.(?=\s)")
-_ASKING = re.compile(
-    r"\b(?:who|whom|whose|what|which|when|where|why|how|that|whether|if)\b", re.IGNORECASE
-)
-_STATING = re.compile(
-    r"\S\s+(?:is|are|was|were|has|have|had|did|does|do|can|could|will|would|should|became)\b",
-    re.IGNORECASE,
-)
-_INVERTED = re.compile(
-    r"\A(?:is|are|was|were|do|does|did|has|have|had|can|could|will|would|"
-    r"should|in|on|at|for|to|of|from|by|with|besides|other)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,33 +102,23 @@ def bare(reply: str) -> str:
 def _fault_of_content(
     query: str, question: str, earlier: Sequence[str], *, known: str, language: str
 ) -> Reason | None:
-    # Whether it tells somebody to do something, in words that are not the question's own.
-    own = set(terms(question))
-    if any(not own.issuperset(terms(order[0])) for order in _ORDER.finditer(query)):
+    if not _is_harmless(query) and _is_harmless(question):
         return "instruction"
     if normalised(query, language) in {normalised(one, language) for one in (question, *earlier)}:
         return "repeat"
     if not subject(question, language).is_kept_by(query, language):
         return "drift"
-    # Where it says something that the question asks, it is an answer, right or wrong.
-    said, asked = (
-        1 + len(_SECOND_SENTENCE.findall(_ABBREVIATED.sub("", text))) for text in (query, question)
-    )
-    states = said > max(1, asked) or (_is_statement(query) and not _is_statement(question))
-    if states or brings_facts(query, question, known, language):
+    if brings_facts(query, question, known, language):
         return "answers"
     # Whether it is more new words than words that the question, or what is known, has.
-    given = _given(query, f"{question} . {known}", language)
+    given = Stems(terms(f"{question} . {known}", language))
     telling = content(query, language)
     new = sum(stem not in given for stem in telling)
     return "new words" if new > max(_FREE_WORDS, len(telling) - new) else None
 
 
-def _is_statement(text: str) -> bool:
-    if text.endswith("?") or _INVERTED.match(text):
-        return False
-    stating = _STATING.search(text)
-    return stating is not None and not _ASKING.search(text[: stating.end()])
+def _is_harmless(text: str) -> bool:
+    return screened(text, kind="question").verdict == "safe"
 
 
 # Whether a query still asks what the question asks, told by the words they share.
@@ -164,7 +127,6 @@ MIN_KEPT = 0.5
 _NAME_WEIGHT = 2
 _FREE_WORDS = 2
 """New words that a query may bring even where it keeps fewer."""
-_ACRONYM = re.compile(r"\b[A-Z]{2,6}\b")
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")  # noqa: RUF001
 _AND = re.compile(r"\s+(?:and|&)\s+")
 _OPENING = "\"'([“‘"  # noqa: RUF001
@@ -175,8 +137,6 @@ _FEWEST_CAPITALS = 3
 @dataclass(frozen=True, slots=True)
 class Name:
     stems: frozenset[str]
-    acronyms: frozenset[str] = frozenset()
-    """What it is shortened to, or itself where it is short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,12 +158,10 @@ class Subject:
 
     def _kept(self, query: str, language: str) -> tuple[int, int]:
         """How many names and words. Half of a name is enough: people go by one of theirs."""
-        stems, short = terms(query, language), _acronyms(query)
+        stems = terms(query, language)
         there = Stems({*stems, *numbers(query)})
         names = sum(
-            not short.isdisjoint(name.acronyms)
-            or 2 * sum(stem in there for stem in name.stems) >= len(name.stems)
-            for name in self.names
+            2 * sum(stem in there for stem in name.stems) >= len(name.stems) for name in self.names
         )
         held = Stems(stems)
         return names, sum(word in held for word in self.words)
@@ -225,7 +183,7 @@ def brings_facts(query: str, question: str, known: str, language: str) -> bool:
     headline = len(words) >= _FEWEST_CAPITALS and all(word[0].isupper() for word in words)
     if not _has_names(language) or headline:
         return False
-    given = _given(query, told, language)
+    given = Stems(terms(told, language))
     return any(
         is_telling(stem, language) and stem not in given
         # The first word has its capital from where it stands.
@@ -233,12 +191,6 @@ def brings_facts(query: str, question: str, known: str, language: str) -> bool:
         if word.lstrip(_OPENING)[:1].isupper()
         for stem in terms(word, language)
     )
-
-
-def _given(query: str, told: str, language: str) -> Stems:
-    short = _acronyms(told)
-    spelled_out = " ".join(name for name in names(query) if not short.isdisjoint(_acronyms(name)))
-    return Stems({*short, *terms(f"{told} {spelled_out}", language)})
 
 
 def _names(question: str, language: str) -> Iterator[Name]:
@@ -249,15 +201,7 @@ def _names(question: str, language: str) -> Iterator[Name]:
     for name in names(question if rest[:1].isupper() else rest or first):
         for part in _AND.split(name):
             stems = frozenset(stem for stem in terms(part, language) if is_telling(stem, language))
-            yield Name(stems, _acronyms(part))
-
-
-def _acronyms(text: str) -> frozenset[str]:
-    initials = (
-        "".join(word[0] for word in name.split() if word[0].isupper()) for name in names(text)
-    )
-    made = {short for short in initials if len(short) > 1}
-    return frozenset(short.casefold() for short in made.union(_ACRONYM.findall(text)))
+            yield Name(stems)
 
 
 def _has_names(language: str) -> bool:
@@ -424,13 +368,6 @@ _TOKEN = re.compile(r"\S*\w\S*")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts that are written without spaces: about two make a word."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
-# They ask for a kind of answer, or carry nothing but the grammar: no search is lost without them.
-_LIGHT_WORDS = (
-    "year years date name names named kind kinds type types sort many much long old often far "
-    "called known happen happened happens occur occurred become became becomes becoming get got "
-    "gets take took make made makes go went thing things anything something else ever also "
-    "another else any tell give describe explain find list show"
-)
 _SHORTEST_ALIKE = 4
 
 
@@ -448,12 +385,11 @@ def numbers(text: str) -> frozenset[str]:
 
 def content(text: str, language: str = "english") -> frozenset[str]:
     """The stems that tell what is asked for; empty where the text has none."""
-    telling = frozenset(query_terms(text, language)) - _function_words(language_name(language))
-    return (telling - _light_words()) or telling
+    return frozenset(query_terms(text, language)) - _function_words(language_name(language))
 
 
 def is_telling(stem: str, language: str = "english") -> bool:
-    return stem not in _function_words(language_name(language)) and stem not in _light_words()
+    return stem not in _function_words(language_name(language))
 
 
 def normalised(text: str, language: str = "english") -> frozenset[str]:
@@ -489,11 +425,6 @@ def _function_words(language: str) -> frozenset[str]:
     return frozenset(terms(" ".join(STOP_WORDS.get(language, ())), language))
 
 
-@lru_cache(maxsize=1)
-def _light_words() -> frozenset[str]:
-    return frozenset(terms(_LIGHT_WORDS))
-
-
 # What models said when they were asked to rewrite, so that the same question costs no second
 # call.
 
@@ -505,38 +436,20 @@ class Said(NamedTuple):
     finish: Finish
 
 
-class Rewrites:
-    """The replies of one set of models: those asked for last, safe for several threads."""
-
-    def __init__(self, most: int = MOST_KEPT) -> None:
-        self._most = most
-        self._held: OrderedDict[str, Said] = OrderedDict()
-        self._turn = threading.Lock()
-
-    def __len__(self) -> int:
-        return len(self._held)
-
-    def get(self, key: str) -> Said | None:
-        with self._turn:
-            if key in self._held:
-                self._held.move_to_end(key)
-            return self._held.get(key)
+class Rewrites(dict[str, Said]):
+    """The replies of one set of models; the oldest give way."""
 
     def put(self, key: str, said: Said) -> None:
-        with self._turn:
-            self._held[key] = said
-            self._held.move_to_end(key)
-            while len(self._held) > self._most:
-                self._held.popitem(last=False)
+        if len(self) >= MOST_KEPT:
+            self.pop(next(iter(self)), None)
+        self[key] = said
 
 
-_all: WeakKeyDictionary[Models, Rewrites] = WeakKeyDictionary()
-_all_turn = threading.Lock()
+_ALL: WeakKeyDictionary[Models, Rewrites] = WeakKeyDictionary()
 
 
 def rewrites_of(models: Models) -> Rewrites:
-    with _all_turn:
-        return _all.setdefault(models, Rewrites())
+    return _ALL.setdefault(models, Rewrites())
 
 
 def key_of(asker: Asker, role: Role, messages: Sequence[Message], *, max_tokens: int) -> str:

@@ -6,7 +6,6 @@ import re
 import unicodedata
 from collections import Counter
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from secondlook.reading.numbers import numbers
@@ -42,9 +41,7 @@ def same_question(one: str, other: str, similarity: float, settings: Settings) -
 def compared(one: str, other: str) -> Verdict:
     texts = [_rewritten(one), _rewritten(other)]
     names = _names(texts[0]) | _names(texts[1])
-    stems = [frozenset(map(_stem, _TOKEN.findall(text.casefold()))) for text in texts]
-    left, now = _form(texts[0], names, stems[1])
-    right, then = _form(texts[1], names, stems[0])
+    (left, now), (right, then) = (_form(text, names) for text in texts)
     if now and then and now.isdisjoint(then):
         return Verdict(same=False, why="one asks about now, the other about the past")
     more, less = _words(left) - _words(right), _words(right) - _words(left)
@@ -89,8 +86,6 @@ def _plain(question: str) -> str:
 
 _NOT = "not"
 _PASSIVE = "(passive)"
-_OF = "of"
-_ARTICLE = "(the)"
 _BY = "by"
 _TOKEN = re.compile(r"[^\W_]+(?:[-.,'/][^\W_]+)*(?:\(\))?")
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z0-9\"'(])")
@@ -125,11 +120,8 @@ def _names(text: str) -> frozenset[str]:
     )
 
 
-def _form(
-    text: str, names: Collection[str], known: Collection[str]
-) -> tuple[Counter[Part], set[str]]:
-    """The parts of a rewritten text, and its tenses. `known` are the stems of the question that it
-    is held against: there "untaxed" is "not taxed"."""
+def _form(text: str, names: Collection[str]) -> tuple[Counter[Part], set[str]]:
+    """The parts of a rewritten text, and its tenses."""
     parts: Counter[Part] = Counter()
     tense = set[str]()
     for sentence in _SENTENCE.split(text):
@@ -143,7 +135,7 @@ def _form(
         words = {token.casefold() for token in tokens}
         tense |= {"past"} if words & _PAST else set()
         tense |= {"present"} if words & _PRESENT else set()
-        parts.update(_Gathering(names, known).parts_of(tokens))
+        parts.update(_parts(tokens, names))
     return parts, tense
 
 
@@ -163,98 +155,62 @@ class _Open:
         self.passive = False
 
 
-@dataclass(frozen=True, slots=True)
-class _Gathering:
-    names: Collection[str]
-    known: Collection[str]
+def _parts(tokens: Sequence[str], names: Collection[str]) -> Iterator[Part]:
+    by_whom = [token.casefold() for token in tokens[:2]] == [_BY, "who"]
+    parts = _opened(tokens[1:] if by_whom else tokens, names)
+    if by_whom and (asked := next((part for part in parts if part.passive), None)):
+        asked.make_active(())
+    passive: _Open | None = None
+    for part in parts:  # "B was sued by A" as "A sued B"
+        if part.passive:
+            passive = part
+        if part.marker == _BY and passive is not None and passive.verb is not None:
+            passive.make_active(part.words)
+            passive, part.words, part.marker = None, [], ""
+    for part in parts:
+        if part.marker or part.words or part.aside or part.passive:
+            aside = [*part.aside, _PASSIVE] if part.passive else part.aside
+            yield Part(part.marker, tuple(part.words), tuple(sorted(aside)))
 
-    def parts_of(self, tokens: Sequence[str]) -> Iterator[Part]:
-        by_whom = [token.casefold() for token in tokens[:2]] == [_BY, "who"]
-        parts = self._gathered(tokens[1:] if by_whom else tokens)
-        if by_whom and (asked := next((part for part in parts if part.passive), None)):
-            asked.make_active(())
-        passive: _Open | None = None
-        for part in parts:  # "B was sued by A" as "A sued B"
-            if part.passive:
-                passive = part
-            if part.marker == _BY and passive is not None and passive.verb is not None:
-                passive.make_active(part.words)
-                passive, part.words, part.marker = None, [], ""
-        for part in parts:
-            if part.marker or part.words or part.aside or part.passive:
-                aside = [*part.aside, _PASSIVE] if part.passive else part.aside
-                yield Part(part.marker, self._owned(part.words), tuple(sorted(aside)))
 
-    def _owned(self, words: list[str]) -> tuple[str, ...]:
-        """ "The roof of the house" as "the house's roof"; then the articles go."""
-        left = list(words)
-        while _OF in left:
-            at = len(left) - 1 - left[::-1].index(_OF)
-            # What is owned begins after its article, or with the last word before the "of".
-            articles = [place for place in range(at) if left[place] == _ARTICLE]
-            start = articles[-1] if articles else max(0, at - 1)
-            owner = [word for word in left[at + 1 :] if word != _ARTICLE]
-            reach = 0  # all of a name, or one word
-            while reach < len(owner) and (owner[reach] in self.names or owner[reach][:1].isdigit()):
-                reach += 1
-            reach = max(1, reach)
-            left[start:] = [*owner[:reach], *left[start:at], *owner[reach:]]
-        return tuple(word for word in left if word != _ARTICLE)
-
-    def _gathered(self, tokens: Sequence[str]) -> list[_Open]:
-        parts = [_Open("")]
-        lowered = [_bare(token).casefold() for token in tokens]
-        for at, word in enumerate(lowered):
-            last = parts[-1]
-            if at and tokens[at][:1].isupper():  # May is a month, and Will a man
-                last.words.extend(self._canonical(word))
-            elif word in _MARKERS:
-                # Open a part; two markers in a row make one: than on, even if.
-                marker = "when" if word == "when" and at == 0 else _MARKERS[word]
-                if last.marker and not (last.words or last.aside or last.passive):
-                    last.marker += f" {marker}"
-                else:
-                    parts.append(_Open(marker))
+def _opened(tokens: Sequence[str], names: Collection[str]) -> list[_Open]:
+    parts = [_Open("")]
+    lowered = [_bare(token).casefold() for token in tokens]
+    for at, word in enumerate(lowered):
+        last, after = parts[-1], lowered[at + 1 :]
+        if at and tokens[at][:1].isupper():  # May is a month, and Will a man
+            last.words.extend(_canonical(word, names))
+        elif word in _MARKERS:
+            # Open a part; two markers in a row make one: than on, even if.
+            marker = "when" if word == "when" and at == 0 else _MARKERS[word]
+            if last.marker and not (last.words or last.aside or last.passive):
+                last.marker += f" {marker}"
             else:
-                self._take(last, word, lowered[:at], lowered[at + 1 :])
-        return parts
-
-    def _take(self, part: _Open, word: str, before: Sequence[str], after: Sequence[str]) -> None:
-        if word in _NEGATIONS:
-            part.aside.append(_NOT)
-        elif word in _MODALS and not (
-            before and before[-1] in _ARTICLES
-        ):  # a will is left, or read
-            part.aside.append(_MODALS[word])
+                parts.append(_Open(marker))
+        elif word in _ASIDE and not (at and lowered[at - 1] in _ARTICLES):  # a will is left
+            last.aside.append(_ASIDE[word])
         elif word in _HAVE and not _participle_follows(after):  # who has it is not who is it
-            part.words.append("have")
+            last.words.append("have")
         elif word in _BE:
-            part.passive = part.passive or _participle_follows(after)
-        elif word in _ARTICLES & _LEFT_OUT:
-            part.words.append(_ARTICLE)
+            last.passive = last.passive or _participle_follows(after)
         elif word not in _LEFT_OUT:
-            if part.passive and part.verb is None and _is_participle(word):
-                part.verb = len(part.words)
-            # The valid of invalid.
-            prefix = next((one for one in _DENIALS if word.startswith(one)), "")
-            plain = word.removeprefix(prefix).removeprefix("-") if prefix else ""
-            denied = len(word) > len(prefix) + _SHORTEST_DENIED and _stem(plain) in self.known
-            if plain and denied and _stem(word) not in self.known:
-                part.aside.append(_NOT)
-                word = plain
-            part.words.extend(self._canonical(word))
+            if last.passive and last.verb is None and word.endswith("ed"):
+                last.verb = len(last.words)
+            last.words.extend(_canonical(word, names))
+    return parts
 
-    def _canonical(self, word: str) -> Iterator[str]:
-        if _ORDINAL.fullmatch(word):
-            yield f"{word}."
-        elif word in self.names or any(sign.isdigit() for sign in word):
-            yield _value(word)
-        elif "-" in word and not numbers(word):
-            for piece in word.split("-"):
-                yield from self._canonical(piece)
-        else:
-            value = _value(word)
-            yield value if value != word else _stem(word)
+
+def _canonical(word: str, names: Collection[str]) -> Iterator[str]:
+    if _ORDINAL.fullmatch(word):
+        yield f"{word}."
+    elif word in names or any(sign.isdigit() for sign in word):
+        yield _value(word)
+    elif "-" in word and not numbers(word):
+        for piece in word.split("-"):
+            yield from _canonical(piece, names)
+    else:
+        value = _value(word)
+        yield value if value != word else next(iter(terms(word)), word)
 
 
 def _participle_follows(words: Sequence[str]) -> bool:
@@ -262,13 +218,9 @@ def _participle_follows(words: Sequence[str]) -> bool:
     for word in words:
         if word in _MODALS or (word in _MARKERS and word != _BY):
             return False
-        if _is_participle(word):
+        if word.endswith("ed"):
             return True
     return False
-
-
-def _is_participle(word: str) -> bool:
-    return word in _PARTICIPLES or (word.endswith("ed") and word not in _NO_PARTICIPLES)
 
 
 def _bare(token: str) -> str:
@@ -283,27 +235,12 @@ def _value(word: str) -> str:
     return min(found[0].readings) if len(found) == 1 else word
 
 
-@lru_cache(maxsize=4096)
-def _stem(word: str) -> str:
-    """One form for the forms of a word, and for words that mean the same."""
-    plain = _IRREGULAR.get(_bare(word), _bare(word))
-    stem = next(iter(terms(plain)), plain)
-    return _synonyms().get(stem, stem)
-
-
-@lru_cache(maxsize=1)
-def _synonyms() -> dict[str, str]:
-    groups = [[terms(word)[0] for word in group.split()] for group in _SYNONYMS]
-    return {stem: group[0] for group in groups for stem in group}
-
-
 # Which wordings of a question mean the same. What is not listed here counts as a difference, so
 # a gap costs a miss and never a wrong hit.
 
 _NUMBER = r"(?=(?:[$€£]\s?)?\d|(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b)"
 _WH = r"(?:what|which)"
 _AUXILIARY = r"(?:do|does|did|can|could|may|must|should|shall|will|would|am|are|have)"
-_NO_PREPOSITION = r"(?<!\bby)(?<!\bto)(?<!\bof)(?<!\bin)(?<!\bon)(?<!\bat)(?<!\bfor)(?<!\bfrom)"
 
 # Applied in this order.
 _REWRITES: Final = tuple(
@@ -316,10 +253,8 @@ _REWRITES: Final = tuple(
         (r"n't\b", " not"),
         (r"\b(what|who|where|when|why|how|it|that|there|here)'s\b", r"\1 is"),
         # What asks for an answer, and is no part of the question.
-        (r"^\s*(?:please|kindly|hello|hi|hey)\b[,!.]?\s*", ""),
         (r"^\s*(?:can|could|would|will) you (?:please )?(?=tell|explain|show)", ""),
-        (r"^\s*(?:tell|explain to|show) (?:me|us)\s*(?:if|whether|about)?\b", ""),
-        (r"^\s*(?:do you know|would you say|i (?:want|wish|would like) to know)\b", ""),
+        (r"^\s*(?:please )?(?:tell|explain to|show) (?:me|us)\s*(?:if|whether|about)?\b", ""),
         (r"^\s*(?:is|was) it (?:true|the case|correct) that\b", ""),
         (r"\b(who|when|where|why|how|what|which \w+) (?:is|was) it that\b", r"\1"),
         # What is asked for.
@@ -331,53 +266,24 @@ _REWRITES: Final = tuple(
         (rf"\b{_WH} (?:person|people|party)\b", "who"),
         (r"\bwhom\b", "who"),
         (rf"\b{_WH} number of\b", "how many"),
-        (rf"\b{_WH} (is|was|are|were) the depth of\b", r"how deep \1"),
-        (r"\bhow (?:do|can|does|could) (?:i|we|you|one)\b", "how"),
         # Whoever asks may mean anybody; but who else is named with "you" or "me" counts.
         (rf"^((?:\w+ ){{0,3}}?{_AUXILIARY}) (?:i|you|we)\b", r"\1"),
         # What may and what must be.
         (r"\b(?:allowed|permitted|able) to\b", "may"),
-        (r"\b(?:required|obliged|obligated) to\b", "must"),
-        (r"\b(?:have|has|need|needs) to\b", "must"),
-        (r"\bought (.{1,60}?) to\b", r"should \1"),
-        (r"\bfail(?:s|ed)? to\b", "not"),
-        # How two things lie to each other.
-        (r"\bwith no\b", "without"),
-        (r"\bnot any\b", "no"),
-        (r"\b(?:prior to|ahead of|in advance of)\b", "before"),
-        (r"\bfollowing\b(?= (?:the|a|an|this|that|his|her|its|their|surgery)\b)", "after"),
-        (r"\b((?:one|\d[\d.,]*)) or more\b", r"at least \1"),
-        (r"\b(?:above|over|older than) the age of\b", "more than"),
-        (rf"\b(?:over|above|exceeding|in excess of) {_NUMBER}", "more than "),
-        (rf"\b(?:under|below|younger than|shorter than|fewer than) {_NUMBER}", "less than "),
-        (rf"\b(?:older|longer|greater) than {_NUMBER}", "more than "),
-        (r"\bbetween (\d+) and (\d+)\b", r"from \1 to \2"),
-        # Verbs of two words, and relative clauses that are nothing but a form of "to be".
-        (r"\b(?:turn|switch)(?:s|ed|ing|es)? off\b", "disable"),
-        (r"\bversion (?=\d)", ""),
-        (r"\bs\. ?(?=\d)", "section "),
-        (rf"(?<=\w){_NO_PREPOSITION} (?:who|which|that) (?:is|are|was|were|ha(?:s|ve) been)\b", ""),
-        (r"\badverse (?=effects?\b|reactions?\b)", "side "),
+        (r"\b(?:required|obliged|have|has|need|needs) to\b", "must"),
         # Numbers and units.
+        (rf"\b(?:over|above|exceeding|older than|longer than) {_NUMBER}", "more than "),
+        (rf"\b(?:under|below|younger than|shorter than|fewer than) {_NUMBER}", "less than "),
         (r"[$]\s?([\d.,]*\d)", r"\1 dollars"),
         (r"€\s?([\d.,]*\d)", r"\1 euros"),
-        (r"\btwice\b", "two times"),
-        (r"\bq([1-4])\b", r"quarter \1"),
-        (r"\bfirst quarter\b", "quarter 1"),
     )
 )
-# Words of which one is a term of some trade are not listed: to a lawyer an employee is no worker.
-_SYNONYMS: Final = (
-    "biggest largest", "ship vessel", "cease stop", "certain some", "drop fall", "every all each",
-    "lower reduce decrease diminish", "refuse decline",
-)  # fmt: skip
-_IRREGULAR: Final = {"left": "leave", "lent": "lend"}
 _MODALS: Final = (
     {"can": "may", "must": "must", "need": "must", "shall": "must"}
     | dict.fromkeys(("may", "allowed", "permitted"), "may")
     | {name: name for name in ("should", "could", "might", "would", "will")}
 )
-_NEGATIONS: Final = frozenset({"not", "no"})
+_ASIDE: Final = _MODALS | {"not": _NOT, "no": _NOT}
 _LEFT_OUT: Final = frozenset(
     """a an the is are was were am be been being do does did has have had having that there it its
     one one's so then also just really actually exactly""".split()  # noqa: SIM905
@@ -400,15 +306,3 @@ _PAST: Final = frozenset({"was", "were", "did", "had"})
 _PRESENT: Final = frozenset({"is", "are", "am", "do", "does", "has", "have"})
 _BE: Final = frozenset({"is", "are", "was", "were", "be", "been", "being"})
 _AUXILIARIES: Final = frozenset({*_PAST, *_PRESENT, *_MODALS, "be", "been"})
-_PARTICIPLES: Final = frozenset(
-    """begun bitten bought bound broken brought built burnt caught chosen cut dealt done drawn
-    driven eaten fallen fed felt forbidden forgotten fought found frozen given grown held hidden
-    hit hurt kept known laid led left lent lit lost made meant met paid proven put read ridden
-    risen run said seen sent set shot shown shut sold sought spent split spoken stolen struck
-    sworn swept taken taught thrown told torn understood withdrawn won worn written""".split()  # noqa: SIM905
-)
-_NO_PARTICIPLES: Final = frozenset(
-    {"need", "indeed", "speed", "feed", "seed", "deed", "bed", "red"}
-)
-_DENIALS: Final = ("un", "in", "im", "ir", "non", "dis")
-_SHORTEST_DENIED: Final = 2

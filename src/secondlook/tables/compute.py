@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secondlook.answer import Scalar
-    from secondlook.tables.query import Filter, Measure
+    from secondlook.tables.query import Measure
 
     Row = tuple[Scalar, ...]
     Values = NDArray[np.float64]
@@ -197,10 +197,11 @@ def shaped(query: Query, columns: Sequence[str], rows: list[Row]) -> tuple[int, 
             )
         return columns.index(name)
 
-    def holds(one: Filter, row: Row) -> bool:
-        return _compare(one, row[place(one.column)]) != one.negated
-
-    rows = [row for row in rows if all(holds(one, row) for one in query.having)]
+    for limit in query.having:
+        at, holds = place(limit.column), SIGNS.get(limit.comparison)
+        if holds is None or limit.negated:
+            raise TableError(f"Groups cannot be compared by {limit.comparison!r}.")
+        rows = [row for row in rows if row[at] is not None and holds(row[at], limit.value)]
     by = [place(one.by) for one in query.order]
     for at, one in reversed([*zip(by, query.order, strict=True)]):
         # Missing values last whatever the direction.
@@ -215,18 +216,6 @@ def shaped(query: Query, columns: Sequence[str], rows: list[Row]) -> tuple[int, 
         tied = takewhile(lambda row: [row[at] for at in by] == last, rows[query.limit :])
         kept.extend(tied)
     return len(rows), kept
-
-
-def _compare(one: Filter, value: Scalar) -> bool:
-    if one.comparison in {"missing", "present"}:
-        return (value is None) == (one.comparison == "missing")
-    if value is None:
-        return one.comparison == "!="
-    if one.comparison == "in":
-        return value in one.values
-    if one.comparison not in SIGNS:
-        raise TableError(f"Groups cannot be compared by {one.comparison!r}.")
-    return SIGNS[one.comparison](value, one.value)
 
 
 # Statistics that need the values themselves: ranks, p-values, tests of normality.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import threading
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -18,7 +17,7 @@ from secondlook.tables.query import Computed
 from secondlook.tables.table import Table, TableProfile, named_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from secondlook.tables.query import Query
@@ -38,7 +37,6 @@ class Desk:
         self._files = {table.id: file for table, file in entries}
         self._folder = folder
         self._worker = worker
-        self._lock = threading.Lock()
         self._profiles: dict[str, TableProfile] = {}
         self._joins: dict[tuple[str, ...], tuple[Join, ...]] = {}
 
@@ -60,26 +58,19 @@ class Desk:
 
     def profile(self, table: str) -> TableProfile:
         meant = self.table(table)
-        with self._lock:
-            known = self._profiles.get(meant.id)
-        if known is None:
-            known = cached_profile(self._folder, self._worker, meant, self._files[meant.id])
-            with self._lock:
-                self._profiles[meant.id] = known
-        return known
+        if meant.id not in self._profiles:
+            file = self._files[meant.id]
+            self._profiles[meant.id] = cached_profile(self._folder, self._worker, meant, file)
+        return self._profiles[meant.id]
 
     def joins(self, tables: Sequence[str]) -> tuple[Join, ...]:
         """Likely joins between these tables; each set of them is looked at once."""
         meant = [self.table(name) for name in tables]
         key = tuple(sorted({table.id for table in meant}))
-        with self._lock:
-            known = self._joins.get(key)
-        if known is None:
+        if key not in self._joins:
             several = [(self._by_id[one], self.profile(one), self._files[one]) for one in key]
-            known = find_joins(self._worker, several) if len(several) > 1 else ()
-            with self._lock:
-                self._joins[key] = known
-        return known
+            self._joins[key] = find_joins(self._worker, several) if len(several) > 1 else ()
+        return self._joins[key]
 
     def examine(self, table: str, columns: Sequence[str]) -> tuple[Examination, ...]:
         """A second look at single columns; empty where nothing new can be said of them."""
@@ -88,8 +79,16 @@ class Desk:
         return examine(self._worker, meant, profile, file, columns)
 
     def compute(self, query: Query) -> Computed:
+        """What it comes to, by DuckDB in the limited worker."""
         meant = self.table(query.table)
-        return compute(self._worker, query, meant, self._files[meant.id])
+        said = self._worker.call(
+            "compute:compute_task",
+            seconds=MOST_SECONDS,
+            query=query.model_dump(mode="json"),
+            table=meant.model_dump(mode="json"),
+            file=self._files[meant.id],
+        )
+        return Computed.model_validate(said)
 
     def with_tables(self, entries: Sequence[tuple[Table, Path]]) -> Desk:
         """One more desk with these tables on it too; those that are there keep their names."""
@@ -103,33 +102,20 @@ class Desk:
 
 # Profiles are kept beside the tables' files: computed once for the same contents.
 
-PROFILE_VERSION = 2
+PROFILE_VERSION = 3
 """Raised with every change of what a profile says: older ones are computed anew."""
 SECONDS = 1_800.0
+MOST_SECONDS = 60.0
+"""That a query may take."""
 
 
-def profile_table(
-    worker: Worker, table: Table, file: Path, *, on_progress: Callable[[float], None] | None = None
-) -> TableProfile:
-    """What is in the table, computed from its Parquet file."""
-    found = worker.call(
-        "profile:profile",
-        seconds=SECONDS,
-        on_progress=on_progress,
-        file=file,
-        table=table.model_dump(mode="json", exclude={"path"}),
-    )
+def profile_table(worker: Worker, table: Table, file: Path) -> TableProfile:
+    described = table.model_dump(mode="json", exclude={"path"})
+    found = worker.call("profile:profile", seconds=SECONDS, file=file, table=described)
     return TableProfile.model_validate(found)
 
 
-def cached_profile(
-    folder: Path,
-    worker: Worker,
-    table: Table,
-    file: Path,
-    *,
-    on_progress: Callable[[float], None] | None = None,
-) -> TableProfile:
+def cached_profile(folder: Path, worker: Worker, table: Table, file: Path) -> TableProfile:
     """The profile kept in `folder`, or a new one that is kept there then."""
     kept = profile_file(folder, table)
     try:
@@ -141,7 +127,7 @@ def cached_profile(
             return profile
     except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError):
         pass  # None is there, or it is damaged
-    profile = profile_table(worker, table, file, on_progress=on_progress)
+    profile = profile_table(worker, table, file)
     partial = kept.with_name(f".{kept.name}.{uuid4().hex}.partial")
     # A library that cannot be written to, or a full disk, costs the time of the next question.
     with contextlib.suppress(OSError):
@@ -159,22 +145,3 @@ def cached_profile(
 
 def profile_file(folder: Path, table: Table) -> Path:
     return folder / f"{table.id}.profile.json"
-
-
-# Queries computed by DuckDB in the limited worker.
-
-MOST_SECONDS = 60.0
-
-
-def compute(
-    worker: Worker, query: Query, table: Table, file: Path, *, seconds: float | None = MOST_SECONDS
-) -> Computed:
-    """What a query over the table in the Parquet file `file` comes to."""
-    said = worker.call(
-        "compute:compute_task",
-        seconds=seconds,
-        query=query.model_dump(mode="json"),
-        table=table.model_dump(mode="json"),
-        file=file,
-    )
-    return Computed.model_validate(said)

@@ -28,16 +28,6 @@ MOST_GROUPS, MOST_MEASURED = 1_000, 50
 SMALL_GROUP = 5
 MOST_SHAPES, SHOWN_SHAPES = 12, 4
 """More forms than the first are prose: letters in a row then count as one."""
-MOSTLY = 0.5
-DATE_FORMS = (
-    *("%Y-%m-%d", "%Y/%m/%d", "%Y%m%d", "%d.%m.%Y", "%d.%m.%y", "%d/%m/%Y", "%m/%d/%Y"),
-    *("%d/%m/%y", "%m/%d/%y", "%d-%m-%Y", "%m-%d-%Y", "%d %b %Y", "%d %B %Y", "%b %d, %Y"),
-    *("%B %d, %Y", "%d-%b-%Y", "%d-%b-%y", "%b %Y", "%B %Y", "%Y-%m", "%m/%Y"),
-    *("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%SZ"),
-    *("%d/%m/%Y %H:%M", "%m/%d/%Y %H:%M", "%d.%m.%Y %H:%M", "%m/%d/%Y %I:%M:%S %p"),
-    *("%m/%d/%Y %I:%M %p", "%b %d %Y %I:%M:%S %p", "%b %d %Y %I:%M %p"),
-    *("%a %b %d %H:%M:%S %Y", "%H:%M", "%H:%M:%S"),
-)
 
 
 def examine(
@@ -85,10 +75,7 @@ def _looked(source: Source, place: int, column: ColumnProfile) -> list[str]:
         return []  # the profile has told its value
     share = max(1, -(-source.rows // EXAMINED_ROWS))
     drawn = f"c{place} IS NOT NULL AND hash(r) % {share} = 0"
-    said: list[str] = []
-    if column.type == "text":
-        said += text_shapes(source, f"c{place}", drawn)
-        said += text_dates(source, f"c{place}", drawn)
+    said = text_shapes(source, f"c{place}", drawn) if column.type == "text" else []
     said += _groups(source, place, column)
     # Values drawn by their hash: not those that happen to stand first.
     value = f"left(c{place}::VARCHAR, 200)"
@@ -129,18 +116,3 @@ def text_shapes(source: Source, column: str, where: str) -> list[str]:
     best = sorted(counts.items(), key=lambda each: (-each[1], each[0]))[:SHOWN_SHAPES]
     shown = ", ".join(f"{quoted(shape)} in {percent(n / total)}" for shape, n in best)
     return [f"forms of its values (A and a for letters, 9 for digits): {shown}"]
-
-
-def text_dates(source: Source, column: str, where: str) -> list[str]:
-    """With which forms the texts parse as dates or times."""
-    bare = f"regexp_replace(trim({column}), '\\s+', ' ', 'g')"
-    tried = [f"count(try_strptime({bare}, '{form}'))" for form in DATE_FORMS]
-    total, *parsed = source.rows_of(f"count({column}), {', '.join(tried)}", where=where)[0]
-    most = max(parsed)
-    if not total or most / total < MOSTLY:
-        return []
-    equal = [form for form, count in zip(DATE_FORMS, parsed, strict=True) if count == most]
-    said = f"{percent(most / total)} of its values parse as dates with {quoted(equal[0])}"
-    if len(equal) > 1:
-        return [f"{said}, and as many with {quoted(equal[1])}: day and month cannot be told apart"]
-    return [said]

@@ -7,7 +7,6 @@ import re
 import sqlite3
 import zipfile
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,23 +14,22 @@ from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText, TableEr
 from secondlook.retrieval.parse.source import BROKEN_ZIP
 from secondlook.tables.cells import identifier, quoted
 from secondlook.tables.column_types import (
-    Cells,
     Part,
     as_text,
     convert,
+    first_line,
     is_header,
     named,
     notes_of,
     numbered,
     rows_part,
+    typed_part,
 )
 from secondlook.tables.csv_files import delimited_part
 from secondlook.tables.read import kind_of, suffix_of, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
-
-    from secondlook.tables.table import ColumnType
 
     Report = Callable[[float], None]
     Row = list[Any]
@@ -248,115 +246,6 @@ def _header(rows: list[Row], first: int, merged: list[Range]) -> tuple[list[str]
     return [], first, ["no header was found: columns are numbered"]
 
 
-# Parquet files, and every other relation whose columns already have types.
-
-_INTEGERS = re.compile("U?(?:TINYINT|SMALLINT|INTEGER)|BIGINT")
-_BROADER = re.compile(r"FLOAT|DOUBLE|UBIGINT|U?HUGEINT|DECIMAL\(.*\)")
-_TEXTS = re.compile(r"VARCHAR|UUID|ENUM\(.*\)|INTERVAL|BIT|\"NULL\"|NULL")
-_NESTED = re.compile(r".*\[\d*\]|MAP\(.*\)|UNION\(.*\)|VARIANT.*", re.DOTALL)
-_DEEPEST = 8
-_CASTS: tuple[tuple[str, str, ColumnType], ...] = (
-    ("DATE", "{}", "date"),
-    ("BOOLEAN", "{}", "boolean"),
-    ("TIMESTAMP WITH TIME ZONE", "timezone('UTC', {})", "datetime"),
-    ("TIMESTAMP", "CAST({} AS TIMESTAMP)", "datetime"),
-    ("TIME", "CAST({} AS TIME)", "time"),
-    ("JSON", "json_extract_string({}, '$')", "text"),  # a text without its quotes
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Typed:
-    """A column of a relation, flattened. Without a type: text that may be understood further."""
-
-    path: tuple[str, ...]
-    sql: str
-    type: ColumnType | None
-
-
-def typed_part(
-    connection: Any, relation: str, kind: str, *, otherwise: ColumnType | None = None
-) -> Part:
-    """Structs are taken apart, lists turned into JSON. `otherwise`: the type of texts that could
-    be understood further."""
-    import duckdb
-
-    hint = _HINT if kind == "JSON" else None
-    try:
-        described = connection.execute(f"DESCRIBE FROM {relation}").fetchall()
-    except duckdb.Error as error:
-        raise Damaged(f"it is no readable {kind}: {first_line(error)}", hint=hint) from error
-    columns: list[Typed] = []
-    notes: list[str] = []
-    for name, type_, *_ in described:
-        for column in _flattened((name,), identifier(name), type_):
-            if column is None:
-                notes.append(f"{name!r}: binary data were left out")
-            else:
-                columns.append(column)
-    if kind == "JSON" and [column.path for column in columns] == [("json",)]:
-        raise TableError(_NOT_A_TABLE, hint=_HINT)
-    names = named([".".join(column.path) for column in columns])
-    cells = [
-        Cells(name, column.sql, column.type or otherwise)
-        for name, column in zip(names, columns, strict=True)
-    ]
-    return Part(relation, cells, notes=notes)
-
-
-def _flattened(path: tuple[str, ...], sql: str, kind: str) -> Iterator[Typed | None]:
-    if kind.startswith("STRUCT(") and len(path) < _DEEPEST and not kind.endswith("]"):
-        for name, inner in struct_fields(kind):
-            yield from _flattened((*path, name), f"struct_extract({sql}, {quoted(name)})", inner)
-    else:
-        yield _plain(path, sql, kind)
-
-
-def _plain(path: tuple[str, ...], sql: str, kind: str) -> Typed | None:
-    if kind.startswith("BLOB"):
-        return None
-    if _INTEGERS.fullmatch(kind):
-        return Typed(path, f"CAST({sql} AS BIGINT)", "integer")
-    if _BROADER.fullmatch(kind):
-        return Typed(path, f"CAST({sql} AS DOUBLE)", "number")
-    for name, cast, type_ in _CASTS:
-        if kind.startswith(name) and not kind.endswith("]"):
-            return Typed(path, cast.format(sql), type_)
-    if _NESTED.fullmatch(kind) or kind.startswith("STRUCT("):
-        return Typed(path, f"CAST(to_json({sql}) AS VARCHAR)", "text")
-    return Typed(path, f"CAST({sql} AS VARCHAR)", None if _TEXTS.fullmatch(kind) else "text")
-
-
-def struct_fields(kind: str) -> list[tuple[str, str]]:
-    """`STRUCT(a INTEGER, "b c" VARCHAR)` taken apart at its outermost commas."""
-    fields: list[tuple[str, str]] = []
-    depth, is_quoted, start = 0, False, len("STRUCT(")
-    for at in range(start, len(kind)):
-        char = kind[at]
-        if char == '"':
-            is_quoted = not is_quoted
-        elif is_quoted:
-            continue
-        elif char in "([":
-            depth += 1
-        elif char in ")]" and depth:
-            depth -= 1
-        elif char in ",)" and not depth:
-            field = kind[start:at].strip()
-            name = re.match(r'"((?:[^"]|"")*)"|(\S+)', field)
-            if name is not None:
-                plain = name[2] if name[1] is None else name[1].replace('""', '"')
-                fields.append((plain, field[name.end() :].strip()))
-            start = at + 1
-    return fields
-
-
-def first_line(error: Exception) -> str:
-    """What DuckDB says first, without the path: the file may be a copy that nobody knows."""
-    said = str(error).partition("\n")[0].partition(" Error: ")
-    return re.sub(r""" ?(?:in|of|for)? ?file ['"][^'"]*['"],?""", "", said[2] or said[0])[:300]
-
-
 # JSON lines, and a JSON array of objects. Nested objects become columns with dotted names.
 
 _LARGEST_OBJECT = 16 << 20
@@ -378,7 +267,10 @@ def json_part(connection: Any, path: Path) -> Part:
             f"maximum_object_size = {_LARGEST_OBJECT}, map_inference_threshold = -1, "
             "convert_strings_to_integers = false, dateformat = 'none', timestampformat = 'none')"
         )
-        return typed_part(connection, relation, "JSON")
+        part = typed_part(connection, relation, "JSON", hint=_HINT)
+        if [column.name for column in part.columns] == ["json"]:
+            raise TableError(_NOT_A_TABLE, hint=_HINT)
+        return part
 
     first = read(20_480)
     return Part(first.relation, first.columns, notes=first.notes, otherwise=lambda: read(-1))

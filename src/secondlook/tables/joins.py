@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter
 from dataclasses import dataclass
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -26,9 +24,8 @@ COMPARED_VALUES = 1_000
 """So many different values of the left are looked for in the right."""
 MOST_COUNTED = 40
 """Likely pairs that are counted; each costs a scan of two columns."""
-MOST_PER_PAIR = 3
-ALIKE, SAME_NAME = 0.5, 0.95
-"""Likeness of names from which half of the values are enough, and that of the same name."""
+FEWEST_SHARED = 0.5
+"""Of the words of two names, and of the values of two columns."""
 NAMING_WORDS = frozenset(
     {"id", "ids", "key", "code", "no", "nr", "num", "number", "fk", "pk", "ref"}
 )
@@ -40,122 +37,68 @@ class Side:
     file: Path
     place: int
     column: ColumnProfile
-    words: frozenset[str]
-    """Of its name."""
-    table_words: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """The left's values are looked for among the right's."""
-
-    left: Side
-    right: Side
-    likeness: float
 
     @property
-    def order(self) -> tuple[float, bool]:
-        return (-self.likeness, not self.right.column.key)
+    def sent(self) -> dict[str, Any]:
+        types = [column.type for column in self.table.columns]
+        distinct = self.column.distinct
+        return {"file": self.file, "place": self.place, "types": types, "distinct": distinct}
 
 
 def find_joins(worker: Worker, tables: Sequence[Profiled]) -> tuple[Join, ...]:
-    """Likely joins, the surest first."""
-    pairs = (
-        pair_up(first, second)
-        for one, other in combinations(map(joinable_sides, tables), 2)
-        for first, second in product(one, other)
-    )
-    likely = [each for each in pairs if each is not None and _plausible(each)]
-    likely = sorted(likely, key=lambda each: each.order)[:MOST_COUNTED]
+    """Likely joins, the surest first. The values of the left are looked for among the right's,
+    which is a key."""
+    likely: list[tuple[float, Side, Side]] = []
+    for one, other in combinations(map(_sides, tables), 2):
+        for pair in product(one, other):
+            left, right = sorted(pair, key=lambda side: (side.column.key, side.column.distinct))
+            share = likeness(left, right) if left.column.type == right.column.type else 0.0
+            if right.column.key and share >= FEWEST_SHARED:
+                likely.append((share, left, right))
+    likely = sorted(likely, key=lambda each: -each[0])[:MOST_COUNTED]
     if not likely:
         return ()
-    shares: list[float] = worker.call(
-        "joins:overlaps",
-        seconds=SECONDS,
-        pairs=[{"left": _sent(each.left), "right": _sent(each.right)} for each in likely],
-    )
-    found = [
-        (each, share)
-        for each, share in zip(likely, shares, strict=True)
-        if share >= (0.5 if each.likeness >= ALIKE else 0.9)
+    pairs = [{"left": left.sent, "right": right.sent} for _, left, right in likely]
+    shares: list[float] = worker.call("joins:overlaps", seconds=SECONDS, pairs=pairs)
+    joins = [
+        Join(
+            left=left.table.id,
+            left_column=left.column.name,
+            right=right.table.id,
+            right_column=right.column.name,
+            overlap=round(share, 4),
+        )
+        for share, (_, left, right) in zip(shares, likely, strict=True)
+        if share >= FEWEST_SHARED
     ]
-    found.sort(key=lambda each: (-each[1] * (1 + each[0].likeness), each[0].order))
-    taken: Counter[frozenset[str]] = Counter()
-    joins = []
-    for each, share in found:
-        pair = frozenset({each.left.table.id, each.right.table.id})
-        taken[pair] += 1
-        if taken[pair] <= MOST_PER_PAIR:
-            joins.append(
-                Join(
-                    left=each.left.table.id,
-                    left_column=each.left.column.name,
-                    right=each.right.table.id,
-                    right_column=each.right.column.name,
-                    overlap=round(share, 4),
-                )
-            )
-    return tuple(joins)
+    return tuple(sorted(joins, key=lambda join: -join.overlap))
 
 
-def _sent(side: Side) -> dict[str, Any]:
-    types = [column.type for column in side.table.columns]
-    distinct = side.column.distinct
-    return {"file": side.file, "place": side.place, "types": types, "distinct": distinct}
-
-
-def joinable_sides(profiled: Profiled) -> list[Side]:
-    def words(name: str) -> frozenset[str]:
-        return frozenset(singular(atom.text) for atom in atoms(name))
-
+def _sides(profiled: Profiled) -> list[Side]:
     table, profile, file = profiled
     return [
-        Side(table, file, place, column, words(column.name), words(table.name))
+        Side(table, file, place, column)
         for place, column in enumerate(profile.columns)
         if column.type in {"integer", "text", "date"}
         and column.distinct > 1
-        and not re.match(r"Unnamed: \d+$", column.name)
+        and not column.name.startswith("Unnamed: ")
     ]
-
-
-def pair_up(one: Side, other: Side) -> Candidate | None:
-    """None where types or ranges rule a match out. The key is on the right."""
-    types = {one.column.type, other.column.type}
-    if len(types) > 1 and types != {"integer", "text"}:
-        return None
-    low, high = one.column.minimum, one.column.maximum
-    least, most = other.column.minimum, other.column.maximum
-    known = None not in {low, high, least, most}
-    if len(types) == 1 and known and not (low <= most and least <= high):  # type: ignore[operator]
-        return None
-    left, right = sorted((one, other), key=lambda side: (side.column.key, side.column.distinct))
-    return Candidate(left, right, likeness(left, right))
-
-
-def _plausible(each: Candidate) -> bool:
-    left, right = each.left.column, each.right.column
-    if each.likeness >= ALIKE and right.key:
-        return True
-    if each.likeness >= SAME_NAME:
-        # Two tables may share a category, but `yes` and `no` join nothing.
-        names = bool(each.left.words & NAMING_WORDS) or left.type != "integer"
-        return names and left.distinct >= 10  # noqa: PLR2004
-    # Numbers meet by chance: without a name in common only texts count.
-    return left.type == right.type == "text" and right.key and left.distinct >= 5  # noqa: PLR2004
 
 
 def likeness(one: Side, other: Side) -> float:
     """`customer_id` is `customers.id`; but the `id` of one table is not that of another."""
-    if one.words == other.words:
-        return 0.0 if one.words <= NAMING_WORDS else 1.0
-    for mine, theirs in ((one, other), (other, one)):
-        meant = mine.words - NAMING_WORDS
-        is_named = theirs.words and theirs.words <= NAMING_WORDS
-        if is_named and meant and meant <= theirs.table_words:
-            return SAME_NAME
-    first, second = one.words - NAMING_WORDS, other.words - NAMING_WORDS
-    both = first | second
-    return 0.9 * len(first & second) / len(both) if both else 0.0
+    first, second = _words(one.column.name), _words(other.column.name)
+    if first == second:
+        return 0.0 if first <= NAMING_WORDS else 1.0
+    for mine, theirs, table in ((first, second, other.table), (second, first, one.table)):
+        if theirs <= NAMING_WORDS and set() < mine - NAMING_WORDS <= _words(table.name):
+            return 1.0
+    both = (first | second) - NAMING_WORDS
+    return len(first & second & both) / len(both) if both else 0.0
+
+
+def _words(name: str) -> set[str]:
+    return {singular(atom.text) for atom in atoms(name)}
 
 
 def overlaps(connection: DuckDBPyConnection, *, pairs: list[dict[str, Any]]) -> list[float]:

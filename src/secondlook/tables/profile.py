@@ -8,7 +8,6 @@ gives the same profile.
 from __future__ import annotations
 
 import math
-import re
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -23,7 +22,7 @@ from secondlook.tables.table import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from duckdb import DuckDBPyConnection
 
@@ -32,8 +31,6 @@ if TYPE_CHECKING:
 
 MOST_FREQUENT = 20
 FIRST_ROWS, EXAMPLES = 200, 3
-AFTER_FIRST, AFTER_SECOND = 0.5, 0.9
-"""Shares of the time, about."""
 EXACT_CELLS = 4_000_000
 """Up to so many cells distinct values are counted, not estimated."""
 LISTED_ROWS = 10_000
@@ -58,13 +55,6 @@ LONGEST_KEPT = 200
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 STEADY_DIGITS = 12
 """Digits of a mean that do not depend on which thread added first."""
-PLACEHOLDERS = (
-    "?", "??", "???", "-", "--", "---", ".", "..", "*", "xxx", "na", "n/a", "#n/a", "n.a.", "nan",
-    "nil", "none", "null", "not available", "not applicable", "not specified", "no data",
-    "no answer", "missing", "unknown", "undefined", "unspecified", "tbd", "tba", "-99", "-999",
-    "-9999", "0000-00-00",
-)  # fmt: skip
-"""Texts that stand for a missing value."""
 MOSTLY = 0.5
 SHARE_OF_NUMBERS = 0.05
 SHOWN = 3
@@ -96,8 +86,6 @@ class Facts:
     numbers: float = 0.0
     """Share of the texts probed that are numbers."""
     not_a_number: str | None = None
-    blanks: tuple[str, ...] = ()
-    """Texts probed that may stand for a missing value."""
     examples: tuple[str, ...] = ()
     key: bool = False
 
@@ -118,24 +106,15 @@ class Facts:
         return self.type not in {"other", "time"} and 0 < self.distinct <= most
 
 
-def profile(
-    connection: DuckDBPyConnection,
-    *,
-    file: str,
-    table: dict[str, Any],
-    report: Callable[[float], None] | None = None,
-) -> dict[str, Any]:
+def profile(connection: DuckDBPyConnection, *, file: str, table: dict[str, Any]) -> dict[str, Any]:
     """A `TableProfile` of the Parquet file."""
     described = Table.model_validate(table)
     columns, rows = described.columns, described.rows
     source = open_source(connection, file, rows=rows, types=[one.type for one in columns])
-    report = report or (lambda _: None)
     facts, repeated = [Facts(type_, 0) for type_ in source.types], 0
     if rows:
         facts = _first_pass(source)
-        report(AFTER_FIRST)
         _second_pass(source, facts)
-        report(AFTER_SECOND)
         _examples(source, facts)
         if not any(one.key for one in facts):
             listed = ",".join(f"c{place}" for place in range(len(facts)))
@@ -145,7 +124,7 @@ def profile(
         table=described.id,
         rows=rows,
         columns=tuple(map(_column_profile, columns, facts)),
-        warnings=_table_warnings([column.name for column in columns], facts, rows, repeated),
+        warnings=_table_warnings(facts, rows, repeated),
     ).model_dump(mode="json")
 
 
@@ -185,13 +164,9 @@ def _first_pass(source: Source) -> list[Facts]:
     for place, type_ in enumerate(source.types):
         if type_ == "text":
             column, number = f"c{place}", f"TRY_CAST(c{place} AS DOUBLE)"
-            short = f"strlen({column}) <= {max(map(len, PLACEHOLDERS))}"
-            # Not IN: DuckDB would make a join of it.
-            listed = f"regexp_full_match({column}, '{'|'.join(map(re.escape, PLACEHOLDERS))}', 'i')"
             probed |= {
                 (place, "numbers"): f"count({number}) / nullif(count({column}), 0)",
                 (place, "other"): f"left(min({column}) FILTER ({number} IS NULL), {LONGEST_KEPT})",
-                (place, "blanks"): f"histogram(CASE WHEN {short} AND {listed} THEN {column} END)",
             }
     share = max(1, math.ceil(source.rows / PROBED_ROWS))
     found |= source.ask(probed, where=f"hash(r) % {share} = 0")
@@ -217,7 +192,6 @@ def _first_pass(source: Source) -> list[Facts]:
             quantiles=tuple(mine.get("quantiles") or ()),
             numbers=mine.get("numbers") or 0.0,
             not_a_number=mine.get("other"),
-            blanks=tuple(sorted(mine.get("blanks") or ())),
         )
 
     return [facts(place, mine) for place, mine in enumerate(by_place)]
@@ -341,8 +315,6 @@ def _column_warnings(facts: Facts) -> tuple[str, ...]:
     elif facts.numbers >= SHARE_OF_NUMBERS:
         other = quoted(facts.not_a_number or "")
         found.append(f"{percent(facts.numbers)} of the texts are numbers, others are not: {other}")
-    if facts.blanks:
-        found.append(f"may stand for missing: {', '.join(map(quoted, facts.blanks[:SHOWN]))}")
     if facts.type == "text":
         alike: dict[str, list[str]] = defaultdict(list)
         for text, _ in facts.counts:
@@ -359,9 +331,7 @@ def missing_share(share: float) -> str:
     return f"{percent(share)} missing"
 
 
-def _table_warnings(
-    names: Sequence[str], facts: Sequence[Facts], rows: int, repeated: int
-) -> tuple[str, ...]:
+def _table_warnings(facts: Sequence[Facts], rows: int, repeated: int) -> tuple[str, ...]:
     if not rows:
         return ("it has no rows",)
     found: list[str] = []
@@ -371,19 +341,7 @@ def _table_warnings(
     empty = sum(each.present + each.infinite == 0 for each in facts)
     if empty:
         found.append(f"{empty:,} of its columns have no value at all")
-    # Headers that differ in case, blanks, punctuation or a number of repetition only.
-    alike: dict[str, list[str]] = defaultdict(list)
-    for name in names:
-        bare = re.sub(r"\.\d+$", "", name)
-        alike["".join(filter(str.isalnum, bare.casefold()))].append(name)
-    groups = [group for plain, group in alike.items() if plain and len(group) > 1]
-    return (
-        *found,
-        *(
-            f"headers are hard to tell apart: {', '.join(map(quoted, group[:SHOWN]))}"
-            for group in groups[:SHOWN]
-        ),
-    )
+    return tuple(found)
 
 
 # Asking a Parquet file many things at once.

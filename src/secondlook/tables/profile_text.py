@@ -25,7 +25,7 @@ from secondlook.tables.table import NUMERIC, TEMPORAL
 from secondlook.tables.words import STOP_WORDS, atoms, singular
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Sequence
+    from collections.abc import Callable, Sequence
 
     from secondlook.answer import Scalar
     from secondlook.tables.table import ColumnProfile, Join, Table, TableProfile
@@ -112,18 +112,14 @@ def profile_text(
     *,
     question: str,
     budget: int,
-    relevant: Collection[tuple[str, str]] = (),
-    count: Callable[[str], int] | None = None,
     joins: Sequence[Join] = (),
 ) -> str:
-    """Within `budget` tokens, as `count` counts them. `relevant` are tables (by id or name) with
-    columns that come first; then those that share words with the question."""
-    order = ranked(tables, question=question, relevant=relevant)
+    """Within `budget` tokens; columns that share words with the question come first."""
+    order = ranked(tables, question)
     telling = _Telling(tuple(tables), tuple(order), tuple(joins))
-    tokens = count or estimated_tokens
 
     def fits(extent: Extent, limit: float = budget) -> bool:
-        return tokens(telling.tell(extent)) <= limit
+        return estimated_tokens(telling.tell(extent)) <= limit
 
     def with_columns(extent: Extent) -> Extent:
         def grown(lines: int, names: int = 0) -> Extent:
@@ -267,29 +263,21 @@ SHORTEST_VALUE = 3
 """A value of one or two letters is in every question by chance."""
 
 
-def ranked(
-    tables: Sequence[tuple[Table, TableProfile]],
-    *,
-    question: str,
-    relevant: Collection[tuple[str, str]] = (),
-) -> list[tuple[int, int]]:
-    """Every column as table and place: those given, then those that share words with the
-    question in their name, then in their values, then keys; in the file's order otherwise."""
-    wanted = set(relevant)
+def ranked(tables: Sequence[tuple[Table, TableProfile]], question: str) -> list[tuple[int, int]]:
+    """Every column as table and place: first those that share words with the question in their
+    name, then in their values, then keys; in the file's order otherwise."""
     words = {singular(one.text) for one in atoms(question) if one.text not in STOP_WORDS}
     spoken = f" {_plain(question)} "
 
-    def rank(each: tuple[int, int]) -> tuple[bool, float, bool, bool]:
-        table, profile = tables[each[0]]
-        column = profile.columns[each[1]]
-        given = not wanted.isdisjoint({(table.id, column.name), (table.name, column.name)})
+    def rank(each: tuple[int, int]) -> tuple[float, bool, bool]:
+        column = tables[each[0]][1].columns[each[1]]
         mine = {singular(one.text) for one in atoms(column.name)}
         shared = len(mine & words)
         # Share of the name's words that the question has, a little more for longer names.
         score = shared / len(mine) + shared / 100 if shared else 0.0
         values = (_plain(one.value) for one in column.top)
         said = any(len(value) >= SHORTEST_VALUE and f" {value} " in spoken for value in values)
-        return (not given, -score, not said, not column.key)
+        return (-score, not said, not column.key)
 
     places = [
         (at, place)

@@ -22,13 +22,12 @@ from secondlook.errors import (
     Unsupported,
     UsageError,
 )
-from secondlook.tables.column_types import as_text, identifier_of, named
+from secondlook.tables.column_types import as_text, convert, identifier_of, named, typed_part
 from secondlook.tables.table import Column, Table, unlike
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secondlook.tables.table import ColumnType
     from secondlook.tables.worker import Worker
 
 STAGE_PREFIX = ".reading-"
@@ -80,13 +79,13 @@ def read_tables(
         return read
 
 
-def table_from_frame(name: str, frame: object, into: Path, *, title: str | None = None) -> Read:
+def table_from_frame(name: str, frame: object, into: Path) -> Read:
     """A frame of pandas or polars, a pyarrow table, a list of dicts or a dict of lists. Its types
     are the user's own: nothing is read into its texts."""
 
     with _stage(into) as stage:
         found = write_frame(name, frame, stage / "frame.parquet")
-        return _kept(found, into, found["sha256"], identifier_of(name), title or name, None)
+        return _kept(found, into, found["sha256"], identifier_of(name), name, None)
 
 
 def table_id(sha256: str, sheet: str) -> str:
@@ -157,10 +156,6 @@ SUFFIXES: dict[str, Kind] = {
     ".jsonl": "json", ".ndjson": "json", ".json": "json",
     ".sqlite": "sqlite", ".sqlite3": "sqlite", ".db": "sqlite", ".db3": "sqlite",
 }  # fmt: skip
-TABLE_SUFFIXES = frozenset(
-    f"{suffix}{packed}" for suffix in SUFFIXES if suffix != ".json" for packed in ("", ".gz")
-)
-"""Files that are tables by their name. `.json` may hold anything, so it is read only on request."""
 _GZIP = b"\x1f\x8b"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _BLOCK = 1 << 20
@@ -232,27 +227,30 @@ _TAKEN = "a DataFrame of pandas or polars, a pyarrow table, a list of dicts or a
 
 def write_frame(name: str, frame: object, target: Path) -> dict[str, Any]:
     """As Parquet with our types; gives back what the worker gives back for a file."""
-    import pyarrow as pa
-    from pyarrow import parquet
+    import duckdb
 
     table = _as_arrow(name, frame)
-    columns: list[Any] = []
-    described: list[dict[str, str]] = []
-    warnings: list[str] = []
-    names = named([str(one) for one in table.column_names])
-    for column_name, column in zip(names, table.columns, strict=True):
-        converted, kind = _converted(pa, column)
-        if converted is None:
-            warnings.append(f"{column_name!r}: binary data were left out")
-            continue
-        columns.append(converted)
-        described.append({"name": column_name, "type": kind})
-    if not columns or not table.num_rows:
-        raise UsageError(f"table {name!r} is empty: it has no {'rows' if columns else 'columns'}")
-    parquet.write_table(pa.table(columns, names=[one["name"] for one in described]), target)
-    digest = hashlib.sha256(target.read_bytes()).hexdigest()
-    found = {"file": str(target), "sheet": "", "sha256": digest, "rows": table.num_rows}
-    return {**found, "columns": described, "warnings": warnings}
+    if not table.num_columns or not table.num_rows:
+        missing = "rows" if table.num_columns else "columns"
+        raise UsageError(f"table {name!r} is empty: it has no {missing}")
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        connection.register("frame", table.rename_columns(named(table.column_names)))
+        part = typed_part(connection, "frame", "frame", otherwise="text")
+        if not part.columns:
+            raise UsageError(f"table {name!r} is empty: it has no columns")
+        done = convert(connection, "frame", part.columns, str(target), report=lambda _: None)
+    return {
+        "file": str(target),
+        "sheet": "",
+        "sha256": hashlib.sha256(target.read_bytes()).hexdigest(),
+        "rows": done.rows,
+        "columns": [
+            {"name": column.name, "type": kind}
+            for column, kind in zip(part.columns, done.types, strict=True)
+        ],
+        "warnings": part.notes,
+    }
 
 
 def _as_arrow(name: str, frame: object) -> Any:
@@ -301,31 +299,3 @@ def _array(cells: Any) -> Any:
         # Only NaN differs from itself.
         texts = [None if cell is None or cell != cell else as_text(cell) for cell in cells]  # noqa: PLR0124
         return pa.array(texts)
-
-
-def _converted(pa: Any, column: Any) -> tuple[Any, ColumnType]:
-    """The column in one of our types; None for what has no place in a table."""
-    kind, types = column.type, pa.types
-    if types.is_dictionary(kind):
-        return _converted(pa, column.cast(kind.value_type))
-    if any(getattr(types, f"is_{one}")(kind) for one in _BINARY):
-        return None, "other"
-    if types.is_timestamp(kind):
-        in_utc = column.cast(pa.timestamp("us", kind.tz), safe=False)
-        return in_utc.cast(pa.timestamp("us")), "datetime"
-    for names, wanted, ours in _TYPES:
-        if any(getattr(types, f"is_{one}")(kind) for one in names):
-            return column.cast(pa.type_for_alias(wanted), safe=False), ours
-    texts = [None if cell is None else as_text(cell) for cell in column.to_pylist()]
-    return pa.chunked_array([pa.array(texts, pa.string())]), "text"
-
-
-_BINARY = ("binary", "large_binary", "fixed_size_binary", "binary_view")
-_TYPES: tuple[tuple[tuple[str, ...], str, ColumnType], ...] = (
-    (("floating", "decimal", "uint64"), "float64", "number"),
-    (("integer", "null"), "int64", "integer"),
-    (("boolean",), "bool", "boolean"),
-    (("date",), "date32", "date"),
-    (("time",), "time64[us]", "time"),
-    (("string", "large_string", "string_view"), "string", "text"),
-)

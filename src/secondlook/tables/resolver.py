@@ -104,13 +104,6 @@ class Resolver:
         profiles = [column for one in self.tables for column in one.profile.columns]
         self._meaning = Meaning(profiles, embed) if embed and profiles else None
         self._values: Values | None = None
-        self._alone: dict[str, Resolver] = {}
-
-    def only(self, table: AskedTable) -> Resolver:
-        """Of one of the tables alone."""
-        if table.table.id not in self._alone:
-            self._alone[table.table.id] = Resolver([table], embed=self._embed)
-        return self._alone[table.table.id]
 
     def column(self, phrase: str) -> list[Resolved]:
         """Columns that a phrase may mean, best first."""

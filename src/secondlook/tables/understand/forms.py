@@ -115,18 +115,6 @@ def parsed(line: str, columns: Sequence[str]) -> Form:  # noqa: PLR0911 - one li
     return replace(first, where=where, more=tuple(more))
 
 
-SHOWN_COLUMN = re.compile(
-    r"(?<=[:;] )c(\d+) (.+?) \((number|text|date|time)(?:: (.*?))?\)(?= ; c\d+ |$)"
-)
-
-
-def form_and_table(form: str, shown: str) -> str:
-    """A form with the headers it means, above the table: what the reader judges."""
-    headers = {number: header for number, header, *_ in SHOWN_COLUMN.findall(shown)}
-    worded = re.sub(r"\bc(\d+)\b", lambda found: headers.get(found[1], found[0]), form)
-    return f"{worded}\n{shown}"
-
-
 def _limit(text: str) -> tuple[str, str, str]:
     found = _LIMIT.match(text)
     if not found:

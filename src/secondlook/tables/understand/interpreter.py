@@ -6,14 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from secondlook.tables.resolver import Resolver
 from secondlook.tables.understand import written
-from secondlook.tables.understand.readings import queries, wanted_of
+from secondlook.tables.understand.readings import wanted_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.tables.query import Query
     from secondlook.tables.resolver import AskedTable
     from secondlook.tables.understand.readings import Reading, Wanted
 
@@ -22,8 +20,6 @@ MOST_DOUBT, MOST_OF_TASKS = 0.1, 0.4
 computed, the second."""
 _MONTHS_OF = {"month": 1, "quarter": 3}
 _DAY = re.compile(r"(\d{4})-(\d\d)")
-SAME_DOUBT = 0.02
-"""Two readings this close are as likely as each other."""
 POINTED = re.compile(
     r"\b(?:of|among) (those|these|them)\b(?! (?:who|that|which|with|whose))", re.IGNORECASE
 )
@@ -33,30 +29,34 @@ POINTED = re.compile(
 @dataclass(frozen=True, slots=True)
 class Understanding:
     best: Reading | None
-    others: tuple[Reading, ...]
-    """By their doubt."""
     why: str
     """How the question was read, or why it was not."""
     refused: bool = False
     """`why` is for a person: a word has no place, or years would be merged."""
 
 
-def understand(
+def understand(  # noqa: PLR0911 - one a reason
     question: str, tables: Sequence[AskedTable], *, wanted: Wanted | None = None
 ) -> Understanding:
-    """The reading with the least doubt; none where it is too large or two are equally likely."""
+    """The likeliest reading; none where a word has no place or the doubt is too large."""
     if not question.strip() or not tables:
-        return Understanding(None, (), "There is nothing to ask, or no table to ask it of.")
+        return Understanding(None, "There is nothing to ask, or no table to ask it of.")
     if pointed := POINTED.search(question):
         why = f"I do not know what {pointed[1]!r} means here. Name it."
-        return Understanding(None, (), why, refused=True)
+        return Understanding(None, why, refused=True)
     wanted = wanted if wanted is not None else wanted_of(question)
-    most = MOST_OF_TASKS if wanted.names else MOST_DOUBT
-    found = _chosen(written.read(question, tables, Resolver(tables), wanted), most)
-    if found.best is not None and _merges_years(found.best, tables):
-        why = f"The {found.best.said} would merge several years. Name one year."
-        return Understanding(None, found.others, why, refused=True)
-    return found
+    found = written.read(question, tables, wanted)
+    if found is None:
+        return Understanding(None, "No way was found to read the question over these tables.")
+    if found.unplaced:
+        left = ", ".join(map(repr, dict.fromkeys(found.unplaced)))
+        return Understanding(None, f"I could not place {left} in these tables.", refused=True)
+    if found.doubt > (MOST_OF_TASKS if wanted.names else MOST_DOUBT):
+        return Understanding(None, f"Too unsure ({found.doubt:.0%}): {found.said}.")
+    if _merges_years(found, tables):
+        why = f"The {found.said} would merge several years. Name one year."
+        return Understanding(None, why, refused=True)
+    return Understanding(found, f"Read as: {found.said}.")
 
 
 def _merges_years(reading: Reading, tables: Sequence[AskedTable]) -> bool:
@@ -85,36 +85,3 @@ def _merges_years(reading: Reading, tables: Sequence[AskedTable]) -> bool:
         if held > 1:
             return True
     return False
-
-
-def _chosen(readings: list[Reading], most: float) -> Understanding:
-    if not readings:
-        return Understanding(None, (), "No way was found to read the question over these tables.")
-    readings = sorted(readings, key=lambda one: one.doubt)
-    whole = [one for one in readings if not one.unplaced]
-    if not whole:
-        fewest = min(readings, key=lambda one: len(one.unplaced))
-        left = ", ".join(map(repr, dict.fromkeys(fewest.unplaced)))
-        why = f"I could not place {left} in these tables."
-        return Understanding(None, tuple(readings), why, refused=True)
-    best, *others = whole
-    if best.doubt > most:
-        share = f"{best.doubt:.0%}"
-        return Understanding(None, tuple(readings), f"Too unsure ({share}): {best.said}.")
-    rival = next((one for one in others if one.doubt <= best.doubt + SAME_DOUBT), None)
-    same = rival and (_unnamed(best), best.operation) == (_unnamed(rival), rival.operation)
-    if rival is not None and not same:
-        return Understanding(None, tuple(readings), f"Either {best.said}, or {rival.said}.")
-    return Understanding(best, tuple(others), f"Read as: {best.said}.")
-
-
-def _unnamed(reading: Reading) -> list[Query]:
-    """What a measure is called makes no difference."""
-    found = []
-    for query in queries(reading):
-        places = {one.name: str(at) for at, one in enumerate(query.measures)}
-        measures = [one.model_copy(update={"name": places[one.name]}) for one in query.measures]
-        order = [one.model_copy(update={"by": places.get(one.by, one.by)}) for one in query.order]
-        same = {"measures": tuple(measures), "order": tuple(order)}
-        found.append(query.model_copy(update=same))
-    return found

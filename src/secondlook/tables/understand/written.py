@@ -16,7 +16,7 @@ from secondlook.reading import load_embedder
 from secondlook.reading.understander import understander
 from secondlook.reading.weights import find_weights
 from secondlook.tables.query import Query
-from secondlook.tables.resolver import AS_WRITTEN
+from secondlook.tables.resolver import AS_WRITTEN, Resolver
 from secondlook.tables.table import NUMERIC, TEMPORAL
 from secondlook.tables.understand.charts import chart_words
 from secondlook.tables.understand.form_queries import Maker, Unplaced
@@ -36,12 +36,12 @@ from secondlook.tables.words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from pydantic import JsonValue
 
     from secondlook.reading.understander import Written
-    from secondlook.tables.resolver import AskedTable, Resolver
+    from secondlook.tables.resolver import AskedTable
     from secondlook.tables.table import ColumnProfile
     from secondlook.tables.understand.forms import Form
     from secondlook.tables.understand.readings import Operation, Output
@@ -92,16 +92,16 @@ IMPLYING = 50
 
 
 def read(
-    question: str, tables: Sequence[AskedTable], resolver: Resolver, wanted: Wanted | None = None
-) -> list[Reading]:
-    """At most one: over that of the likeliest tables which leaves no word unplaced, or the
-    likeliest. Where values are wanted under names, what follows the first paragraph says how they
-    are computed and called, not what is asked."""
+    question: str, tables: Sequence[AskedTable], wanted: Wanted | None = None
+) -> Reading | None:
+    """Over that of the likeliest tables which leaves no word unplaced, or the likeliest. Where
+    values are wanted under names, what follows the first paragraph says how they are computed and
+    called, not what is asked."""
     whole, wanted = question, wanted or Wanted()
     if wanted.names:
         question = next(filter(None, map(str.strip, parts(question).body.split("\n"))), question)
     question = _NUMBERED.sub("", question)
-    named = {table.table.id: 0 for table in tables}
+    resolver, named = Resolver(tables), {table.table.id: 0 for table in tables}
     for one in resolver.values(question):
         named[one.table] += 2
     for mention in resolver.mentions(question):
@@ -110,17 +110,18 @@ def read(
         titles = stems(table.table.name, table.table.title)
         named[table.table.id] += 2 * sum(stem(atom.text) in titles for atom in atoms(question))
     likely = sorted(tables, key=lambda table: -named[table.table.id])[:MOST_TABLES]
-    found = [
-        (bool(one.unplaced), -named[table.table.id], len(one.unplaced), one.doubt, one)
-        for table in likely
-        for one in _reading(_Asked(question, table, resolver.only(table), whole, wanted))
-    ]
-    best = [one for *_, one in sorted(found, key=lambda each: each[:-1])][:1]
+    asked = [_Asked(question, table, Resolver([table]), whole, wanted) for table in likely]
+    found = [one for one in map(_reading, asked) if one is not None]
+    if not found:
+        return None
+
+    def order(one: Reading) -> tuple[bool, int, int, float]:
+        return bool(one.unplaced), -named[one.query.table], len(one.unplaced), one.doubt
+
+    best = min(found, key=order)
     # Among several tables a word without a condition may be about another.
-    return [
-        replace(one, unplaced=one.taken) if {*one.taken} - {*one.meant} and len(tables) > 1 else one
-        for one in best
-    ]
+    elsewhere = {*best.taken} - {*best.meant} and len(tables) > 1
+    return replace(best, unplaced=best.taken) if elsewhere else best
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,20 +140,18 @@ class _Asked:
         return self.table.profile.columns[:MOST_COLUMNS]
 
 
-def _reading(asked: _Asked) -> Iterator[Reading]:
+def _reading(asked: _Asked) -> Reading | None:
     """The likeliest form; other forms that come to the same cells make it likelier."""
     given = f"query: {asked.question} | {shown(asked.question, asked.table, asked.columns)}"
     likeliest = understander().write(given)
     first = _read_form(likeliest, asked)
-    if first is None:
-        return
-    if not first.unplaced and SETTLED < first.doubt < 1.0:
+    if first is not None and not first.unplaced and SETTLED < first.doubt < 1.0:
         cells = _cells_of(first, asked.table)
         for written in understander().several(given):
             other = _read_form(written, asked)
             if other and written.text != likeliest.text and cells == _cells_of(other, asked.table):
                 first = replace(first, doubt=max(0.0, first.doubt - written.likelihood))
-    yield first
+    return first
 
 
 def _cells_of(reading: Reading, asked: AskedTable) -> JsonValue:
