@@ -3,7 +3,7 @@ and a report of how it went."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -14,7 +14,6 @@ from secondlook.answer import (
     Research,
     ResearchStep,
     Screening,
-    StepEvidence,
 )
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.finish import Finished, assembled, finished, marked, note_of
@@ -121,32 +120,21 @@ def _owners(plan: Sequence[StepData], claims: Sequence[Claim]) -> list[int | Non
 
 def _step(one: StepData, owners: Sequence[int | None]) -> ResearchStep:
     draft = one["draft"]
-    return ResearchStep(
-        id=one["id"],
-        phase=one["phase"],
-        question=one["question"],
-        status=one["status"],
-        attempt=one["attempt"],
-        retry_of=one["retry_of"],
-        confidence=one["confidence"],
-        model=draft["model"] if draft else None,
-        queries=tuple(one["queries"]),
-        claims=tuple(at for at, owner in enumerate(owners, 1) if owner == one["id"]),
-        cut=len(one["complaints"]),
-        evidence=tuple(
-            StepEvidence(
-                passage=record["passage"],
-                rank=record["rank"],
-                score=record["score"],
-                relevance=record["relevance"],
-                answer_score=record["answerable"],
-                cosine=record["cosine"],
-                kept=record["kept"],
-                why=record["why"],
-            )
+    names = ("id", "phase", "question", "status", "attempt", "retry_of", "confidence", "queries")
+    told: dict[str, Any] = {name: value for name, value in one.items() if name in names}
+    told |= {
+        "model": draft["model"] if draft else None,
+        "claims": [at for at, owner in enumerate(owners, 1) if owner == one["id"]],
+        "cut": len(one["complaints"]),
+        "evidence": [
+            {
+                **{name: value for name, value in record.items() if name != "answerable"},
+                "answer_score": record["answerable"],
+            }
             for record in one["evidence"]
-        ),
-    )
+        ],
+    }
+    return ResearchStep.model_validate(told)
 
 
 def _report(state: Reported, steps: Sequence[ResearchStep], status: Status) -> Research:

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from secondlook.answer import Choice, ChoiceElement, ChoiceOption, ChoiceVerdict, Met
+from secondlook.answer import Choice, Met
 from secondlook.models.replies import objects
 from secondlook.nodes.state import Cited, ElementData, OptionData, VerdictData
 
@@ -100,28 +100,11 @@ def choice_of(choice: ChoiceData, citations: Sequence[Citation]) -> Choice:
     elements = []
     for element in choice["elements"]:
         keys = [(place["passage"], place["start"], place["end"]) for place in element["cited"]]
-        cited = tuple(dict.fromkeys(numbers[key] for key in keys if key in numbers))
-        elements.append(ChoiceElement(text=element["text"], citations=cited))
-    options = [
-        ChoiceOption(
-            letter=one["letter"],
-            text=one["text"],
-            verdicts=tuple(ChoiceVerdict(**verdict) for verdict in one["verdicts"]),
-            reason=one["reason"],
-        )
-        for one in choice["options"]
-    ]
-    return Choice(
-        letter=choice["letter"],
-        text=next((one.text for one in options if one.letter == choice["letter"]), None),
-        options=tuple(options),
-        elements=tuple(elements),
-        model=choice["model"],
-        grounded=choice["grounded"],
-        agreed=choice["agreed"],
-        confidence=choice["confidence"],
-        why=choice["why"],
-    )
+        cited = list(dict.fromkeys(numbers[key] for key in keys if key in numbers))
+        elements.append({"text": element["text"], "citations": cited})
+    texts = {one["letter"]: one["text"] for one in choice["options"]}
+    text = texts.get(choice["letter"] or "")
+    return Choice.model_validate({**choice, "elements": elements, "text": text})
 
 
 def choice_text(choice: Choice) -> str:
