@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from secondlook.models.chat import Reply
     from secondlook.nodes.context import Desk
-    from secondlook.nodes.state import AttemptData, RemedyData
+    from secondlook.nodes.state import AttemptData
     from secondlook.sandbox.port import Outcome, Plain
     from secondlook.tables.table import ColumnProfile, Table, TableProfile
 
@@ -193,12 +193,11 @@ def measures(tables: Sequence[AskedTable]) -> list[str]:
 
     def is_label(column: ColumnProfile) -> bool:
         """By its name, or because it counts the rows."""
-        if _LABEL.search(column.name):
-            return True
         low, high = column.minimum, column.maximum
-        if not column.key or not isinstance(low, int) or not isinstance(high, int):
-            return False
-        return high - low < _NEARLY * column.rows
+        counts = column.key and isinstance(low, int) and isinstance(high, int)
+        return _LABEL.search(column.name) is not None or (
+            counts and int(high or 0) - int(low or 0) < _NEARLY * column.rows
+        )
 
     return [
         column.name
@@ -238,11 +237,17 @@ async def ask(
     question, byte for byte the same for the same tables and question, so that it can be cached."""
     prompt = load(f"analyst_{name}")
     question = state["question"]
+    looked = [
+        f"- {one['column']}: {sentence}"
+        for one in state.get("looked", ())
+        for sentence in one["said"]
+        if not is_order(sentence)
+    ]
     filled = {
         "tables": await _tables_shown(context, question),
         "question": " ".join(question.split()),
         "requirements": _requirements(state.get("requirements"), state.get("resolved", ())),
-        "looked": _looked(state.get("looked", ())),
+        "looked": "\n".join(["\nA closer look at the data:", *looked]) if looked else "",
     }
     filled = {hole: value for hole, value in filled.items() if hole in prompt.holes}
     reply: Reply[Any] = await context.models.ask(
@@ -285,16 +290,6 @@ def _requirements(data: RequirementsData | None, resolved: Sequence[ResolvedData
     return f"\nRequirements: {json.dumps(shown, sort_keys=True, ensure_ascii=False)}"
 
 
-def _looked(looked: Sequence[Mapping[str, Any]]) -> str:
-    said = [
-        f"- {one['column']}: {sentence}"
-        for one in looked
-        for sentence in one["said"]
-        if not is_order(sentence)
-    ]
-    return "\nA closer look at the data:\n" + "\n".join(said) if said else ""
-
-
 def _harmless_table(table: Table, profile: TableProfile) -> tuple[Table, TableProfile]:
     """Without names and values that give a model orders: a column so named is shown by its place,
     which is how code can still reach it."""
@@ -302,26 +297,21 @@ def _harmless_table(table: Table, profile: TableProfile) -> tuple[Table, TablePr
     def fine(texts: Sequence[str]) -> tuple[str, ...]:
         return tuple(one for one in texts if not is_order(one))
 
-    def limit(value: Any) -> Any:
-        return None if is_order(str(value)) else value
-
-    columns = tuple(
-        column.model_copy(
-            update={
-                "name": f"df.columns[{at}]" if is_order(column.name) else column.name,
-                "top": tuple(one for one in column.top if not is_order(one.value)),
-                "examples": fine(column.examples),
-                "minimum": limit(column.minimum),
-                "maximum": limit(column.maximum),
-                "warnings": fine(column.warnings),
-            }
-        )
-        for at, column in enumerate(profile.columns)
-    )
+    columns = []
+    for at, column in enumerate(profile.columns):
+        shown = {
+            "name": f"df.columns[{at}]" if is_order(column.name) else column.name,
+            "top": tuple(one for one in column.top if not is_order(one.value)),
+            "examples": fine(column.examples),
+            "minimum": None if is_order(str(column.minimum)) else column.minimum,
+            "maximum": None if is_order(str(column.maximum)) else column.maximum,
+            "warnings": fine(column.warnings),
+        }
+        columns.append(column.model_copy(update=shown))
     title = WITHHELD if is_order(table.title) else table.title
     return (
         table.model_copy(update={"title": title, "path": None}),
-        profile.model_copy(update={"columns": columns, "warnings": fine(profile.warnings)}),
+        profile.model_copy(update={"columns": tuple(columns), "warnings": fine(profile.warnings)}),
     )
 
 
@@ -428,17 +418,15 @@ def last_outcome(context: Context, attempts: Sequence[AttemptData]) -> Outcome |
 _LONGEST_CODE = 3000
 
 
-def after_remedy(
-    remedies: Sequence[RemedyData], attempts: Sequence[AttemptData], issues: Sequence[str]
-) -> str:
+def after_remedy(state: Analysed) -> str:
     """For the next try: the failed code, what was wrong and what to do; empty before a remedy."""
-    if not remedies:
+    if not state["remedies"]:
         return ""
-    last = remedies[-1]
+    last = state["remedies"][-1]
     lines = ["", "", "An earlier try could not stand."]
-    if attempts:
-        lines += ["Its code:", fenced(attempts[-1]["code"])]
-    lines += ["What was wrong:", *(f"- {issue}" for issue in issues)]
+    if state["attempts"]:
+        lines += ["Its code:", fenced(state["attempts"][-1]["code"])]
+    lines += ["What was wrong:", *(f"- {issue}" for issue in state["issues"])]
     lines += [f"Cause: {last['cause']}", f"Do this: {last['guidance']}"]
     return "\n".join(lines)
 

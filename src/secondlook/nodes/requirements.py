@@ -129,7 +129,7 @@ async def _formulated(
     if (before := state["requirements"]) is not None:  # what was wrong with the last formulation
         lines = ["", "", f"You asked for: {', '.join(before['variables']) or 'nothing'}."]
         again = "\n".join([*lines, *(gap["said"] for gap in state["gaps"])])
-        again += after_remedy(state["remedies"], state["attempts"], state["issues"])
+        again += after_remedy(state)
     try:
         reply = await ask(context, "require", "requirements", state, Formulation, again=again)
     except (ModelError, BudgetExceeded) as error:

@@ -66,14 +66,6 @@ async def evaluate_result(state: Analysed, runtime: Runtime[Context]) -> Evaluat
         checks, warnings = await _checked(context, state, outcome)
         # A check names values as the code did, or a table: those may give the next model orders.
         issues = [harmless_text(one["said"]) for one in checks if not one["passed"]]
-    way, why = _way(context, state, issues)
-    said = f"{sum(one['passed'] for one in checks)} of {len(checks)} checks passed."
-    told = step("evaluate", said, issues=len(issues), route=(way, why))
-    found: Judged = {"checks": checks, "issues": issues}
-    return {**found, "route": way, "steps": [told], "warnings": warnings}
-
-
-def _way(context: Context, state: Analysed, issues: list[str]) -> tuple[str, str]:
     chosen, last, tried = context.settings.analyst, state["attempts"][-1], len(state["remedies"])
     reasons = {
         "nothing speaks against the result": not issues,
@@ -83,8 +75,12 @@ def _way(context: Context, state: Analysed, issues: list[str]) -> tuple[str, str
         f"{tried} remedies have been tried": tried >= chosen.max_remediations,
         "there is no model that could try otherwise": not context.models.serves("code"),
     }
-    why = next((why for why, holds in reasons.items() if holds), None)
-    return ("remediate", issues[0]) if why is None else ("explain", why)
+    ended = next((why for why, holds in reasons.items() if holds), None)
+    route = ("explain", ended) if ended else ("remediate", issues[0])
+    said = f"{sum(one['passed'] for one in checks)} of {len(checks)} checks passed."
+    told = step("evaluate", said, issues=len(issues), route=route)
+    found: Judged = {"checks": checks, "issues": issues}
+    return {**found, "route": route[0], "steps": [told], "warnings": warnings}
 
 
 async def _checked(
