@@ -14,13 +14,8 @@ if TYPE_CHECKING:
 
 
 def most_asked(graph: ModuleType, settings: Settings) -> int:
-    """A prompt that a model cannot see as a whole is not counted: half of it is asked in its
-    place."""
-    once = {
-        corrective: _asked_of_corrective,
-        research: _asked_of_research,
-        analyst: _asked_of_analyst,
-    }[graph](settings)
+    """Half of a prompt that a model cannot see as a whole is asked in its place: not counted."""
+    once = _asked_at_once(settings)[graph]
     return sum(count * once.get(node, 0) for node, count in graph.most_by_node(settings).items())
 
 
@@ -30,37 +25,32 @@ def most_calls(graph: ModuleType, settings: Settings) -> int:
     return most_asked(graph, settings) * 2 * 3 * (1 + Cast(settings.models).most_retries)
 
 
-def _asked_of_corrective(settings: Settings) -> dict[str, int]:
+def _asked_at_once(settings: Settings) -> dict[ModuleType, dict[str, int]]:
+    """What one visit of a node asks."""
     chosen, servers = settings.corrective, settings.models.servers
     # What a reply about several passages leaves out is asked for once more.
     graded = {"reader": 0, "llm-each": chosen.graded}.get(servers.grade, 2 * chosen.graded - 1)
+    judged = int(servers.grounded == "llm")
+    judging = judged * settings.answer.enable_grounded_check
     return {
-        "grade": graded if chosen.enable_grading else 0,
-        "check_grounded": int(servers.grounded == "llm"),
-        "check_useful": int(servers.useful == "llm"),
-        **dict.fromkeys(("split", "ask_part", "rewrite", "answer", "grade_answer"), 1),
-    }
-
-
-def _asked_of_research(settings: Settings) -> dict[str, int]:
-    servers = settings.models.servers
-    judged = int(settings.answer.enable_grounded_check and servers.grounded == "llm")
-    return {
-        "screen": int(servers.screen == "model"),
-        "classify": int(servers.classify == "llm"),
-        **dict.fromkeys(("plan", "search_step", "replan"), 1),
-        "synthesise": int(servers.synthesise == "model") + judged,
-        "aggregate": judged,
-        # A contradiction is asked about once more.
-        "choose": 2,
-    }
-
-
-def _asked_of_analyst(settings: Settings) -> dict[str, int]:
-    servers = settings.models.servers
-    return {
-        **dict.fromkeys(("understand", "answer", "explain_concept", "requirements", "code"), 1),
-        "evaluate": int(servers.judge == "model"),
-        "remediate": int(servers.remedy == "model"),
-        "explain": int(servers.explain == "model"),
+        corrective: {
+            **dict.fromkeys(("split", "ask_part", "rewrite", "answer", "grade_answer"), 1),
+            "grade": graded * chosen.enable_grading,
+            "check_grounded": judged,
+            "check_useful": int(servers.useful == "llm"),
+        },
+        research: {
+            **dict.fromkeys(("plan", "search_step", "replan"), 1),
+            "screen": int(servers.screen == "model"),
+            "classify": int(servers.classify == "llm"),
+            "synthesise": int(servers.synthesise == "model") + judging,
+            "aggregate": judging,
+            "choose": 2,  # a contradiction is asked about once more
+        },
+        analyst: {
+            **dict.fromkeys(("understand", "answer", "explain_concept", "requirements", "code"), 1),
+            "evaluate": int(servers.judge == "model"),
+            "remediate": int(servers.remedy == "model"),
+            "explain": int(servers.explain == "model"),
+        },
     }

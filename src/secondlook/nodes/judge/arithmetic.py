@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from secondlook.reading.numbers import numbers
 from secondlook.tables.table import NUMERIC
-from secondlook.tables.understand.charts import asks_for_chart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -75,7 +74,7 @@ def checks(
     values = _named_values(outcome)
     wanted = requirements["wanted"] if requirements is not None else []
     kind_asked = _kind_of_question(question)
-    form = _form_checks(question, kind_asked is not None, wanted, outcome, values)
+    form = _form_checks(question, kind_asked, wanted, outcome, values)
     if outcome.status != "ok" or not outcome.has_result:
         return form
     constraints = " ".join(requirements["constraints"]) if requirements is not None else ""
@@ -87,7 +86,7 @@ def checks(
     asked = _Asked(
         question,
         (_kind_of_name(wanted[0]) if len(wanted) == 1 else None) or kind_asked,
-        _OTHERWISE["middle"].search(_plain(f"{question} {constraints}"[:4_000])) is not None,
+        _CHANGED.search(_plain(f"{question} {constraints}")) is not None,
         [one for one in columns if one is not None and one.type in NUMERIC],
         meant[0].rows if len(meant) == 1 else None,
     )
@@ -185,6 +184,17 @@ def _shown(value: float) -> str:
 
 # Whether a result has the form of an answer: something is there, and it is what was asked for.
 
+_DRAWING = r"(?:plots?|charts?|graphs?|histograms?|(?:scatter|box) ?plots?|heat ?maps?|diagrams?)"
+_CHART = re.compile(
+    r"(?:^|[.;:!?,]\s|\b(?:and|then|to|please|can you|could you) )"
+    r"(?:plot|draw|visuali[sz]e|graph|chart)\b"
+    r"|\b(?:create|make|show|draw|generate|produce|give|build|display|render|present|provide)\s"
+    rf"(?:(?!chart|graph|plot)\w+\W+){{0,5}}?{_DRAWING}\b|\b(?:as|with) an? (?:\w+ )?{_DRAWING}\b",
+    re.IGNORECASE,
+)
+_NO_CHART = re.compile(
+    rf"\b(?:in|from|on|of|by|to) (?:the|this|that) {_DRAWING}\b|\bto chart\b", re.IGNORECASE
+)
 _REPRESENTED = re.compile(
     r"\[\d+ rows x \d+ columns\]|\bdtype: \w+|^<[\w. ]+(?: object)? at 0x"
     r"|^<(?:function|class|module)|^(?:Figure|Axes|AxesSubplot)\(|^<Axes|^<pandas\."
@@ -193,12 +203,16 @@ _REPRESENTED = re.compile(
 )
 _NEVER: Final = frozenset({"nan", "nat", "inf", "-inf"})
 """What Python prints for no value; `none` may be the answer."""
+_NUMBER_ASKED = re.compile(
+    r"^\W*(?:how (?:many|much)|what(?:'?s)?|calculate|compute|find|count|determine)\b",
+    re.IGNORECASE,
+)
 _FEW_WORDS = 4
 
 
 def _form_checks(  # noqa: C901 - one line a rule
     question: str,
-    asks_number: bool,  # noqa: FBT001
+    kind: Kind | None,
     wanted: Sequence[str],
     outcome: Outcome,
     values: Sequence[_Named],
@@ -223,7 +237,7 @@ def _form_checks(  # noqa: C901 - one line a rule
         said = f"{_counted(len(outcome.figures), 'chart')} with data."
         said = f"Chart {empty[0]} shows no data." if empty else said
         found.append(_check("figure", said, passed=not empty))
-    elif asks_for_chart(question):
+    elif _CHART.search(question) and not _NO_CHART.search(question):
         said = "A chart was asked for, and there is none in `fig`."
         found.append(_check("figure", said, passed=False))
     if wanted:
@@ -232,7 +246,7 @@ def _form_checks(  # noqa: C901 - one line a rule
         said = f"{said} {_quoted(lacking)}." if lacking else "Every value asked for is there."
         found.append(_check("names", said, passed=not lacking))
     only_drawn = outcome.result is None and outcome.figures and outcome.frame is None
-    if asks_number and outcome.has_result:
+    if kind and outcome.has_result and _NUMBER_ASKED.search(question):
         # A text that is a number and little else will do.
         short = (text[:60] for text in texts if len(text.split()) <= _FEW_WORDS)
         if any(_number(one.value) is not None for one in values) or any(map(numbers, short)):
@@ -296,66 +310,31 @@ def _check(name: str, said: str, *, passed: bool) -> AnalysisCheckData:
 
 # What kind of figure a name or a question speaks of.
 
-_KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
-    ("p_value", re.compile(r"\bp ?val(?:ue)?s?\b|^p$|\bpval\w*")),
-    (
-        "r_squared",
-        re.compile(r"\br ?2\b|\br ?squared?\b|\brsq\w*|\bcoefficient of determination\b"),
-    ),
-    (
-        "correlation",
-        re.compile(
-            r"\bcorr(?:elation)?s?\b|\bpearsonr?s?\b|\bspearman\w*|^r$|\br value\b|\bkendall\w*"
-        ),
-    ),
-    ("spread", re.compile(r"\bstd\w*|\bstandard dev\w*|\bsd\b|\bstdev\w*|\bvariance\b|^var\b")),
-    ("score", re.compile(r"\baccuracy\b|\bprecision\b|\brecall\b|\bf 1\b|\bf1\b|\broc\b|\bauc\b")),
-    ("share", re.compile(r"\bshares?\b|\bpercent\w*|\bpct\b|\bproportions?\b|\bfractions?\b")),
-    (
-        "middle",
-        re.compile(
-            r"\bmeans?\b|\baverages?\b|\bavg\b|\bmedians?\b|\bquantiles?\b|\bpercentiles?\b"
-            r"|\bquartiles?\b|\bq ?[123]\b|\b(?:25|50|75)%|\bmin(?:imum)?\b|\bmax(?:imum)?\b"
-        ),
-    ),
-    (
-        "count",
-        re.compile(r"\bcounts?\b|^n\b|\bnum\b|\bnumber of\b|\bhow many\b|\bn (?:rows|records)\b"),
-    ),
-)
-_OTHERWISE: Final[dict[Kind, re.Pattern[str]]] = {
+_KINDS: Final[dict[Kind, re.Pattern[str]]] = {
+    "p_value": re.compile(r"\bp ?val(?:ue)?s?\b|^p$|\bpval\w*"),
+    "r_squared": re.compile(r"\br ?2\b|\br ?squared?\b|\brsq\w*|\bcoefficient of determination\b"),
     "correlation": re.compile(
-        r"\bmatrix\b|\bstrongest\b|\bauto|\bcovariance\b|\bcount|\bnumber|\binterval\b|\brank\b"
-        r"|\bp ?val|\bz\b|\bfisher\b|\bdifference\b|\bpairs?\b|\bt stat|\bn\b"
+        r"\bcorr(?:elation)?s?\b|\bpearsonr?s?\b|\bspearman\w*|^r$|\br value\b|\bkendall\w*"
     ),
-    "share": re.compile(
-        r"\bchang\w*|\bgrowth\b|\bgrow|\bincreas\w*|\bdecreas\w*|\bdiff\w*|\berror\b|\breturns?\b"
-        r"|\byoy\b|\bmom\b|\bmargin|\bdeviation\b|\bhigher\b|\blower\b|\bmore\b|\bless\b|\bratio\b"
-        r"|\bprofit|\bgain|\bloss|\bimprov|\breduc|\bpoints?\b|\bcount\b|\bnumber\b|\bstd\b|\bskew"
-        r"|\brelative to\b|\bpercentiles?\b|\bshareholders?\b|\bper share\b|\bvariance\b|\bcorr"
-    ),
-    "count": re.compile(
-        r"\bmean\b|\baverages?\b|\bavg\b|\bmedian\b|\bstd\b|\bper\b|\bshare\b|\bpercent|\bratio\b"
-        r"|\bproportion\b|\brate\b|\bdiff|\bchange\b|\bcorr|\bskew|\bvariance\b|\bexpected\b"
-        r"|\btimes\b|\bpredict|\bestimat|\bforecast|\blog\b|\bnormali[sz]|\bscaled?\b"
-    ),
-    "spread": re.compile(
-        r"\bno of\b|\bdiff|\bchange\b|\bratio\b|\blog\b|\bcovariance\b|\bexplained\b|\bnumber of\b"
-        r"|\bcoefficient\b|\bdeviations? (?:from|above|below|away)\b|\bnormali[sz]|\bz ?score"
-        r"|\bstandardi[sz]|\bthreshold|\boutlier"
-    ),
+    "spread": re.compile(r"\bstd\w*|\bstandard dev\w*|\bsd\b|\bstdev\w*|\bvariance\b|^var\b"),
+    "score": re.compile(r"\baccuracy\b|\bprecision\b|\brecall\b|\bf ?1\b|\broc\b|\bauc\b"),
+    "share": re.compile(r"\bshares?\b|\bpercent\w*|\bpct\b|\bproportions?\b|\bfractions?\b"),
     "middle": re.compile(
-        r"\bdiff\w*|\bchang\w*|\bratio\b|\bgrowth\b|\bdelta\b|\bgap\b|\berrors?\b|\bresiduals?\b"
-        r"|\bmse\b|\bmae\b|\brmse\b|\bsquared?\b|\bper\b|\btotals?\b|\bsums?\b|\bnumber\b|\bcounts?\b"
-        r"|\blog\w*|\btransform\w*|\bnormali[sz]\w*|\bstandardi[sz]\w*|\bscal\w*|\bz ?scores?\b"
-        r"|\bimput\w*|\bfill\w*|\breplac\w*|\bpredict\w*|\bforecast\w*|\bconver\w*|\brank\w*"
-        r"|\bencod\w*|\bweight\w*|\bcumul\w*|\bmoving\b|\brolling\b|\brates?\b|\blength\w*"
-        r"|\bduration\b|\bdistance\b|\bspeed\b|\btimes?\b|\bmultipl\w*|\bproduct of\b|\bfeature\b"
-        r"|\bnew column\b|\binterval\b|\bproportion\b|\bpercent(?:age)?\b|\bshare\b|\bdeviation\b"
-        r"|\bsum(?:med|ming)\b|\babs\w*|\breturns?\b|\bvolatil\w*|\bpivot\b|\bcorr\w*|\bconfidence\b"
-        r"|\brevenue\b|\bhow many\b|\bfrequen\w*"
+        r"\bmeans?\b|\baverages?\b|\bavg\b|\bmedians?\b|\bquantiles?\b|\bpercentiles?\b"
+        r"|\bquartiles?\b|\bq ?[123]\b|\b(?:25|50|75)%|\bmin(?:imum)?\b|\bmax(?:imum)?\b"
     ),
+    "count": re.compile(r"\bcounts?\b|^n\b|\bnum(?:ber)?\b|\bhow many\b"),
 }
+_CHANGED: Final = re.compile(
+    r"\b(?:abs|auto|chang|conver|covar|cumul|decreas|delta|diff|encod|error|estimat|expect|fill"
+    r"|forecast|frequen|gain|gap|grow|higher|imput|improv|increas|interval|length|less|log|loss"
+    r"|lower|mae\b|margin|matrix|mom\b|more\b|moving|ms[ed]\b|multipl|new column|normali[sz]"
+    r"|outlier|pairs?\b|per\b|pivot|point|predict|product of|profit|rank|rate|ratio|reduc|relative"
+    r"|replac|residual|return|revenue|rmse|rolling|scal|shareholder|skew|speed|squared?\b"
+    r"|standardi[sz]|strongest|sum|t stat|threshold|times?\b|total|transform|volatil|weight|yoy\b"
+    r"|z\b)"
+)
+"""What a name or a question says of values that are not simply of that kind."""
 _ASKS_OTHERWISE = re.compile(
     r"^\W*(?:(?:in|on|at|for|during|from|by)\s+)?(?:which|who|whose|when|where|why|name|list)\b"
     r"|\b(?:what|which)\s+(?:\w+\s+)?(?:year|date|day|month|one|team|person|country|city|name|type)"
@@ -366,19 +345,19 @@ _SAYS_NOTHING: Final = frozenset({"", "result", "value", "answer", "output", "re
 
 
 def _kind_of_name(name: str) -> Kind | None:
-    """None also where the name speaks of a change, a ratio or the like: other bounds hold then."""
+    """None where it speaks of two kinds, of a change, a ratio or the like: other bounds hold
+    then."""
     text = _plain(name)
-    kind = next((kind for kind, form in _KINDS if form.search(text)), None)
-    other = _OTHERWISE.get(kind) if kind is not None else None
-    return None if other is not None and other.search(text) else kind
+    kinds = [kind for kind, form in _KINDS.items() if form.search(text)]
+    if kinds and kinds[0] in {"p_value", "r_squared"}:
+        return kinds[0]
+    return kinds[0] if len(kinds) == 1 and not _CHANGED.search(text) else None
 
 
 def _kind_of_question(question: str) -> Kind | None:
     """Where it speaks of one kind only, and asks for it: `which year has the highest mean` asks for
     a year."""
-    question = question[:2_000].replace("'", "")
-    one_kind = sum(form.search(_plain(question)) is not None for _, form in _KINDS) == 1
-    return _kind_of_name(question) if one_kind and not _ASKS_OTHERWISE.search(question) else None
+    return None if _ASKS_OTHERWISE.search(question) else _kind_of_name(question.replace("'", ""))
 
 
 # Whether a chart shows anything.
