@@ -207,54 +207,41 @@ _DIGITS = 4
 
 
 def confidence(state: Analysed) -> tuple[float | None, list[str]]:
-    """The probability that it is right, and what speaks for and against; no probability where
-    none was fitted for answers that came about like this one."""
-    checks = [one["passed"] for one in state["checks"]]
-    kind, seen = signals(
-        query=state["query"],
-        scores=[one["score"] for one in state["resolved"]],
-        checks=checks,
-        attempts=len(state["attempts"]),
-        remedies=len(state["remedies"]),
-    )
-    fitted, reasons = shipped().get(kind), []
+    """The probability that it is right, and what speaks for and against; none was fitted for what
+    generated code computes."""
+    checks, query = [one["passed"] for one in state["checks"]], state["query"]
+    reasons = []
     if state["resolved"]:
         worst = min(state["resolved"], key=lambda one: one["score"])
         if worst["asked"] != worst["column"]:
             reasons.append(
                 f"{worst['asked']!r} was taken for {worst['column']!r} ({worst['score']:.2f})"
             )
-    if state["query"] is not None:
+    if query is not None:
         reasons.append(f"{state['doubt']:.0%} of the question is in doubt")
     if checks:
         reasons.append(f"{sum(checks)} of {len(checks)} checks passed")
     if len(state["attempts"]) > 1:
         reasons.append(f"code was written {len(state['attempts'])} times")
-    return None if fitted is None else round(fitted.probability(seen), _DIGITS), reasons
+    scores = [one["score"] for one in state["resolved"]]
+    sure = None if query is None else shipped().probability(signals(query, scores, checks))
+    return None if sure is None else round(sure, _DIGITS), reasons
 
 
 def signals(
-    *,
-    query: Mapping[str, Any] | None,
-    scores: Sequence[float],
-    checks: Sequence[bool] = (),
-    attempts: int = 0,
-    remedies: int = 0,
-) -> tuple[str, dict[str, float]]:
-    """How the result came about (`rows`, `generated`: each has a probability of its own), and what
-    the run saw of it. `scores` are of the columns, `checks` say which passed."""
-    common = {
+    query: Mapping[str, Any], scores: Sequence[float], checks: Sequence[bool] = ()
+) -> dict[str, float]:
+    """What the run saw. `scores` are of the columns, `checks` say which passed."""
+    return {
         "column_score": min(scores, default=1.0),
         "checks_failed": sum(not one for one in checks) / len(checks) if checks else 0.0,
+        "doubt": query["doubt"],
+        "several": float(query["answer"] == "list"),
+        "taken": float(bool(query.get("taken"))),
     }
-    if query is None:
-        return "generated", {**common, "attempts": float(attempts), "remedies": float(remedies)}
-    several = float(query["answer"] == "list")
-    taken = float(bool(query.get("taken")))
-    return "rows", {**common, "doubt": query["doubt"], "several": several, "taken": taken}
 
 
 @cache
-def shipped() -> dict[str, Logistic]:
-    made = json.loads(files(__package__).joinpath(FILE).read_text("utf-8"))
-    return {kind: Logistic(one["bias"], one["weights"]) for kind, one in made["fitted"].items()}
+def shipped() -> Logistic:
+    fitted = json.loads(files(__package__).joinpath(FILE).read_text("utf-8"))["fitted"]
+    return Logistic(fitted["bias"], fitted["weights"])
