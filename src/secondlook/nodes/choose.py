@@ -199,7 +199,6 @@ async def _decided(
         elements=weighing.elements,
         model=context.models.name("choose"),
         grounded=True,
-        agreed=None,
         confidence=_confidence(task, sure) if letter else None,
         why=why,
     )
@@ -274,7 +273,6 @@ async def _by_reader(
         ],
         model=None,
         grounded=True,
-        agreed=None,
         confidence=_confidence(task, 0.5 + margin / 4) if letter else None,
         why=why,
     )
@@ -323,7 +321,6 @@ async def _guessed(context: Context, task: Task, *, asks: bool) -> _Choosing:
         elements=[],
         model=context.models.name("choose") if letter else None,
         grounded=letter is None,
-        agreed=None,
         confidence=None,
         why=guess if letter else NOTHING,
     )

@@ -122,16 +122,13 @@ async def _drafted(
     # was asked, nothing vouches for where a word of the question went without a condition.
     whole = None if (state["query"] or {}).get("taken") else True
     sentences = [Sentence(text=text, cited=[], support=1.0, supported=whole) for text in told]
-    draft = DraftData(
-        method="computed",
-        model=model,
-        sentences=sentences,
-        short=short_form(values),
-        stop="answered",
-        confidence=sure,
-        reasons=reasons,
-        note=note,
-    )
+    draft: DraftData = {
+        **withheld("answered", confidence=sure, reasons=reasons, model=model),
+        "method": "computed",
+        "sentences": sentences,
+        "short": short_form(values),
+        "note": note,
+    }
     return draft, warnings
 
 
@@ -243,16 +240,11 @@ async def explain_concept(state: Question, runtime: Runtime[Context]) -> Explain
     if not said:
         note = f"Neither the library nor the glossary explains {term_of(question)!r}."
         return _explained(runtime, {**withheld("no_evidence"), "note": note}, told, warnings)
-    draft = DraftData(
-        method="generative" if model else "none",
-        model=model,
-        sentences=[Sentence(text=text, cited=[], support=None, supported=None) for text in said],
-        short=None,
-        stop="answered",
-        confidence=None,
-        reasons=["general knowledge, without a source"],
-        note=None,
-    )
+    draft: DraftData = {
+        **withheld("answered", reasons=["general knowledge, without a source"], model=model),
+        "method": "generative" if model else "none",
+        "sentences": [Sentence(text=text, cited=[], support=None, supported=None) for text in said],
+    }
     return _explained(runtime, draft, told, warnings)
 
 

@@ -379,15 +379,13 @@ _MOST_TITLES: Final = 3
 _LONGEST_TITLE: Final = 120
 
 
-def records(
-    plan: Sequence[StepData], titles: Mapping[str, str], *, tokens: int = TOKENS
-) -> list[str]:
+def records(plan: Sequence[StepData], titles: Mapping[str, str]) -> list[str]:
     """One text for each step that was tried, in order; `titles` are those of passages, by id."""
     done = [step for step in plan if step["status"] != "pending"]
     made = []
     for one in done:
         sure = "" if one["confidence"] is None else f" ({one['confidence']:.2f})"
-        what = _findings(one, tokens // len(done))
+        what = _findings(one, TOKENS // len(done))
         if one["status"] == "failed" or not what:
             ranked = sorted(one["evidence"], key=lambda item: item["rank"])
             named = (" ".join(titles.get(item["passage"], "").split()) for item in ranked)

@@ -477,16 +477,15 @@ def together(done: Sequence[StepData]) -> DraftData:
     for one in done:
         sure = "" if one["confidence"] is None else f" ({one['confidence']:.2f})"
         reasons.append(f"step {one['id']}, {one['phase']}: {one['status']}{sure}")
-    return DraftData(
-        method="generative" if any(map(_is_written, done)) else "extractive",
-        model=next((draft["model"] for draft in drafts if draft["model"]), None),
-        sentences=findings(done),
-        short=drafts[0]["short"] if len(done) == 1 else None,
-        stop="answered",
-        confidence=round(sum(known) / len(known), 4) if known else None,
-        reasons=reasons,
-        note=cut_note(lost) if lost else caveat,
-    )
+    model = next((draft["model"] for draft in drafts if draft["model"]), None)
+    mean = round(sum(known) / len(known), 4) if known else None
+    return {
+        **withheld("answered", confidence=mean, reasons=reasons, model=model),
+        "method": "generative" if any(map(_is_written, done)) else "extractive",
+        "sentences": findings(done),
+        "short": drafts[0]["short"] if len(done) == 1 else None,
+        "note": cut_note(lost) if lost else caveat,
+    }
 
 
 async def _read_out(context: Context, state: Researched, done: Sequence[StepData]) -> DraftData:
