@@ -167,8 +167,7 @@ def _listed(task: Task) -> str:
 async def _decided(
     context: Context, task: Task, weighing: Weighing, warnings: list[dict[str, Any]]
 ) -> ChoiceData:
-    """The letter that follows from the verdicts. Options that they leave alike are decided by the
-    model's own word, and then by the reader."""
+    """The letter that follows from the verdicts, else the model's own word, else the reader's."""
     found = derived(weighing)
     rivals = found.letters or tuple(task.options)
     alike = f"{', '.join(rivals)} are alike by what is met"
@@ -295,8 +294,7 @@ def _scores(context: Context, task: Task, asked: str) -> dict[str, tuple[float, 
 
 
 async def _guessed(context: Context, task: Task, *, asks: bool) -> _Choosing:
-    """Where nothing was found, and somebody asked for it, a choice from the model's own knowledge.
-    It is marked as such and has no confidence."""
+    """A choice from the model's own knowledge where somebody asked for it: marked, never sure."""
     letter: str | None = None
     warnings: list[dict[str, Any]] = []
     calls = 0

@@ -91,8 +91,7 @@ class Looked(LookedAt, Trace):
 
 
 async def look(state: Analysed, runtime: Runtime[Context]) -> Looked:
-    """The profile is computed when a table is added. A second look computes what it does not hold,
-    for the columns that a gap or a remedy names."""
+    """Computes what the profile does not hold, of columns that a gap or a remedy names."""
     gaps = {gap["variable"] for gap in state["gaps"] if gap["kind"] == "data"}
     wanted = bool(state["remedies"]) and state["remedies"][-1]["action"] == "reexamine_data"
     columns = list(
@@ -144,8 +143,7 @@ def desk_of(context: Context) -> Desk:
 
 
 async def asked_tables(context: Context, question: str) -> tuple[AskedTable, ...]:
-    """The tables that a question may mean, with their profiles. Raises TableError where one cannot
-    be read."""
+    """The tables that a question may mean, with their profiles. Raises TableError."""
     desk = context.desk
     if desk is None:
         return ()
@@ -169,8 +167,7 @@ async def asked_tables(context: Context, question: str) -> tuple[AskedTable, ...
 
 
 def meant(desk: Desk, question: str) -> tuple[Table, ...]:
-    """All of a few; of many those whose names, columns and usual cells share most words with the
-    question."""
+    """All of a few; of many those whose names, columns and cells share most with the question."""
 
     def shared(table: Table) -> int:
         cells: list[str] = []
@@ -278,8 +275,7 @@ async def _tables_shown(context: Context, question: str) -> str:
 
 
 def _requirements(data: RequirementsData | None, resolved: Sequence[ResolvedData]) -> str:
-    """What a model formulated. What rules read out of the question stands there already, but for
-    words that they took for a column of another name."""
+    """What a model formulated, and columns that the question calls otherwise."""
     named = {one["asked"]: one["column"] for one in resolved if one["asked"] != one["column"]}
     shown: dict[str, Any] = {"columns": named} if named else {}
     if data is not None and data["by"] != RULES:

@@ -143,9 +143,7 @@ async def _said(
 
 
 def _checked(context: Context, state: Analysed, outcome: Outcome, said: Sequence[str]) -> list[str]:
-    """The sentences that speak of the result, and say no number of their own. Cut is what a cell
-    or a name may have ordered: links, code, orders, and what neither says a value of the result
-    nor speaks of what was asked."""
+    """The sentences that speak of the result, give no orders, and say no number of their own."""
     question, columns = state["question"], [one["column"] for one in state["resolved"]]
     kept = list(said)
     if (guard := guard_of(context, question)) is not None:

@@ -83,8 +83,7 @@ def _with_choice(plain: Answer, choice: Choice) -> dict[str, object]:
 def _text(
     plain: Answer, steps: Sequence[ResearchStep], choice: Choice | None, draft: DraftData
 ) -> str:
-    """Claims in order, those of a step under its heading where there are several steps; then the
-    choice, and what else is to be said."""
+    """Claims, under their steps where there are several; the choice, and what else is to say."""
     claims, chosen = plain.claims, choice_text(choice) if choice else ""
     telling = [one for one in steps if one.claims]
     if not claims:
@@ -106,8 +105,7 @@ def _text(
 
 
 def _owners(plan: Sequence[StepData], claims: Sequence[Claim]) -> list[int | None]:
-    """The step that found each claim, the first of several. An answer that leads what the steps
-    found is nobody's: it was read out of all of them."""
+    """The step that found each claim. What leads what the steps found was read out of all."""
     found: dict[str, int] = {}
     for one in standing(plan):
         for sentence in one["draft"]["sentences"] if one["draft"] else ():

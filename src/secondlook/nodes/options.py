@@ -183,8 +183,7 @@ def _objects(values: Any) -> list[dict[str, Any]]:
 
 
 def _verdicts(values: Any, count: int) -> dict[int, tuple[Met, str]]:
-    """Verdict and fact by element, the first on each. `["met", "not met"]` are verdicts on the
-    elements in their order."""
+    """Verdict and fact by element; `["met", "not met"]` are verdicts in their order."""
     judged: dict[int, tuple[Met, str]] = {}
     for at, one in enumerate(values if isinstance(values, list) else (), 1):
         verdict = {"element": at, "met": one} if isinstance(one, str) else one
@@ -227,8 +226,7 @@ def cited_by(numbers: Sequence[int], task: Task) -> list[Cited]:
 
 
 def fact_in(said: str, sources: Sequence[str]) -> str | None:
-    """The words as the first source that has them in a row writes them; None where none has.
-    Case, spaces and signs around words do not count."""
+    """The words as the first source that has them in a row writes them; None where none has."""
     wanted = [word.casefold() for word in _WORD.findall(said)]
     if sum(map(len, wanted)) < _FEWEST_LETTERS:
         return None

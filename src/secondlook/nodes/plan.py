@@ -187,8 +187,7 @@ async def _with_searches(
     *,
     known: str = "",
 ) -> Decision:
-    """The step with what it searches for, where one call tells all; else that has a call of its
-    own. Without a proposal, or where it says nothing usable, code words the searches."""
+    """The step with what it searches for, where one call tells all."""
     if not made.question or made.queries or not is_merged(context):
         return made
     worded = await validated(
@@ -398,8 +397,7 @@ def records(plan: Sequence[StepData], titles: Mapping[str, str]) -> list[str]:
 
 
 def _findings(one: StepData, left: int) -> str:
-    """Whole sentences, the best supported first, while there is room. A first one that is too long
-    alone is told all the same: a step without its findings would look as if it had none."""
+    """Whole sentences, the best supported first, while there is room: at least one."""
     sentences = one["draft"]["sentences"] if one["draft"] else ()
     carried = [each for each in sentences if each["supported"] is not False]
     told: list[str] = []

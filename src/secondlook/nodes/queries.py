@@ -105,8 +105,7 @@ class Proposal:
 
 
 async def proposed(context: Context, question: str, steps: Sequence[str] | None = None) -> Proposal:
-    """The first step, or the next one after `steps`, which tell what was looked into and what came
-    of it. Raises ModelError or BudgetExceeded."""
+    """The first step, or the next one after `steps`. Raises ModelError or BudgetExceeded."""
     node, merged = "plan" if steps is None else "replan", is_merged(context)
     prompt = load(f"{node}_search" if merged else node)
     holes = {"field": _field_of(context), "question": " ".join(question.split())}
@@ -266,8 +265,7 @@ async def likeness(context: Context, text: str, others: Sequence[str]) -> list[f
 
 
 def _is_repeat(query: str, chosen: Sequence[str], question: str, language: str) -> bool:
-    """Whether an alternative shares too many telling words, names apart, with one of the queries
-    before it."""
+    """Whether it shares too many telling words, names apart, with a query before it."""
     named = Stems(stem for name in subject(question, language).names for stem in name.stems)
     mine = {stem for stem in content(query, language) if stem not in named}
     for one in chosen:

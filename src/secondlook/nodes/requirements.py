@@ -68,8 +68,7 @@ class Formulation(BaseModel):
 
 
 async def require(state: Analysed, runtime: Runtime[Context]) -> Formulated:
-    """Our own reading of the question where there is one; else its variables, which code resolves
-    to columns that are there."""
+    """Our own reading of the question where there is one; else the columns that it names."""
     context, question = runtime.context, state["question"]
     tables = await asked_tables(context, question)
     wanted, columns = wanted_of(question), resolver(context, tables)

@@ -118,8 +118,7 @@ async def search_step(state: Researched, runtime: Runtime[Context]) -> SteppedOn
 
 
 def _left_out(context: Context, state: Researched, current: StepData) -> frozenset[str]:
-    """What earlier steps were shown, and what gave a model orders. A retry may be shown again what
-    failed the first wording; a part of the question what holds the answer of another part."""
+    """What earlier steps were shown, save for retries and parts; and what gave a model orders."""
     earlier = [one for one in state["plan"] if one["id"] < current["id"]]
     if current["retry_of"] is not None:
         earlier = standing(earlier)
@@ -260,8 +259,7 @@ async def _cosines(
 def _confidence(
     context: Context, kept: Sequence[Found], cosines: Mapping[str, float]
 ) -> float | None:
-    """Probability that these passages answer the step's question, or their mean likeness to its
-    query; 0 where there are none."""
+    """That these passages answer the step's question, or their mean likeness to its query."""
     if not kept:
         return 0.0
     if context.settings.research.evaluator == "cosine":
@@ -277,8 +275,7 @@ _SENTENCE_WORDS = 8
 
 
 async def _quoted(context: Context, question: str, kept: Sequence[Found]) -> DraftData:
-    """Findings without a model: the reader's answer, where it is sure of one; then the sentences
-    in which it sees what else bears on the question."""
+    """Without a model: what the reader is sure of, then the sentences that else bear on it."""
     if not kept:
         return withheld("no_evidence", reasons=["nothing was found"])
     sure = await extract(context, question, kept)

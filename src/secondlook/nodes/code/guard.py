@@ -239,8 +239,7 @@ def _builder(node: ast.Call) -> str | None:
 
 
 def _of_literals(node: ast.AST) -> bool:
-    """Whether there are values written out in it, and no name that could stand for other data:
-    none but modules, builtins and the variables of comprehensions."""
+    """Whether values are written out in it, and no name could stand for other data."""
     inner = list(ast.walk(node))
     names = [one for one in inner if isinstance(one, ast.Name)]
     fine = {one.id for one in names if isinstance(one.ctx, ast.Store)}

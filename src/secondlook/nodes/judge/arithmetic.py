@@ -345,8 +345,7 @@ _SAYS_NOTHING: Final = frozenset({"", "result", "value", "answer", "output", "re
 
 
 def _kind_of_name(name: str) -> Kind | None:
-    """None where it speaks of two kinds, of a change, a ratio or the like: other bounds hold
-    then."""
+    """None where it speaks of two kinds, of a change or the like: other bounds hold then."""
     text = _plain(name)
     kinds = [kind for kind, form in _KINDS.items() if form.search(text)]
     if kinds and kinds[0] in {"p_value", "r_squared"}:
@@ -355,8 +354,7 @@ def _kind_of_name(name: str) -> Kind | None:
 
 
 def _kind_of_question(question: str) -> Kind | None:
-    """Where it speaks of one kind only, and asks for it: `which year has the highest mean` asks for
-    a year."""
+    """None where it asks for something else: `which year has the highest mean`."""
     return None if _ASKS_OTHERWISE.search(question) else _kind_of_name(question.replace("'", ""))
 
 

@@ -207,8 +207,7 @@ _DIGITS = 4
 
 
 def confidence(state: Analysed) -> tuple[float | None, list[str]]:
-    """The probability that it is right, and what speaks for and against; none was fitted for what
-    generated code computes."""
+    """That it is right, fitted for what our own code computes; and what speaks for and against."""
     checks, query = [one["passed"] for one in state["checks"]], state["query"]
     reasons = []
     if state["resolved"]:
