@@ -233,7 +233,12 @@ async def ask(
     """The reply to the prompt `analyst_<name>`. Every such prompt begins with the tables and the
     question, byte for byte the same for the same tables and question, so that it can be cached."""
     prompt = load(f"analyst_{name}")
-    question = state["question"]
+    question, shown = state["question"], ""
+    if tables := await asked_tables(context, question):
+        joins = await asyncio.to_thread(desk_of(context).joins, [one.table.id for one in tables])
+        harmless = [_harmless_table(one.table, one.profile) for one in tables]
+        text = profile_text(harmless, question=question, budget=PROFILE_TOKENS, joins=joins)
+        shown = evidence_marks(context.run).wrap([text])  # between the run's marks
     looked = [
         f"- {one['column']}: {sentence}"
         for one in state.get("looked", ())
@@ -241,7 +246,7 @@ async def ask(
         if not is_order(sentence)
     ]
     filled = {
-        "tables": await _tables_shown(context, question),
+        "tables": shown,
         "question": " ".join(question.split()),
         "requirements": _requirements(state.get("requirements"), state.get("resolved", ())),
         "looked": "\n".join(["\nA closer look at the data:", *looked]) if looked else "",
@@ -257,21 +262,6 @@ async def ask(
         final=final,
     )
     return reply
-
-
-async def _tables_shown(context: Context, question: str) -> str:
-    """Between the run's marks."""
-    tables = await asked_tables(context, question)
-    if not tables:
-        return ""
-    joins = await asyncio.to_thread(desk_of(context).joins, [one.table.id for one in tables])
-    text = profile_text(
-        [_harmless_table(one.table, one.profile) for one in tables],
-        question=question,
-        budget=PROFILE_TOKENS,
-        joins=joins,
-    )
-    return evidence_marks(context.run).wrap([text])
 
 
 def _requirements(data: RequirementsData | None, resolved: Sequence[ResolvedData]) -> str:

@@ -254,12 +254,21 @@ def _gaps(state: Analysed, profiles: Mapping[str, TableProfile]) -> list[GapData
 # Says what the tables cannot answer, what is missing, and what could be asked instead.
 
 _SUGGESTED = 3
+_NO_MODEL = (
+    "I can't calculate this without a language model. Name one that can write code, such as "
+    "--model gguf:FILE."
+)
 
 
 async def limit(state: Analysed, runtime: Runtime[Context]) -> Explained:
     context, gaps = runtime.context, [gap["said"] for gap in state["gaps"]]
     tables = await asked_tables(context, state["question"])
-    missing = " ".join(gaps) or await asyncio.to_thread(_unread, state["question"], tables)
+    missing = " ".join(gaps)
+    if not missing:
+        found = None
+        if tables:
+            found = await asyncio.to_thread(read_question, state["question"], tables)
+        missing = found.why if found is not None and found.refused else _NO_MODEL
     note = " ".join(part for part in (missing, _instead(tables)) if part)
     told = step("limitation", "The tables cannot answer this.", gaps=len(gaps))
     return {
@@ -269,16 +278,6 @@ async def limit(state: Analysed, runtime: Runtime[Context]) -> Explained:
         "steps": [told],
         "warnings": [],
     }
-
-
-def _unread(question: str, tables: Sequence[AskedTable]) -> str:
-    found = read_question(question, tables) if tables else None
-    if found is not None and found.refused:
-        return found.why
-    return (
-        "I can't calculate this without a language model. Name one that can write code, such as "
-        "--model gguf:FILE."
-    )
 
 
 def _instead(tables: Sequence[AskedTable]) -> str:

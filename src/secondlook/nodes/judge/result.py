@@ -143,7 +143,28 @@ class Diagnosis(BaseModel):
 
 
 async def remediate(state: Analysed, runtime: Runtime[Context]) -> Planned:
-    remedy, by, warnings = await _planned(runtime.context, state)
+    context = runtime.context
+    remedy, by = _by_rules("; ".join(state["issues"])), RULES
+    warnings: list[dict[str, Any]] = []
+    if context.ledger.must_end("remediate"):
+        remedy["action"] = "cannot_proceed"
+        remedy["guidance"] = "Nothing more may be tried: the budget or the time ran out."
+    elif context.settings.models.servers.remedy == "model" and context.models.serves("remedy"):
+        outcome = last_outcome(context, state["attempts"])
+        holes: dict[str, Any] = {
+            "code": state["attempts"][-1]["code"],
+            "result": result_shown(outcome) if outcome else "none",
+            "issues": "\n".join(f"- {issue}" for issue in state["issues"]),
+        }
+        try:
+            reply = await ask(context, "remedy", "remediate", state, Diagnosis, **holes)
+        except (ModelError, BudgetExceeded) as error:
+            warnings = [trouble("remediate", error, "rules told the cause")]
+        else:
+            by, said = context.models.name("remedy"), reply.value
+            remedy["action"] = said.action if said else "rewrite_code"
+            remedy["cause"] = (said and said.cause) or remedy["cause"]
+            remedy["guidance"] = (said and said.guidance) or remedy["guidance"]
     way = _GOES_TO[remedy["action"]]
     told = step("remediate", remedy["cause"], by=by, route=(way, remedy["guidance"]))
     return {
@@ -156,34 +177,6 @@ async def remediate(state: Analysed, runtime: Runtime[Context]) -> Planned:
         "steps": [told],
         "warnings": warnings,
     }
-
-
-async def _planned(
-    context: Context, state: Analysed
-) -> tuple[RemedyData, str, list[dict[str, Any]]]:
-    by_rules = _by_rules("; ".join(state["issues"]))
-    if context.ledger.must_end("remediate"):
-        guidance = "Nothing more may be tried: the budget or the time ran out."
-        return {**by_rules, "action": "cannot_proceed", "guidance": guidance}, RULES, []
-    if context.settings.models.servers.remedy == "rules" or not context.models.serves("remedy"):
-        return by_rules, RULES, []
-    outcome = last_outcome(context, state["attempts"])
-    holes: dict[str, Any] = {
-        "code": state["attempts"][-1]["code"],
-        "result": result_shown(outcome) if outcome else "none",
-        "issues": "\n".join(f"- {issue}" for issue in state["issues"]),
-    }
-    try:
-        reply = await ask(context, "remedy", "remediate", state, Diagnosis, **holes)
-    except (ModelError, BudgetExceeded) as error:
-        return by_rules, RULES, [trouble("remediate", error, "rules told the cause")]
-    said = reply.value or Diagnosis(action="rewrite_code")
-    remedy = RemedyData(
-        cause=said.cause or by_rules["cause"],
-        action=said.action,
-        guidance=said.guidance or by_rules["guidance"],
-    )
-    return remedy, context.models.name("remedy"), []
 
 
 def _by_rules(cause: str) -> RemedyData:
