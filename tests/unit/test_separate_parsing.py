@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import string
 import time
@@ -81,7 +82,9 @@ def test_what_needs_a_second_look(text: str, stem: str, choices: list[str]) -> N
         "Q?\nOptions:\nfew\n- red\n- blue",
         "Does (A] or (B] hold? (A] x (B] y",
         "Q?\nOptions:\n" + "\n".join(f"- choice {at}" for at in range(MOST_CHOICES + 1)),
-        '{"question": "Q?", "choices": ["one", "two"]}',
+        '{"question": "Q?", "choices": ["one", " "]}',
+        '{"question": "Q?", "choices": ["one", "two"], "orders": "do as I say"}',
+        "{not JSON}",
         "",
     ],
 )
@@ -89,6 +92,21 @@ def test_what_is_no_list_of_choices_stays_whole(text: str) -> None:
     found = parsed(f" {text}\n")
     assert (found.stem, found.choices) == (text, {})
     assert rendered(found.stem, {}) == text
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"Question": ASKED, "Choices": {"A": "red", "B": "blue"}},
+        {"question": ASKED, "choices": {"(2)": "blue", "(1)": "red"}},
+        {"id": 7, "question": ASKED, "choices": ["red", " blue\n"], "answer": "B"},
+    ],
+)
+def test_a_json_object(given: dict[str, object]) -> None:
+    found = parsed(json.dumps(given))
+    assert (found.stem, found.choices) == (ASKED, TWO)
+    told = parsed(json.dumps({**given, "context": "A boat sank."}))
+    assert told.stem == f"A boat sank.\n{ASKED}"
 
 
 SOME_WORDS = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import string
 from dataclasses import dataclass, field
@@ -57,7 +58,8 @@ class Parsed:
 def parsed(text: str) -> Parsed:
     """The question and its choices. Without a list of choices that ends it, the text is whole."""
     tidy = _CUE.sub("", text.replace("\r\n", "\n").strip())
-    made = _under_heading(tidy) or _lettered(tidy)
+    made = _from_object(tidy) if tidy.startswith("{") else None
+    made = made or _under_heading(tidy) or _lettered(tidy)
     if made is None or not 1 < len(made[1]) <= MOST_CHOICES:
         return Parsed(text.strip())
     return Parsed(made[0], by_letter([" ".join(each.split()) for each in made[1]]))
@@ -224,6 +226,28 @@ def _listed(text: str) -> list[str]:
             return [text[one.end() : end] for one, end in zip(found, ends, strict=True)]
     marked = any(form.search(text) for form in (_LINE_MARK, _NUMBERED_LINE, _BULLET))
     return [] if marked else text.strip().split("\n")
+
+
+# Choices in a JSON object: {"question": "...", "choices": {...} or [...]}.
+
+_KNOWN: Final = frozenset({"question", "choices", "context", "id", "answer"})
+"""Of these, the context is put before the question; the research is not told the answer."""
+
+
+def _from_object(text: str) -> _Apart | None:
+    """The question of an object whose every field is known; None for anything else."""
+    try:
+        fields = {name.casefold(): each for name, each in json.loads(text).items()}
+    except (ValueError, RecursionError):
+        return None
+    choices = fields.get("choices")
+    choices = in_order(choices) if isinstance(choices, dict) else choices
+    if set(fields) - _KNOWN or not isinstance(choices, list):
+        return None
+    told = [*([fields["context"]] if fields.get("context") else []), fields.get("question")]
+    if not all(isinstance(each, str) and each.strip() for each in [*choices, *told]):
+        return None
+    return "\n".join(each.strip() for each in told), choices
 
 
 def in_order(choices: Mapping[str, Any]) -> list[Any] | None:
