@@ -245,15 +245,15 @@ async def replan(state: Researched, runtime: Runtime[Context]) -> Replanning:
 
 async def _decided(context: Context, state: Researched) -> Decision:
     plan, chosen, done = state["plan"], context.settings.research, standing(state["plan"])
-    over = context.ledger.must_end("replan")
     # `evaluate` sees to the caps; nothing may get past them here either.
-    why = ""
+    why, over = "", False
     if len(done) >= chosen.max_steps:
         why = f"{chosen.max_steps} steps are done, as many as may be"
     elif max(len(plan), state.get("cycles", 0)) >= chosen.max_cycles:
         why = f"{chosen.max_cycles} steps were tried, as many as may be"
-    elif over and (done or context.ledger.remaining_seconds(final=False) == 0):
-        why = "the budget or the time ran out"
+    elif over := context.ledger.must_end("replan"):
+        if done or context.ledger.remaining_seconds(final=False) == 0:
+            why = "the budget or the time ran out"
     if why:
         return Decision(why=why)
     # Where nothing stands yet, what is set aside still pays for one more try.
