@@ -251,9 +251,10 @@ async def _decided(context: Context, state: Researched) -> Decision:
         why = f"{chosen.max_steps} steps are done, as many as may be"
     elif max(len(plan), state.get("cycles", 0)) >= chosen.max_cycles:
         why = f"{chosen.max_cycles} steps were tried, as many as may be"
-    elif over := context.ledger.must_end("replan"):
-        if done or context.ledger.remaining_seconds(final=False) == 0:
-            why = "the budget or the time ran out"
+    elif (over := context.ledger.must_end("replan")) and (
+        done or context.ledger.remaining_seconds(final=False) == 0
+    ):
+        why = "the budget or the time ran out"
     if why:
         return Decision(why=why)
     # Where nothing stands yet, what is set aside still pays for one more try.
