@@ -16,8 +16,8 @@ the same model writing code in one shot, with the same prompt, in the same sandb
 drawn by a fixed seed, evenly over the levels.
 
 `calibrate` fits the probability that an answer is right on questions 2000 to 2499 of `wikitables`
-and checks it on 2500 to 2999. Forms and written code are fitted apart, and only from 20 answers
-on. Writes `confidence.json` beside the code that reads it.
+and checks it on 2500 to 2999; only answers that our own code computed, from 20 on. Writes
+`confidence.json` beside the code that reads it.
 
 Answers are kept under `.cache/analyst` as they come, for the code as it stands: a run goes on where
 it stopped. Figures go to `benchmarks/results/analyst_*.json`.
@@ -79,7 +79,7 @@ WAYS: dict[str, dict[str, object]] = {
 }
 FIT, CHECK = (2000, 2500), (2500, 3000)
 FEWEST = 20
-"""Answers of a kind from which a probability is fitted."""
+"""Answers from which a probability is fitted."""
 SOURCE = "WikiTableQuestions (Pasupat and Liang, 2015; CC BY-SA 4.0)"
 
 
@@ -141,20 +141,15 @@ def told(case: Case, answer: Answer) -> Row:
     }
     if analysis is None:
         return row
-    kind, signals = confidence.signals(
-        query=analysis.query if isinstance(analysis.query, dict) else None,
-        scores=[column.score for column in analysis.columns],
-        checks=[check.passed for check in analysis.checks],
-        attempts=len(analysis.attempts),
-        remedies=len(analysis.remedies),
-    )
-    usable = analysis.kind in {"computed", "generated"} and is_answered(answer)
-    return row | {
+    row |= {
         "computed": analysis.kind == "computed",
         "attempts": [one.status == "ok" for one in analysis.attempts],
-        "kind": kind if usable else None,
-        "signals": signals,
     }
+    if analysis.kind == "computed" and isinstance(analysis.query, dict) and is_answered(answer):
+        scores = [column.score for column in analysis.columns]
+        checks = [check.passed for check in analysis.checks]
+        row["signals"] = confidence.signals(analysis.query, scores, checks)
+    return row
 
 
 # How many are right
@@ -229,43 +224,33 @@ def calibrate(options: argparse.Namespace) -> None:
     mixed = [case for two in zip_longest(fit, check) for case in two if case]
     rows = asyncio.run(asked(data, mixed, model=options.model, minutes=options.minutes))
     known = {
-        name: [rows[case.id] for case in cases if rows.get(case.id, {}).get("kind")]
+        name: [rows[case.id] for case in cases if rows.get(case.id, {}).get("signals")]
         for name, cases in (("fit", fit), ("check", check))
     }
-    fitted, found = {}, {}
-    for kind in sorted({row["kind"] for row in known["fit"]}):
-        outcomes = [
-            Outcome(row["signals"], row["right"]) for row in known["fit"] if row["kind"] == kind
-        ]
-        if len(outcomes) < FEWEST:
-            continue
-        model = fit_logistic(outcomes, sorted(outcomes[0].features))
-        weights = dict(model.weights)
-        fitted[kind] = {"bias": model.bias, "weights": weights, "answers": len(outcomes)}
-        checked = [row for row in known["check"] if row["kind"] == kind]
-        if not checked:
-            continue
-        sure = np.array([model.probability(row["signals"]) for row in checked])
-        right = np.array([float(row["right"]) for row in checked])
-        pool = Pool.of([row["id"] for row in checked])
-        found[kind] = {
-            "fitted_on": len(outcomes),
-            "checked_on": len(checked),
-            "right_in_check": round(float(right.mean()), 4),
-            "mean_confidence": round(float(sure.mean()), 4),
-            "ece": _estimate(pooled(ece(sure, right), pool, recentred=True)),
-            "auroc": _estimate(pooled(auroc(sure, right), pool)),
-        }
-    # What was fitted before of a kind that is not there stays.
-    before = json.loads(SHIPPED.read_text("utf-8"))["fitted"] if SHIPPED.exists() else {}
+    outcomes = [Outcome(row["signals"], row["right"]) for row in known["fit"]]
+    if len(outcomes) < FEWEST or not known["check"]:
+        raise SystemExit(f"{len(outcomes)} answers are too few to fit")
+    model = fit_logistic(outcomes, sorted(outcomes[0].features))
+    sure = np.array([model.probability(row["signals"]) for row in known["check"]])
+    right = np.array([float(row["right"]) for row in known["check"]])
+    pool = Pool.of([row["id"] for row in known["check"]])
+    found = {
+        "fitted_on": len(outcomes),
+        "checked_on": len(right),
+        "right_in_check": round(float(right.mean()), 4),
+        "mean_confidence": round(float(sure.mean()), 4),
+        "ece": _estimate(pooled(ece(sure, right), pool, recentred=True)),
+        "auroc": _estimate(pooled(auroc(sure, right), pool)),
+    }
+    weights = dict(model.weights)
     made = {
         "made_by": "python -m benchmarks.analyst calibrate",
         "fitted_on": f"{SOURCE}, questions {FIT[0]} to {FIT[1] - 1}",
-        "fitted": before | fitted,
+        "fitted": {"bias": model.bias, "weights": weights, "answers": len(outcomes)},
     }
     if not options.look:
         SHIPPED.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8", newline="\n")
-    save("analyst_calibration", {"source": SOURCE, "kinds": found})
+    save("analyst_calibration", {"source": SOURCE, "kinds": {"rows": found}})
 
 
 def _estimate(one: Any) -> dict[str, float | None]:

@@ -11,8 +11,9 @@ from unittest import mock
 
 import pytest
 
-from secondlook.graphs.research import most_asked, most_by_node
+from secondlook.graphs import research
 from secondlook.store.answers import AnswerMemory
+from tests.support.bounds import most_asked
 from tests.support.engine import settings_of
 from tests.support.research import CodeShelf, engine, problems
 from tests.support.research_clerk import (
@@ -95,14 +96,14 @@ def test_the_run_is_as_long_as_the_settings_allow_and_every_visit_is_seen(
 ) -> None:
     events, model = run
     answer = events[-1].answer  # type: ignore[union-attr]
-    assert answer.usage.calls == len(model.asked) == most_asked(thorough()) == 21
+    assert answer.usage.calls == len(model.asked) == most_asked(research, thorough()) == 21
     assert answer.research is not None
     assert answer.research.cycles == 4
     assert problems(answer) == []
 
     begun = Counter(event.node for event in of(events, "node_started"))
     ended = Counter(event.node for event in of(events, "node_finished"))
-    assert begun == ended == most_by_node(thorough())
+    assert begun == ended == research.most_by_node(thorough())
     assert [event.at for event in events[1:]] == sorted(event.at for event in events[1:])
     routed = Counter(event.source for event in of(events, "routed"))
     assert routed == {"screen": 1, "recall": 1, "evaluate": 4, "replan": 3}

@@ -69,22 +69,8 @@ HONEST: Final[dict[str, str]] = {
         "a, b, c, d = train_test_split(X, y, test_size=0.2, random_state=42)\n"
         "m = LinearRegression()\nm.fit(a, c)\nresult = float((m.predict(b).round() == d).mean())"
     ),
-    "bootstrap": (
-        "rng = np.random.default_rng(0)\nv = df['Fare'].dropna().to_numpy()\n"
-        "result = float(np.mean([rng.choice(v, len(v)).mean() for _ in range(100)]))"
-    ),
-    "a frame of records": (
-        "rows = []\nfor c in ['Age', 'Fare']:\n"
-        "    rows.append({'column': c, 'mean': df[c].mean()})\n"
-        "result = pd.DataFrame(rows)"
-    ),
     "matplotlib with several axes": (
         "fig, axes = plt.subplots(1, 2)\naxes[0].hist(df['Age'])\naxes[1].hist(df['Fare'])"
-    ),
-    "collections": (
-        "from collections import Counter, defaultdict\nheld = defaultdict(list)\n"
-        "for s, f in zip(df['Sex'], df['Fare']):\n    held[s].append(f)\n"
-        "result = {k: sum(v) / len(v) for k, v in held.items()}"
     ),
     "locals": "locals()['result'] = df['Fare'].mean()",
 }

@@ -28,12 +28,6 @@ def row(case: str = "q0", f1: float | None = 1.0, **more: Any) -> Row:
     return Row(**{**known, **more})
 
 
-def withheld(case: str = "q0", **more: Any) -> Row:
-    metrics = {"f1": 0.0} if more.get("answerable", True) else {}
-    known: dict[str, Any] = {"status": "abstained", "stop_reason": "low_confidence", "right": None}
-    return row(case, None, **{**known, **more, "metrics": {**metrics, **more.get("metrics", {})}})
-
-
 def rows(figures: Sequence[float], configuration: str = "base", **more: Any) -> list[Row]:
     """One question each, with these F1."""
     return [

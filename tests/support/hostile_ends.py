@@ -5,15 +5,17 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from secondlook.answer import Answer, Status, StopReason
 from secondlook.errors import ContextOverflow
 from secondlook.models.calls import Asker
 from secondlook.nodes.finish import FAILED
+from tests.support.bounds import most_asked, most_calls
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Sequence
+    from types import ModuleType
 
     import pytest
 
@@ -30,15 +32,6 @@ class Case:
     answer: Answer
     jobs: int = 0
     """That the sandbox was given."""
-
-
-class Bounds(Protocol):
-    """`graphs.corrective`, `graphs.research`, `graphs.analyst`."""
-
-    def most_visits(self, settings: Settings) -> int: ...
-    def most_by_node(self, settings: Settings) -> dict[str, int]: ...
-    def most_asked(self, settings: Settings) -> int: ...
-    def most_calls(self, settings: Settings) -> int: ...
 
 
 class Asked:
@@ -68,14 +61,16 @@ class Asked:
 
         monkeypatch.setattr(Asker, "ask", counted)
 
-    def problems(self, case: Case, bounds: Bounds) -> list[str]:
+    def problems(self, case: Case, bounds: ModuleType) -> list[str]:
         """Of the run that ended last."""
         found = [*self._leaks, *over_the_bounds(case.answer, self._count, case.settings, bounds)]
         self._count, self._leaks = 0, []
         return found
 
 
-def over_the_bounds(answer: Answer, asked: int, settings: Settings, bounds: Bounds) -> list[str]:
+def over_the_bounds(
+    answer: Answer, asked: int, settings: Settings, bounds: ModuleType
+) -> list[str]:
     visits = Counter(step.node for step in answer.steps)
     most = bounds.most_by_node(settings)
     wrong = {
@@ -83,8 +78,8 @@ def over_the_bounds(answer: Answer, asked: int, settings: Settings, bounds: Boun
         for node, count in visits.items()
     }
     wrong["too many visits"] = visits.total() > bounds.most_visits(settings)
-    wrong["too many questions to models"] = asked > bounds.most_asked(settings)
-    wrong["too many calls"] = answer.usage.calls > bounds.most_calls(settings)
+    wrong["too many questions to models"] = asked > most_asked(bounds, settings)
+    wrong["too many calls"] = answer.usage.calls > most_calls(bounds, settings)
     return found_in(wrong)
 
 

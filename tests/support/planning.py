@@ -93,10 +93,6 @@ def prompts(model: FunctionModel) -> str:
     return "\n".join(message.content for request in model.requests for message in request.messages)
 
 
-def last_prompt(model: FunctionModel) -> str:
-    return model.requests[-1].messages[-1].content
-
-
 def after(*steps: StepData, **more: Any) -> dict[str, Any]:
     numbered = [{**one, "id": number} for number, one in enumerate(steps, 1)]
     return state(**{"plan": numbered, "cycles": len(steps), **more})

@@ -145,13 +145,8 @@ def test_rules_find_who_can_mend_a_failure(issue: str, action: str, way: str) ->
 READ = {"doubt": 0.25, "answer": "value"}
 
 
-def of(query: Mapping[str, Any] | None = None, **given: Any) -> tuple[str, dict[str, float]]:
-    plain: dict[str, Any] = {"scores": [], "checks": [], "attempts": 1, "remedies": 0}
-    return signals(query=query, **{**plain, **given})
-
-
-def state(query: Mapping[str, Any] | None = None, **given: Any) -> Analysed:
-    plain: dict[str, Any] = {
+def sure(query: Mapping[str, Any] | None) -> float | None:
+    state: dict[str, Any] = {
         "query": query,
         "doubt": query["doubt"] if query else 1.0,
         "resolved": [{"asked": "turnover", "column": "sales", "score": 0.7}],
@@ -159,30 +154,19 @@ def state(query: Mapping[str, Any] | None = None, **given: Any) -> Analysed:
         "attempts": [{}],
         "remedies": [],
     }
-    return cast("Analysed", {**plain, **given})
-
-
-def sure(monkeypatch: pytest.MonkeyPatch, fitted: dict[str, Logistic], of: Analysed) -> Any:
-    monkeypatch.setattr(module, "shipped", lambda: fitted)
-    return confidence(of)
+    return confidence(cast("Analysed", state))[0]
 
 
 def test_what_was_never_fitted_has_no_probability(monkeypatch: pytest.MonkeyPatch) -> None:
-    fitted = {"rows": Logistic(0.0, {"doubt": -4.0})}
-    assert sure(monkeypatch, fitted, state())[0] is None
-    assert sure(monkeypatch, fitted, state(READ))[0] == pytest.approx(0.2689)
+    monkeypatch.setattr(module, "shipped", lambda: Logistic(0.0, {"doubt": -4.0}))
+    assert sure(None) is None
+    assert sure(READ) == pytest.approx(0.2689)
 
 
-def test_what_is_shipped_can_be_read_and_is_of_signals_that_there_are() -> None:
-    known = {"rows": of(READ)[1], "generated": of()[1]}
-    for kind, model in shipped().items():
-        assert model.weights.keys() <= known[kind].keys()
-        assert 0 <= model.probability(known[kind]) <= 1
-
-
-def test_more_doubt_is_less_sure() -> None:
+def test_what_is_shipped_is_of_signals_that_there_are_and_more_doubt_is_less_sure() -> None:
+    assert shipped().weights.keys() <= signals(READ, []).keys()
     made = json.loads(Path(module.__file__).with_name(module.FILE).read_text("utf-8"))
-    assert made["fitted"]["rows"]["answers"] >= 30
-    model = shipped()["rows"]
-    probabilities = [model.probability(of({**READ, "doubt": at / 10})[1]) for at in range(6)]
+    assert made["fitted"]["answers"] >= 30
+    seen = [signals({**READ, "doubt": at / 10}, []) for at in range(6)]
+    probabilities = list(map(shipped().probability, seen))
     assert probabilities == sorted(probabilities, reverse=True)

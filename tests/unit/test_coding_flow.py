@@ -116,9 +116,9 @@ def ran(code: str, table: dict[str, list[int]]) -> str | None:
 def depends(code: str) -> bool:
     flow = Flow()
     for helper in ("put", "as_list", "truth"):
-        flow.names.modules.add(helper)
+        flow.modules.add(helper)
     flow.follow(ast.parse(code).body)
-    return "result" in flow.names.dependent
+    return "result" in flow.dependent
 
 
 @settings(max_examples=80, deadline=None, derandomize=True)

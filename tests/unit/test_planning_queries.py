@@ -174,10 +174,3 @@ def test_a_model_that_is_away_costs_a_warning_and_no_search() -> None:
         "queries",
         "the searches were worded by code",
     )
-
-
-# What a planner is told of earlier steps
-
-
-def numbered(*steps: Any) -> list[Any]:
-    return [{**one, "id": number} for number, one in enumerate(steps, 1)]

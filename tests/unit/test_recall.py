@@ -182,7 +182,6 @@ CHOICE = {
     "elements": [],
     "model": "m",
     "grounded": True,
-    "agreed": None,
     "confidence": 0.7,
     "why": "",
 }

@@ -58,7 +58,6 @@ def test_the_forms_that_are_understood(typed: str) -> None:
         ),
         ("Q?\n(A) red  (B) blue\n(C) green", "Q?", ["red", "blue", "green"]),
         ("Q?\nA. one\nB. two\n\nExplain why.", "Q?\nExplain why.", ["one", "two"]),
-        ("Q?\nA. one\nB. two\nReply by letter.", "Q?\nReply by letter.", ["one", "two"]),
         ("Which is asked?\n(A) Who?\n(B) Why?", "Which is asked?", ["Who?", "Why?"]),
         ("Options: we had two.\nQ?\nOptions:\n- a\n- b", "Options: we had two.\nQ?", ["a", "b"]),
     ],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.graphs.registry import asked_over, calls_for, decided
+from secondlook.graphs.registry import decided
 from secondlook.nodes.answer import answer
 from secondlook.nodes.code.write import write_code
 from secondlook.nodes.compute import compute
@@ -144,20 +144,3 @@ def most_by_node(settings: Settings) -> dict[str, int]:
         "finish": 1,
     }
     return {node: visits for node, visits in most.items() if visits}
-
-
-def most_asked(settings: Settings) -> int:
-    """No run puts more questions to models than this."""
-    servers = settings.models.servers
-    at_most = {
-        **dict.fromkeys(("understand", "answer", "explain_concept", "requirements", "code"), 1),
-        "evaluate": int(servers.judge == "model"),
-        "remediate": int(servers.remedy == "model"),
-        "explain": int(servers.explain == "model"),
-    }
-    return asked_over(most_by_node(settings), lambda node: at_most.get(node, 0))
-
-
-def most_calls(settings: Settings) -> int:
-    """No run makes more model calls than this."""
-    return calls_for(most_asked(settings), settings)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.graphs.registry import asked_over, calls_for, decided, ways
+from secondlook.graphs.registry import decided, ways
 from secondlook.nodes.answer import answer_anew, settle
 from secondlook.nodes.check import MOST_REGENERATIONS, check_grounded, check_useful, grade_answer
 from secondlook.nodes.clarify import readings
@@ -137,8 +137,7 @@ class Steps:
         )
 
 
-# How far a run can go at most: node visits, questions to models, calls. Langgraph is given the
-# first as its limit, and hostile runs are held to all of them.
+# How far a run can go at most, by its settings. Langgraph is given it as its limit.
 
 
 def most_visits(settings: Settings) -> int:
@@ -173,22 +172,3 @@ def most_by_node(settings: Settings) -> dict[str, int]:
         "finish": 1,
     }
     return {node: visits for node, visits in most.items() if visits}
-
-
-def most_asked(settings: Settings) -> int:
-    """No run puts more questions to models than this."""
-    chosen, servers = settings.corrective, settings.models.servers
-    # What a reply about several passages leaves out is asked for once more.
-    graded = {"reader": 0, "llm-each": chosen.graded}.get(servers.grade, 2 * chosen.graded - 1)
-    asked = {
-        "grade": graded if chosen.enable_grading else 0,
-        "check_grounded": int(servers.grounded == "llm"),
-        "check_useful": int(servers.useful == "llm"),
-        **dict.fromkeys(("split", "ask_part", "rewrite", "answer", "grade_answer"), 1),
-    }
-    return asked_over(most_by_node(settings), lambda node: asked.get(node, 0))
-
-
-def most_calls(settings: Settings) -> int:
-    """No run makes more model calls than this."""
-    return calls_for(most_asked(settings), settings)

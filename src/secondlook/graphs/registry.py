@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import UsageError
-from secondlook.models.specs import Cast
 from secondlook.nodes.state import Quality  # noqa: TC001
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
     from langgraph.graph import StateGraph
 
     from secondlook.models.chat import Role
@@ -150,15 +147,3 @@ def workflow(name: str) -> Workflow:
         raise UsageError(
             f"there is no workflow {name!r}", hint=f"there are {', '.join(WORKFLOWS)}"
         ) from None
-
-
-def asked_over(visits: Mapping[str, int], asked_at: Callable[[str], int]) -> int:
-    """Questions to models, where a visit of a node puts so many. A prompt that a model cannot see
-    as a whole is not counted: half of it is asked in its place."""
-    return sum(count * asked_at(node) for node, count in visits.items())
-
-
-def calls_for(asked: int, settings: Settings) -> int:
-    """A question is put once more where its reply cannot be used, in each of the three ways to
-    demand a form (a schema, a tool, words), and again where the model is away."""
-    return asked * 2 * 3 * (1 + Cast(settings.models).most_retries)

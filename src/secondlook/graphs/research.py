@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from langgraph.graph import END, START, StateGraph
 
-from secondlook.graphs.registry import asked_over, calls_for, decided
+from secondlook.graphs.registry import decided
 from secondlook.nodes.choices import separate
 from secondlook.nodes.choose import choose
 from secondlook.nodes.context import Context
@@ -107,8 +107,7 @@ def _after(node: str, on: dict[str, bool]) -> str:
     return next(later for later in line[line.index(node) + 1 :] if on.get(later, True))
 
 
-# How far a run of `research` can go at most, by its settings: node visits, questions to models,
-# calls. Tests hold thousands of hostile runs to it, and langgraph is given it as its limit.
+# How far a run of `research` can go at most, by its settings. Langgraph is given it as its limit.
 
 
 def most_visits(settings: Settings) -> int:
@@ -125,30 +124,3 @@ def most_by_node(settings: Settings) -> dict[str, int]:
     most = dict.fromkeys((*once, "finish"), 1) | dict.fromkeys(loop, cycles)
     most["replan"] = cycles - 1
     return {node: visits for node, visits in most.items() if visits and on.get(node, True)}
-
-
-def most_asked(settings: Settings) -> int:
-    """No run puts more questions to models than this."""
-    return asked_over(most_by_node(settings), lambda node: _asked_at(node, settings))
-
-
-def most_calls(settings: Settings) -> int:
-    """No run makes more model calls than this."""
-    return calls_for(most_asked(settings), settings)
-
-
-def _asked_at(node: str, settings: Settings) -> int:
-    """How many questions one visit of a node puts to models at most."""
-    servers = settings.models.servers
-    judged = int(settings.answer.enable_grounded_check and servers.grounded == "llm")
-    return {
-        "screen": int(servers.screen == "model"),
-        "classify": int(servers.classify == "llm"),
-        "plan": 1,
-        "search_step": 1,
-        "synthesise": int(servers.synthesise == "model") + judged,
-        "replan": 1,
-        "aggregate": judged,
-        # A contradiction is asked about once more.
-        "choose": 2,
-    }.get(node, 0)

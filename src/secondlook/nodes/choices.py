@@ -106,50 +106,17 @@ _INLINE_MARK = re.compile(
     r"(?P<close>[)\].])(?:\*\*)?(?=\s|(?<=[)\]])\S|\Z)"
 )
 _PAIRS: Final = frozenset({"()", "[]", ")", ".", ":", "-"})
-_REFERRING = re.compile(
-    r"\b(?:both|neither|either|choices?|options?|answers?|sections?|paragraphs?|parts?|clauses?|"
-    r"subsections?|items?|articles?|only|see|and|or)\s*\Z",
-    re.IGNORECASE,
-)
-"""Before a letter that points to a choice or a clause, and begins none."""
-_POINTING = re.compile(
-    rf"{_REFERRING.pattern}|\b(?:of|in|to|with|than|by|for|under|from|but|not|if)\s*\Z",
-    re.IGNORECASE,
-)
 _ENDED = re.compile(r"(?:[?:.!\u2026]|_{2,}|\.\.)[\"'\u201d)]*\s*\Z")
 _OPENED = re.compile(r"\?|(?:[:\u2026\u2014-]|_{2,}|\.{3})\s*\Z")
 _JOINED = re.compile(r"[\s,;]+(?:or|and|nor)\s*\Z", re.IGNORECASE)
 _ONLY_JOINS = re.compile(r"[\s,;.]*(?:and|or|nor|but|to|of)?[\s,;.]*", re.IGNORECASE)
-_BLANK = re.compile(r"\s*")
 _SENTENCE_END = re.compile(r"[.!?][\"'\u201d)]*\s+(?=\S)")
-_ENDS = re.compile(r"[.!?:]")
-_REQUEST = re.compile(
-    r"(?:please )?(?:answer|compare|define|describe|discuss|explain|give|list|outline|summari[sz]e|"
-    r"tell|write)\b",
-    re.IGNORECASE,
-)
-_INSTRUCTION = re.compile(
-    r"(?:please )?(?:answer|choose|explain|give|justify|pick|reply|respond|select|think|state)\b",
-    re.IGNORECASE,
-)
+_BLANK = re.compile(r"\s*")
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_NEAR: Final = 24
-"""Characters before a letter that tell what it is."""
 _TRIES: Final = 20
 """Letters A, from the end, that may begin the list: a text full of them must not take forever."""
 _LEAST_UNASKED: Final = 3
 """Choices in running text that nothing announces: two are a list of facts as easily."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Run:
-    """Marks from A on, one letter after the other, and the text that they part."""
-
-    shape: tuple[str, bool]
-    marks: list[re.Match[str]]
-    before: str
-    raw: list[str]
-    on_lines: bool
 
 
 def _shape(mark: re.Match[str]) -> tuple[str, bool]:
@@ -165,96 +132,76 @@ def _lettered(text: str, *, stem: str | None = None) -> _Apart | None:
         marks = [mark for mark in form.finditer(text) if _shape(mark)[0] in _PAIRS]
         begins = [at for at, mark in enumerate(marks) if mark["letter"] in "Aa"]
         for at in reversed(begins[:1] if stem is not None else begins[-_TRIES:]):
-            if stem is not None and text[: marks[at].start()].strip():
-                break
-            run = _run(text, marks[at:], on_lines=form is _LINE_MARK)
-            if run and stem is not None:
-                return _apart(run, stem)
-            if run and _may_begin(run) and not _follows_another(run, marks[:at]):
-                if _are_choices(run):
-                    return _apart(run, run.before)
+            before = text[: marks[at].start()].rstrip()
+            on_lines = form is _LINE_MARK
+            raw = _run(text, marks[at:], on_lines=on_lines)
+            if raw and stem is not None:
+                return None if before else _apart(stem, raw, on_lines=on_lines)
+            if raw and _are_choices(before, marks[at], raw, on_lines=on_lines):
+                return _apart(before, raw, on_lines=on_lines)
+            if raw:
                 break
     return None
 
 
-def _run(text: str, marks: Sequence[re.Match[str]], *, on_lines: bool) -> _Run | None:
-    """The run that begins with the first mark. On lines every later mark must belong to it; in
-    running text a letter out of order is a reference, such as "both (A) and (B)"."""
+def _run(text: str, marks: Sequence[re.Match[str]], *, on_lines: bool) -> list[str]:
+    """What stands between marks from A on, one letter after the other. On lines every later mark
+    must belong to them; in running text another letter is a reference: "both (A) and (B)"."""
     shape = _shape(marks[0])
     chosen: list[re.Match[str]] = []
     for mark in marks:
-        if _shape(mark) != shape:
-            continue
-        place = ord(mark["letter"].upper()) - ord("A")
-        near = text[max(0, mark.start() - _NEAR) : mark.start()]
-        if place == len(chosen):
-            chosen.append(mark)
-        elif on_lines or (not place and not _POINTING.search(near)):
-            return None
+        if _shape(mark) == shape:
+            if ord(mark["letter"].upper()) - ord("A") == len(chosen):
+                chosen.append(mark)
+            elif on_lines:
+                return []
     ends = [*(mark.start() for mark in chosen[1:]), len(text)]
     raw = [text[mark.end() : end] for mark, end in zip(chosen, ends, strict=True)]
     nothing = _BLANK if on_lines else _ONLY_JOINS
-    if len(chosen) < 2 or any(nothing.fullmatch(each) for each in raw):  # noqa: PLR2004
-        return None
+    if len(chosen) < 2 or any(map(nothing.fullmatch, raw)):  # noqa: PLR2004
+        return []
     starts = [text.rfind("\n", 0, mark.start()) + 1 for mark in chosen]
     lines = zip(starts, chosen, strict=True)
     if not on_lines and not any(text[start : mark.start()].strip() for start, mark in lines):
-        return None  # refused as a list of lines already
-    return _Run(shape, chosen, text[: chosen[0].start()].rstrip(), raw, on_lines)
+        return []  # refused as a list of lines already
+    return raw
 
 
-def _may_begin(run: _Run) -> bool:
-    if run.on_lines or not re.search(r"\w", run.before):
-        return re.search(r"\w", run.before) is not None
-    if run.shape[0] == ".":  # "Vitamin A. is": only after the end of a sentence
-        return run.shape[1] and _ENDED.search(run.before[-_NEAR:]) is not None
-    return _REFERRING.search(run.before[-_NEAR:]) is None
-
-
-def _follows_another(run: _Run, earlier: Sequence[re.Match[str]]) -> bool:
-    """A list goes on directly before it: letters were used twice, and nobody can tell which."""
-    if not earlier or _shape(earlier[-1]) != run.shape:
+def _are_choices(before: str, first: re.Match[str], raw: list[str], *, on_lines: bool) -> bool:
+    around, capital = _shape(first)
+    # "Vitamin A. is": only after the end of a sentence.
+    within = not on_lines and around == "." and not (capital and _ENDED.search(before))
+    if within or not re.search(r"\w", before):
         return False
-    between = run.before[earlier[-1].end() :]
-    return "\n" not in between if run.on_lines else _ENDS.search(between) is None
-
-
-def _are_choices(run: _Run) -> bool:
-    texts = [each.strip() for each in run.raw]
+    texts = [each.strip() for each in raw]
     *others, last = texts
     # The question comes after the list, which then tells of facts.
     late = "?" in last and not any("?" in each for each in others)
-    if late and (_SENTENCE_END.search(last) or "\n" in last):
+    late = late and (_SENTENCE_END.search(last) is not None or "\n" in last)
+    several = "?" not in before and all(each.endswith("?") for each in texts)
+    if late or several:
         return False
-    # Several questions at once; "Describe the rights of (a) tenants (b) landlords" wants both.
-    request = _REQUEST.match(_SENTENCE_END.split(run.before)[-1])
-    if "?" not in run.before and (request or all(each.endswith("?") for each in texts)):
-        return False
-    if run.on_lines:
+    if on_lines:
         return True
     # The text goes on after the list: its last item is longer than the others by sentences.
     *fewer, most = (len(_SENTENCE_END.findall(each)) for each in texts)
     if most > max(fewer) + 1:
         return False
-    opened = _OPENED.search(run.before) is not None
-    if opened or not run.shape[1] or len(texts) < _LEAST_UNASKED:
+    opened = _OPENED.search(before) is not None
+    if opened or not capital or len(texts) < _LEAST_UNASKED:
         return opened
-    return not any(_JOINED.search(each) for each in run.raw)
+    return not any(_JOINED.search(each) for each in raw)
 
 
-def _apart(run: _Run, stem: str) -> _Apart:
-    """What is said after all choices, such as "Explain your answer.", goes to the question."""
-    *others, last = run.raw
+def _apart(stem: str, raw: list[str], *, on_lines: bool) -> _Apart:
+    """What is said after all choices and an empty line goes to the question."""
+    *others, last = raw
     last, rest = last.strip(), ""
-    if run.on_lines:
-        first, *more = _BLANK_LINE.split(last, maxsplit=1)
-        head, _, tail = last.rpartition("\n")
-        if more and not any(_BLANK_LINE.search(each.strip()) for each in others):
-            last, rest = first, more[0].strip()
-        elif head.strip() and _INSTRUCTION.match(tail.strip()):
-            last, rest = head, tail.strip()
+    if on_lines and not any(_BLANK_LINE.search(each.strip()) for each in others):
+        last, *more = _BLANK_LINE.split(last, maxsplit=1)
+        rest = more[0].strip() if more else ""
     texts = [*others, last]
-    if not run.on_lines and all(
+    if not on_lines and all(
         _JOINED.search(f" {each}") or each.rstrip().endswith((",", ";")) for each in others
     ):
         texts = [_JOINED.sub("", f" {each}").rstrip(" ,;\t\n") for each in texts]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 import math
 import re
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -39,7 +39,7 @@ from secondlook.roles.sentences import sentence_bounds
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.answer import Scalar
+    from secondlook.answer import Met, Scalar
 
 NODE: Final = "choose"
 NOTHING: Final = "the research found nothing to choose on"
@@ -55,13 +55,8 @@ class ChosenUpdate(Chosen, Draft, Trace):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Choosing:
-    """A choice, and what is told of how it came about."""
-
-    choice: ChoiceData
-    numbers: dict[str, Scalar] = field(default_factory=dict)
-    warnings: list[dict[str, Any]] = field(default_factory=list)
+_Choosing: TypeAlias = "tuple[ChoiceData, dict[str, Scalar], list[dict[str, Any]]]"
+"""A choice, what is told of how it came about, and warnings."""
 
 
 async def choose(state: ToChoose, runtime: Runtime[Context]) -> ChosenUpdate:
@@ -84,15 +79,15 @@ async def choose(state: ToChoose, runtime: Runtime[Context]) -> ChosenUpdate:
     )
     serves = context.models.serves("choose")
     if not task.research:
-        made = await _guessed(context, task, asks=serves and context.settings.research.guess)
+        asks = serves and context.settings.research.guess
+        choice, numbers, warnings = await _guessed(context, task, asks=asks)
     else:
-        made = await (_by_model if serves else _by_reader)(context, task)
-    choice = made.choice
+        choice, numbers, warnings = await (_by_model if serves else _by_reader)(context, task)
     letter, why = choice["letter"], choice["why"]
     told = step(
         NODE,
         f"Chosen: ({letter}), for {why}." if letter else f"No option was chosen: {why}.",
-        made.numbers,
+        numbers,
         options=len(options),
         letter=letter,
         grounded=choice["grounded"],
@@ -102,7 +97,7 @@ async def choose(state: ToChoose, runtime: Runtime[Context]) -> ChosenUpdate:
         "choice": choice,
         "draft": draft if letter else state["draft"],
         "steps": [told],
-        "warnings": made.warnings,
+        "warnings": warnings,
     }
 
 
@@ -115,7 +110,7 @@ _LONGEST_REPLY: Final = 4000
 _UNREAD: Final = "That reply judged no option."
 
 
-async def _by_model(context: Context, task: Task) -> Choosing:
+async def _by_model(context: Context, task: Task) -> _Choosing:
     weighing: Weighing | None = None
     warnings: list[dict[str, Any]] = []
     numbers: dict[str, Scalar] = {"form": "full", "asked_again": False}
@@ -148,7 +143,7 @@ async def _by_model(context: Context, task: Task) -> Choosing:
         return await _by_reader(context, task, lost)
     numbers |= {"calls": calls, "unusable": unusable, "facts_dropped": weighing.facts_dropped}
     numbers |= {"sources_dropped": weighing.sources_dropped}
-    return Choosing(await _decided(context, task, weighing, warnings), numbers, warnings)
+    return await _decided(context, task, weighing, warnings), numbers, warnings
 
 
 async def _prompt(context: Context, task: Task) -> tuple[Message, ...]:
@@ -172,8 +167,7 @@ def _listed(task: Task) -> str:
 async def _decided(
     context: Context, task: Task, weighing: Weighing, warnings: list[dict[str, Any]]
 ) -> ChoiceData:
-    """The letter that follows from the verdicts. Options that they leave alike are decided by the
-    model's own word, and then by the reader."""
+    """The letter that follows from the verdicts, else the model's own word, else the reader's."""
     found = derived(weighing)
     rivals = found.letters or tuple(task.options)
     alike = f"{', '.join(rivals)} are alike by what is met"
@@ -187,11 +181,11 @@ async def _decided(
         letter, why = weighing.named, f"{alike}; {weighing.named} was named"
     else:
         options = {one: task.options[one] for one in rivals}
-        preferred = await _by_reader(context, replace(task, options=options))
-        warnings += preferred.warnings
-        letter = preferred.choice["letter"]
+        preferred, _, more = await _by_reader(context, replace(task, options=options))
+        warnings += more
+        letter = preferred["letter"]
         why = f"{alike}; the reader prefers {letter}" if letter else f"{alike}, and none was named"
-    other = (await _by_reader(context, task)).choice["letter"]
+    other = (await _by_reader(context, task))[0]["letter"]
     doubts = bool(letter and other and other != letter)
     if letter and found.contradiction:
         why += f". {found.contradiction}"
@@ -204,7 +198,6 @@ async def _decided(
         elements=weighing.elements,
         model=context.models.name("choose"),
         grounded=True,
-        agreed=None,
         confidence=_confidence(task, sure) if letter else None,
         why=why,
     )
@@ -226,105 +219,82 @@ _CARRIED: Final = 0.5
 """Support, or share of the reader's answer, from which on an option counts as met."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Score:
-    support: float
-    """That the research carries the question with this answer."""
-    overlap: float
-    """With the words that the reader would answer (F1)."""
-
-    @property
-    def total(self) -> float:
-        return self.support + self.overlap
-
-    @property
-    def is_carried(self) -> bool:
-        return max(self.support, self.overlap) >= _CARRIED
-
-
 async def _by_reader(
     context: Context, task: Task, warnings: Sequence[dict[str, Any]] = ()
-) -> Choosing:
+) -> _Choosing:
     told = list(warnings)
     bounds = sentence_bounds(task.stem)
     # The last sentence is what is asked: facts come before it.
     asked = task.stem[bounds[-1][0] : bounds[-1][1]].strip() if bounds else task.stem
-    scores: dict[str, _Score] = {}
+    scores: dict[str, tuple[float, float]] = {}
     try:
         scores = await asyncio.to_thread(_scores, context, task, asked)
     except Exception as error:  # noqa: BLE001 - whatever a reader does, there is an answer
         told.append(trouble(NODE, error, "no option was chosen"))
-    totals = sorted((one.total for one in scores.values()), reverse=True)
+    totals = sorted(map(sum, scores.values()), reverse=True)
     margin = totals[0] - totals[1] if len(totals) > 1 else 0.0
-    best = max(scores, key=lambda one: scores[one].total, default="")
+    best = max(scores, key=lambda one: sum(scores[one]), default="")
+    carried = {letter for letter, score in scores.items() if max(score) >= _CARRIED}
     # Where the best of them is no good either, the right one may not be among them.
-    letter = best if margin >= LEAST_MARGIN and scores[best].is_carried else None
+    letter = best if margin >= LEAST_MARGIN and best in carried else None
     if not scores:
         why = "nobody could weigh the options"
     elif letter is not None:
         why = f"no model weighed the options; to the reader the research speaks for {letter}"
-    elif any(one.is_carried for one in scores.values()):
+    elif carried:
         why = "no model weighed the options, and the reader cannot tell the best two apart"
     else:
         why = "no model weighed the options, and to the reader the research speaks for none"
-    elements, options = _weighed(task, scores, asked)
+    # The sentence of the research that has most of an option's words is what must hold for it.
+    elements: dict[int, int] = {}
+    options: list[OptionData] = []
+    for one, text in task.options.items():
+        verdicts: list[VerdictData] = []
+        reason = ""
+        if score := scores.get(one):
+            claims = [(f"{asked} {text}", found["text"]) for found in task.research]
+            values = CoverageSupport().support(claims)
+            at = max(range(len(values)), key=values.__getitem__)
+            element = elements.setdefault(at, len(elements) + 1)
+            met: Met = "met" if one in carried else "unknown"
+            verdicts = [VerdictData(element=element, met=met, fact=None)]
+            reason = (
+                f"Like what the reader would answer: {score[1]:.2f}; "
+                f"carried by the research: {score[0]:.2f}."
+            )
+        options.append(OptionData(letter=one, text=text, verdicts=verdicts, reason=reason))
     choice = ChoiceData(
         letter=letter,
         options=options,
-        elements=elements,
+        elements=[
+            ElementData(text=task.research[at]["text"], cited=cited_by([at + 1], task))
+            for at in elements
+        ],
         model=None,
         grounded=True,
-        agreed=None,
         confidence=_confidence(task, 0.5 + margin / 4) if letter else None,
         why=why,
     )
-    return Choosing(choice, {"form": "reader", "calls": 0, "margin": margin}, told)
+    return choice, {"form": "reader", "calls": 0, "margin": margin}, told
 
 
-def _scores(context: Context, task: Task, asked: str) -> dict[str, _Score]:
+def _scores(context: Context, task: Task, asked: str) -> dict[str, tuple[float, float]]:
+    """For each option: that the research carries the question with this answer, and its overlap
+    with the words that the reader would answer (F1)."""
     text = " ".join(one["text"] for one in task.research)
     reading = context.shelf.read_text(asked, text)
     span = set(re.findall(r"\w+", text[reading.start : reading.end].casefold()))
     supports = context.support.support([(f"{asked} {one}", text) for one in task.options.values()])
-    scores: dict[str, _Score] = {}
+    scores: dict[str, tuple[float, float]] = {}
     for (letter, option), support in zip(task.options.items(), supports, strict=True):
         words = set(re.findall(r"\w+", option.casefold()))
         shared = 2 * len(span & words) / (len(span) + len(words)) if span and words else 0.0
-        scores[letter] = _Score(support if math.isfinite(support) else 0.0, shared)
+        scores[letter] = (support if math.isfinite(support) else 0.0, shared)
     return scores
 
 
-def _weighed(
-    task: Task, scores: dict[str, _Score], asked: str
-) -> tuple[list[ElementData], list[OptionData]]:
-    """The sentence of the research that has most of an option's words is what must hold for it."""
-    elements: dict[int, int] = {}
-    options: list[OptionData] = []
-    for letter, text in task.options.items():
-        verdicts: list[VerdictData] = []
-        reason = ""
-        if score := scores.get(letter):
-            claims = [(f"{asked} {text}", one["text"]) for one in task.research]
-            values = CoverageSupport().support(claims)
-            best = max(range(len(values)), key=values.__getitem__)
-            at = elements.setdefault(best, len(elements) + 1)
-            met = VerdictData(element=at, met="unknown", fact=None)
-            verdicts = [{**met, "met": "met"} if score.is_carried else met]
-            reason = (
-                f"Like what the reader would answer: {score.overlap:.2f}; "
-                f"carried by the research: {score.support:.2f}."
-            )
-        options.append(OptionData(letter=letter, text=text, verdicts=verdicts, reason=reason))
-    made = [
-        ElementData(text=task.research[at]["text"], cited=cited_by([at + 1], task))
-        for at in elements
-    ]
-    return made, options
-
-
-async def _guessed(context: Context, task: Task, *, asks: bool) -> Choosing:
-    """Where nothing was found, and somebody asked for it, a choice from the model's own knowledge.
-    It is marked as such and has no confidence."""
+async def _guessed(context: Context, task: Task, *, asks: bool) -> _Choosing:
+    """A choice from the model's own knowledge where somebody asked for it: marked, never sure."""
     letter: str | None = None
     warnings: list[dict[str, Any]] = []
     calls = 0
@@ -349,8 +319,7 @@ async def _guessed(context: Context, task: Task, *, asks: bool) -> Choosing:
         elements=[],
         model=context.models.name("choose") if letter else None,
         grounded=letter is None,
-        agreed=None,
         confidence=None,
         why=guess if letter else NOTHING,
     )
-    return Choosing(choice, {"form": "guess" if letter else "none", "calls": calls}, warnings)
+    return choice, {"form": "guess" if letter else "none", "calls": calls}, warnings

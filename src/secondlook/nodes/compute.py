@@ -61,8 +61,7 @@ async def compute(state: Analysed, runtime: Runtime[Context]) -> Ran:
 def computed_outcome(
     desk: Desk, question: str, reading: Reading, *, charts: bool = True
 ) -> tuple[Outcome, str]:
-    """What a reading came to, with a chart where one is asked for, and the SQL behind it; also for
-    `verify`. Never raises for what the tables cannot do."""
+    """A reading's values, its chart, and the SQL. Never raises for what tables cannot do."""
     try:
         computed = [desk.compute(one) for one in queries(reading)]
     except TableError as error:

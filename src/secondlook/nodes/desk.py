@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
     from secondlook.models.chat import Reply
     from secondlook.nodes.context import Desk
-    from secondlook.nodes.state import AttemptData, RemedyData
+    from secondlook.nodes.state import AttemptData
     from secondlook.sandbox.port import Outcome, Plain
     from secondlook.tables.table import ColumnProfile, Table, TableProfile
 
@@ -91,8 +91,7 @@ class Looked(LookedAt, Trace):
 
 
 async def look(state: Analysed, runtime: Runtime[Context]) -> Looked:
-    """The profile is computed when a table is added. A second look computes what it does not hold,
-    for the columns that a gap or a remedy names."""
+    """Computes what the profile does not hold, of columns that a gap or a remedy names."""
     gaps = {gap["variable"] for gap in state["gaps"] if gap["kind"] == "data"}
     wanted = bool(state["remedies"]) and state["remedies"][-1]["action"] == "reexamine_data"
     columns = list(
@@ -144,8 +143,7 @@ def desk_of(context: Context) -> Desk:
 
 
 async def asked_tables(context: Context, question: str) -> tuple[AskedTable, ...]:
-    """The tables that a question may mean, with their profiles. Raises TableError where one cannot
-    be read."""
+    """The tables that a question may mean, with their profiles. Raises TableError."""
     desk = context.desk
     if desk is None:
         return ()
@@ -169,8 +167,7 @@ async def asked_tables(context: Context, question: str) -> tuple[AskedTable, ...
 
 
 def meant(desk: Desk, question: str) -> tuple[Table, ...]:
-    """All of a few; of many those whose names, columns and usual cells share most words with the
-    question."""
+    """All of a few; of many those whose names, columns and cells share most with the question."""
 
     def shared(table: Table) -> int:
         cells: list[str] = []
@@ -193,12 +190,11 @@ def measures(tables: Sequence[AskedTable]) -> list[str]:
 
     def is_label(column: ColumnProfile) -> bool:
         """By its name, or because it counts the rows."""
-        if _LABEL.search(column.name):
-            return True
         low, high = column.minimum, column.maximum
-        if not column.key or not isinstance(low, int) or not isinstance(high, int):
-            return False
-        return high - low < _NEARLY * column.rows
+        counts = column.key and isinstance(low, int) and isinstance(high, int)
+        return _LABEL.search(column.name) is not None or (
+            counts and int(high or 0) - int(low or 0) < _NEARLY * column.rows
+        )
 
     return [
         column.name
@@ -237,12 +233,23 @@ async def ask(
     """The reply to the prompt `analyst_<name>`. Every such prompt begins with the tables and the
     question, byte for byte the same for the same tables and question, so that it can be cached."""
     prompt = load(f"analyst_{name}")
-    question = state["question"]
+    question, shown = state["question"], ""
+    if tables := await asked_tables(context, question):
+        joins = await asyncio.to_thread(desk_of(context).joins, [one.table.id for one in tables])
+        harmless = [_harmless_table(one.table, one.profile) for one in tables]
+        text = profile_text(harmless, question=question, budget=PROFILE_TOKENS, joins=joins)
+        shown = evidence_marks(context.run).wrap([text])  # between the run's marks
+    looked = [
+        f"- {one['column']}: {sentence}"
+        for one in state.get("looked", ())
+        for sentence in one["said"]
+        if not is_order(sentence)
+    ]
     filled = {
-        "tables": await _tables_shown(context, question),
+        "tables": shown,
         "question": " ".join(question.split()),
         "requirements": _requirements(state.get("requirements"), state.get("resolved", ())),
-        "looked": _looked(state.get("looked", ())),
+        "looked": "\n".join(["\nA closer look at the data:", *looked]) if looked else "",
     }
     filled = {hole: value for hole, value in filled.items() if hole in prompt.holes}
     reply: Reply[Any] = await context.models.ask(
@@ -257,24 +264,8 @@ async def ask(
     return reply
 
 
-async def _tables_shown(context: Context, question: str) -> str:
-    """Between the run's marks."""
-    tables = await asked_tables(context, question)
-    if not tables:
-        return ""
-    joins = await asyncio.to_thread(desk_of(context).joins, [one.table.id for one in tables])
-    text = profile_text(
-        [_harmless_table(one.table, one.profile) for one in tables],
-        question=question,
-        budget=PROFILE_TOKENS,
-        joins=joins,
-    )
-    return evidence_marks(context.run).wrap([text])
-
-
 def _requirements(data: RequirementsData | None, resolved: Sequence[ResolvedData]) -> str:
-    """What a model formulated. What rules read out of the question stands there already, but for
-    words that they took for a column of another name."""
+    """What a model formulated, and columns that the question calls otherwise."""
     named = {one["asked"]: one["column"] for one in resolved if one["asked"] != one["column"]}
     shown: dict[str, Any] = {"columns": named} if named else {}
     if data is not None and data["by"] != RULES:
@@ -285,16 +276,6 @@ def _requirements(data: RequirementsData | None, resolved: Sequence[ResolvedData
     return f"\nRequirements: {json.dumps(shown, sort_keys=True, ensure_ascii=False)}"
 
 
-def _looked(looked: Sequence[Mapping[str, Any]]) -> str:
-    said = [
-        f"- {one['column']}: {sentence}"
-        for one in looked
-        for sentence in one["said"]
-        if not is_order(sentence)
-    ]
-    return "\nA closer look at the data:\n" + "\n".join(said) if said else ""
-
-
 def _harmless_table(table: Table, profile: TableProfile) -> tuple[Table, TableProfile]:
     """Without names and values that give a model orders: a column so named is shown by its place,
     which is how code can still reach it."""
@@ -302,26 +283,21 @@ def _harmless_table(table: Table, profile: TableProfile) -> tuple[Table, TablePr
     def fine(texts: Sequence[str]) -> tuple[str, ...]:
         return tuple(one for one in texts if not is_order(one))
 
-    def limit(value: Any) -> Any:
-        return None if is_order(str(value)) else value
-
-    columns = tuple(
-        column.model_copy(
-            update={
-                "name": f"df.columns[{at}]" if is_order(column.name) else column.name,
-                "top": tuple(one for one in column.top if not is_order(one.value)),
-                "examples": fine(column.examples),
-                "minimum": limit(column.minimum),
-                "maximum": limit(column.maximum),
-                "warnings": fine(column.warnings),
-            }
-        )
-        for at, column in enumerate(profile.columns)
-    )
+    columns = []
+    for at, column in enumerate(profile.columns):
+        shown = {
+            "name": f"df.columns[{at}]" if is_order(column.name) else column.name,
+            "top": tuple(one for one in column.top if not is_order(one.value)),
+            "examples": fine(column.examples),
+            "minimum": None if is_order(str(column.minimum)) else column.minimum,
+            "maximum": None if is_order(str(column.maximum)) else column.maximum,
+            "warnings": fine(column.warnings),
+        }
+        columns.append(column.model_copy(update=shown))
     title = WITHHELD if is_order(table.title) else table.title
     return (
         table.model_copy(update={"title": title, "path": None}),
-        profile.model_copy(update={"columns": columns, "warnings": fine(profile.warnings)}),
+        profile.model_copy(update={"columns": tuple(columns), "warnings": fine(profile.warnings)}),
     )
 
 
@@ -428,17 +404,15 @@ def last_outcome(context: Context, attempts: Sequence[AttemptData]) -> Outcome |
 _LONGEST_CODE = 3000
 
 
-def after_remedy(
-    remedies: Sequence[RemedyData], attempts: Sequence[AttemptData], issues: Sequence[str]
-) -> str:
+def after_remedy(state: Analysed) -> str:
     """For the next try: the failed code, what was wrong and what to do; empty before a remedy."""
-    if not remedies:
+    if not state["remedies"]:
         return ""
-    last = remedies[-1]
+    last = state["remedies"][-1]
     lines = ["", "", "An earlier try could not stand."]
-    if attempts:
-        lines += ["Its code:", fenced(attempts[-1]["code"])]
-    lines += ["What was wrong:", *(f"- {issue}" for issue in issues)]
+    if state["attempts"]:
+        lines += ["Its code:", fenced(state["attempts"][-1]["code"])]
+    lines += ["What was wrong:", *(f"- {issue}" for issue in state["issues"])]
     lines += [f"Cause: {last['cause']}", f"Do this: {last['guidance']}"]
     return "\n".join(lines)
 

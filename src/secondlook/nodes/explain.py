@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.runtime import Runtime  # noqa: TC002
@@ -122,16 +122,13 @@ async def _drafted(
     # was asked, nothing vouches for where a word of the question went without a condition.
     whole = None if (state["query"] or {}).get("taken") else True
     sentences = [Sentence(text=text, cited=[], support=1.0, supported=whole) for text in told]
-    draft = DraftData(
-        method="computed",
-        model=model,
-        sentences=sentences,
-        short=short_form(values),
-        stop="answered",
-        confidence=sure,
-        reasons=reasons,
-        note=note,
-    )
+    draft: DraftData = {
+        **withheld("answered", confidence=sure, reasons=reasons, model=model),
+        "method": "computed",
+        "sentences": sentences,
+        "short": short_form(values),
+        "note": note,
+    }
     return draft, warnings
 
 
@@ -146,9 +143,7 @@ async def _said(
 
 
 def _checked(context: Context, state: Analysed, outcome: Outcome, said: Sequence[str]) -> list[str]:
-    """The sentences that speak of the result, and say no number of their own. Cut is what a cell
-    or a name may have ordered: links, code, orders, and what neither says a value of the result
-    nor speaks of what was asked."""
+    """The sentences that speak of the result, give no orders, and say no number of their own."""
     question, columns = state["question"], [one["column"] for one in state["resolved"]]
     kept = list(said)
     if (guard := guard_of(context, question)) is not None:
@@ -243,16 +238,11 @@ async def explain_concept(state: Question, runtime: Runtime[Context]) -> Explain
     if not said:
         note = f"Neither the library nor the glossary explains {term_of(question)!r}."
         return _explained(runtime, {**withheld("no_evidence"), "note": note}, told, warnings)
-    draft = DraftData(
-        method="generative" if model else "none",
-        model=model,
-        sentences=[Sentence(text=text, cited=[], support=None, supported=None) for text in said],
-        short=None,
-        stop="answered",
-        confidence=None,
-        reasons=["general knowledge, without a source"],
-        note=None,
-    )
+    draft: DraftData = {
+        **withheld("answered", reasons=["general knowledge, without a source"], model=model),
+        "method": "generative" if model else "none",
+        "sentences": [Sentence(text=text, cited=[], support=None, supported=None) for text in said],
+    }
     return _explained(runtime, draft, told, warnings)
 
 
@@ -273,9 +263,8 @@ def _given_up(context: Context, state: Analysed) -> tuple[StopReason, str | None
     back = remedy["guidance"].strip() if remedy else ""
     if not back.endswith("?"):
         columns = ", ".join(dict.fromkeys(one["column"] for one in state["resolved"]))
-        back = "Which column holds what you want to know, and which figure of it do you need?"
-        if columns:
-            back = f"Which figure do you want to know of {columns}, and over which rows?"
+        of = f" of {columns}" if columns else ""
+        back = f"Which figure do you want to know{of}, and over which rows?"
     if remedy and remedy["action"] == "cannot_proceed":
         return "cannot_proceed", back
     same = last is not None and last["error"] == SAME
@@ -332,25 +321,34 @@ def stray_numbers(
     said = [number for number in numbers(text) if number.required]
     if not said:
         return []
-    held, words = _held(values, allowed)
-    factors = [
-        sign / scale
-        for scale in (_SCALES if _SCALED.search(text) else _SCALES[:1])
-        for sign in ((1.0, -1.0) if _DOWNWARD.search(text) else (1.0,))
-    ]
+    inner = list(islice(chain.from_iterable(_flat(value, 0) for value in values), _MOST))
+    texts = [*allowed, *(one for one in inner if isinstance(one, str))]
+    # As they are read, also dates and codes.
+    words: set[str] = set()
+    for one in texts:
+        words.update(*(number.readings for number in numbers(_TIMED.sub(r"\1 ", one))))
+    held = [one for one in inner if not isinstance(one, str) and math.isfinite(one)]
+    held += map(float, filter(_PLAIN.fullmatch, words))
+    scales = _SCALES if _SCALED.search(text) else _SCALES[:1]
+    signs = (1.0, -1.0) if _DOWNWARD.search(text) else (1.0,)
 
     def stands(number: Number) -> bool:
         if number.readings & words:
             return True
         at = text.find(number.written)
         percent = at >= 0 and _PERCENT.match(text, at + len(number.written)) is not None
-        shares = (1.0, 100.0) if percent else (1.0,)
-        meant = [value * share * factor for value in held for share in shares for factor in factors]
+        factors = [
+            share * sign / scale
+            for share in ((1.0, 100.0) if percent else (1.0,))
+            for sign in signs
+            for scale in scales
+        ]
         return any(
-            abs(reading - one) <= unit / 2 * (1 + _SLACK) + abs(one) * 1e-12
+            abs(reading - value * factor) <= unit / 2 * (1 + _SLACK) + abs(value * factor) * 1e-12
             for reading in map(float, filter(_PLAIN.fullmatch, number.readings))
             for unit in [_unit(number, reading)]
-            for one in meant
+            for value in held
+            for factor in factors
         )
 
     return [number.written for number in said if not stands(number)]
@@ -366,22 +364,6 @@ def values_of(outcome: Outcome) -> list[Plain | Frame]:
     """What an explanation of that outcome may speak of."""
     frames = [outcome.frame] if outcome.frame is not None else []
     return [outcome.result, *frames, *outcome.frames.values()]
-
-
-def _held(values: Iterable[Plain | Frame], allowed: Iterable[str]) -> tuple[list[float], set[str]]:
-    """The numbers, and those of the texts as they are read, also dates and codes."""
-    found: list[float] = []
-    texts = list(allowed)
-    for one in chain.from_iterable(_flat(value, 0) for value in values):
-        if isinstance(one, str):
-            texts.append(one)
-        elif math.isfinite(one):
-            found.append(one)
-        if len(found) >= _MOST:
-            break
-    dated = [_TIMED.sub(r"\1 ", text) for text in texts]
-    words = {reading for text in dated for number in numbers(text) for reading in number.readings}
-    return [*found, *map(float, filter(_PLAIN.fullmatch, words))], words
 
 
 def _flat(value: Plain | Frame, depth: int) -> Iterator[str | float]:

@@ -105,7 +105,7 @@ def _analysis(state: Analysing, context: Context, shown: Outcome | None) -> Anal
         kind=kind,
         reading=state.get("reading", ""),
         requirements=needed,
-        columns=tuple(ResolvedColumn.model_validate(one) for one in state.get("resolved", [])),
+        columns=tuple(map(ResolvedColumn.model_validate, state.get("resolved", []))),
         query=as_json(state.get("query")),
         sql=ran if kind == "computed" else None,
         code=ran if kind != "computed" else None,
@@ -113,12 +113,12 @@ def _analysis(state: Analysing, context: Context, shown: Outcome | None) -> Anal
         stdout=shown.stdout if shown else "",
         table=result_table(shown),
         figures=figures_of(shown),
-        checks=tuple(AnalysisCheck.model_validate(one) for one in state.get("checks", [])),
+        checks=tuple(map(AnalysisCheck.model_validate, state.get("checks", []))),
         attempts=tuple(
             AnalysisAttempt(code=one["code"], status=one["status"], error=one["error"])
             for one in attempts
         ),
-        remedies=tuple(AnalysisRemedy.model_validate(one) for one in state.get("remedies", [])),
+        remedies=tuple(map(AnalysisRemedy.model_validate, state.get("remedies", []))),
         inputs=tuple(
             InputTable.model_validate(one.model_dump(include=set(InputTable.model_fields)))
             for one in (meant(context.desk, state["question"]) if context.desk else ())

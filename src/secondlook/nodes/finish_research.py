@@ -3,7 +3,7 @@ and a report of how it went."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -14,7 +14,6 @@ from secondlook.answer import (
     Research,
     ResearchStep,
     Screening,
-    StepEvidence,
 )
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.finish import Finished, assembled, finished, marked, note_of
@@ -84,8 +83,7 @@ def _with_choice(plain: Answer, choice: Choice) -> dict[str, object]:
 def _text(
     plain: Answer, steps: Sequence[ResearchStep], choice: Choice | None, draft: DraftData
 ) -> str:
-    """Claims in order, those of a step under its heading where there are several steps; then the
-    choice, and what else is to be said."""
+    """Claims, under their steps where there are several; the choice, and what else is to say."""
     claims, chosen = plain.claims, choice_text(choice) if choice else ""
     telling = [one for one in steps if one.claims]
     if not claims:
@@ -107,8 +105,7 @@ def _text(
 
 
 def _owners(plan: Sequence[StepData], claims: Sequence[Claim]) -> list[int | None]:
-    """The step that found each claim, the first of several. An answer that leads what the steps
-    found is nobody's: it was read out of all of them."""
+    """The step that found each claim. What leads what the steps found was read out of all."""
     found: dict[str, int] = {}
     for one in standing(plan):
         for sentence in one["draft"]["sentences"] if one["draft"] else ():
@@ -121,32 +118,21 @@ def _owners(plan: Sequence[StepData], claims: Sequence[Claim]) -> list[int | Non
 
 def _step(one: StepData, owners: Sequence[int | None]) -> ResearchStep:
     draft = one["draft"]
-    return ResearchStep(
-        id=one["id"],
-        phase=one["phase"],
-        question=one["question"],
-        status=one["status"],
-        attempt=one["attempt"],
-        retry_of=one["retry_of"],
-        confidence=one["confidence"],
-        model=draft["model"] if draft else None,
-        queries=tuple(one["queries"]),
-        claims=tuple(at for at, owner in enumerate(owners, 1) if owner == one["id"]),
-        cut=len(one["complaints"]),
-        evidence=tuple(
-            StepEvidence(
-                passage=record["passage"],
-                rank=record["rank"],
-                score=record["score"],
-                relevance=record["relevance"],
-                answer_score=record["answerable"],
-                cosine=record["cosine"],
-                kept=record["kept"],
-                why=record["why"],
-            )
+    names = ("id", "phase", "question", "status", "attempt", "retry_of", "confidence", "queries")
+    told: dict[str, Any] = {name: value for name, value in one.items() if name in names}
+    told |= {
+        "model": draft["model"] if draft else None,
+        "claims": [at for at, owner in enumerate(owners, 1) if owner == one["id"]],
+        "cut": len(one["complaints"]),
+        "evidence": [
+            {
+                **{name: value for name, value in record.items() if name != "answerable"},
+                "answer_score": record["answerable"],
+            }
             for record in one["evidence"]
-        ),
-    )
+        ],
+    }
+    return ResearchStep.model_validate(told)
 
 
 def _report(state: Reported, steps: Sequence[ResearchStep], status: Status) -> Research:

@@ -16,7 +16,7 @@ from typing_extensions import TypedDict
 from secondlook.answer import QueryType  # noqa: TC001
 from secondlook.errors import BudgetExceeded, SecondlookError
 from secondlook.nodes.context import Context  # noqa: TC001
-from secondlook.nodes.research import Scale, standing
+from secondlook.nodes.research import standing, threshold_of
 from secondlook.nodes.state import (
     Chosen,
     Draft,
@@ -247,7 +247,7 @@ def _why_not(state: ToRemember, context: Context) -> str | None:
     broken = [one for one in state.get("warnings", []) if one["error"] in _CUT_SHORT]
     done = [one["confidence"] for one in plan if one["status"] == "completed"]
     known = [value for value in done if value is not None]
-    mean, threshold = math.fsum(known) / max(1, len(known)), Scale.of(context).threshold
+    mean, threshold = math.fsum(known) / max(1, len(known)), threshold_of(context)
     checks = (
         (bool(state.get("recalled")), "it comes from memory itself"),
         (draft["stop"] != "answered" or not sentences, f"there is no answer ({draft['stop']})"),

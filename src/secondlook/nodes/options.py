@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from secondlook.answer import Choice, ChoiceElement, ChoiceOption, ChoiceVerdict, Met
+from secondlook.answer import Choice, Met
 from secondlook.models.replies import objects
 from secondlook.nodes.state import Cited, ElementData, OptionData, VerdictData
 
@@ -100,28 +100,11 @@ def choice_of(choice: ChoiceData, citations: Sequence[Citation]) -> Choice:
     elements = []
     for element in choice["elements"]:
         keys = [(place["passage"], place["start"], place["end"]) for place in element["cited"]]
-        cited = tuple(dict.fromkeys(numbers[key] for key in keys if key in numbers))
-        elements.append(ChoiceElement(text=element["text"], citations=cited))
-    options = [
-        ChoiceOption(
-            letter=one["letter"],
-            text=one["text"],
-            verdicts=tuple(ChoiceVerdict(**verdict) for verdict in one["verdicts"]),
-            reason=one["reason"],
-        )
-        for one in choice["options"]
-    ]
-    return Choice(
-        letter=choice["letter"],
-        text=next((one.text for one in options if one.letter == choice["letter"]), None),
-        options=tuple(options),
-        elements=tuple(elements),
-        model=choice["model"],
-        grounded=choice["grounded"],
-        agreed=choice["agreed"],
-        confidence=choice["confidence"],
-        why=choice["why"],
-    )
+        cited = list(dict.fromkeys(numbers[key] for key in keys if key in numbers))
+        elements.append({"text": element["text"], "citations": cited})
+    texts = {one["letter"]: one["text"] for one in choice["options"]}
+    text = texts.get(choice["letter"] or "")
+    return Choice.model_validate({**choice, "elements": elements, "text": text})
 
 
 def choice_text(choice: Choice) -> str:
@@ -200,8 +183,7 @@ def _objects(values: Any) -> list[dict[str, Any]]:
 
 
 def _verdicts(values: Any, count: int) -> dict[int, tuple[Met, str]]:
-    """Verdict and fact by element, the first on each. `["met", "not met"]` are verdicts on the
-    elements in their order."""
+    """Verdict and fact by element; `["met", "not met"]` are verdicts in their order."""
     judged: dict[int, tuple[Met, str]] = {}
     for at, one in enumerate(values if isinstance(values, list) else (), 1):
         verdict = {"element": at, "met": one} if isinstance(one, str) else one
@@ -244,8 +226,7 @@ def cited_by(numbers: Sequence[int], task: Task) -> list[Cited]:
 
 
 def fact_in(said: str, sources: Sequence[str]) -> str | None:
-    """The words as the first source that has them in a row writes them; None where none has.
-    Case, spaces and signs around words do not count."""
+    """The words as the first source that has them in a row writes them; None where none has."""
     wanted = [word.casefold() for word in _WORD.findall(said)]
     if sum(map(len, wanted)) < _FEWEST_LETTERS:
         return None

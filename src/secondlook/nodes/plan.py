@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from secondlook.answer import QueryType, Scalar
-    from secondlook.models.calls import Asker
     from secondlook.nodes.queries import Proposal, Reason
 
 # Tells a question that one step answers from one that needs several. In doubt it needs several.
@@ -63,6 +62,9 @@ class Classified(Kind, Trace):
     pass
 
 
+_KIND = re.compile(r"\b(?P<simple>simple)\b|\bmulti[ _-]?(?:hop|step)?\b", re.IGNORECASE)
+
+
 async def classify(state: Offered, runtime: Runtime[Context]) -> Classified:
     context, choices = runtime.context, len(state.get("choices", {}))
     want = await asyncio.to_thread(wanted, state["question"])
@@ -72,13 +74,22 @@ async def classify(state: Offered, runtime: Runtime[Context]) -> Classified:
     by = EMBEDDED
     warnings: list[dict[str, Any]] = []
     if context.settings.models.servers.classify == "llm" and context.models.serves("plan"):
+        prompt = load("classify")
+        question = " ".join(state["question"].split())
+        # It is told that there are choices, and how many: not what they say.
+        messages = prompt.render(question=question, choices=str(choices) if choices else "none")
+        name = context.models.name("plan")
         try:
-            kind = await asked_model(context.models, state["question"], choices=choices)
-            why, by = "a model says so", context.models.name("plan")
+            reply = await context.models.ask(
+                "plan", messages, node="classify", max_tokens=prompt.max_tokens, temperature=0.0
+            )
+            said = {bool(found["simple"]) for found in _KIND.finditer(reply.text)}
+            if len(said) != 1:
+                raise UnusableReply(f"{name} named no kind of question: {reply.text[:60]!r}")
+            kind, why, by = "simple" if said.pop() else "multi_hop", "a model says so", name
         except (ModelError, BudgetExceeded) as error:
-            warnings = [
-                trouble("classify", error, "the understander told the kind of the question")
-            ]
+            consequence = "the understander told the kind of the question"
+            warnings = [trouble("classify", error, consequence)]
     told = step("classify", _SAID[kind], query_type=kind, by=by, why=why, choices=choices)
     return {
         "query_type": kind,
@@ -87,28 +98,6 @@ async def classify(state: Offered, runtime: Runtime[Context]) -> Classified:
         "steps": [told],
         "warnings": warnings,
     }
-
-
-_KIND = re.compile(r"\b(?P<simple>simple)\b|\bmulti[ _-]?(?:hop|step)?\b", re.IGNORECASE)
-
-
-async def asked_model(models: Asker, question: str, *, choices: int) -> QueryType:
-    """What the model says, in one word. It is told that there are choices, and how many: not what
-    they say. Raises ModelError or BudgetExceeded, also where the reply names no kind or both."""
-    prompt = load("classify")
-    told = str(choices) if choices else "none"
-    reply = await models.ask(
-        "plan",
-        prompt.render(question=" ".join(question.split()), choices=told),
-        node="classify",
-        max_tokens=prompt.max_tokens,
-        temperature=0.0,
-    )
-    said = {bool(found["simple"]) for found in _KIND.finditer(reply.text)}
-    if len(said) != 1:
-        name = models.name("plan")
-        raise UnusableReply(f"{name} named no kind of question: {reply.text[:60]!r}")
-    return "simple" if said.pop() else "multi_hop"
 
 
 _PLAIN: Final = 25
@@ -171,21 +160,22 @@ async def plan(state: ToPlan, runtime: Runtime[Context]) -> Planning:
 
 async def _by_model(context: Context, state: ToPlan, by_code: Decision, *, plain: bool) -> Decision:
     question = state["question"]
+    proposal: Proposal | None = None
+    made = by_code
     try:
         proposal = await proposed(context, question)
     except (ModelError, BudgetExceeded) as error:
         told = trouble("plan", error, "the first step was planned by code")
         made = replace(by_code, refused="no reply", warnings=(told,))
-        return await _with_searches(context, made, None, state)
-    if plain:
-        made = Decision(question, tidy_phase(proposal.phase), by="a model")
-        return await _with_searches(context, made, proposal, state)
-    may = await checked(context, proposal, asked=question, known="", earlier=())
-    if may.question is None:
-        made = replace(by_code, refused=may.reason, warnings=may.warnings)
     else:
         phase = tidy_phase(proposal.phase)
-        made = Decision(may.question, phase, by="a model", warnings=may.warnings)
+        if plain:
+            made = Decision(question, phase, by="a model")
+        else:
+            may = await checked(context, proposal, asked=question, known="", earlier=())
+            made = replace(by_code, refused=may.reason, warnings=may.warnings)
+            if may.question is not None:
+                made = Decision(may.question, phase, by="a model", warnings=may.warnings)
     return await _with_searches(context, made, proposal, state)
 
 
@@ -197,8 +187,7 @@ async def _with_searches(
     *,
     known: str = "",
 ) -> Decision:
-    """The step with what it searches for, where one call tells all; else that has a call of its
-    own. Without a proposal, or where it says nothing usable, code words the searches."""
+    """The step with what it searches for, where one call tells all."""
     if not made.question or made.queries or not is_merged(context):
         return made
     worded = await validated(
@@ -254,25 +243,21 @@ async def replan(state: Researched, runtime: Runtime[Context]) -> Replanning:
     }
 
 
-def _limit(context: Context, state: Researched) -> str | None:
-    """`evaluate` sees to the caps; nothing may get past them here either."""
-    plan, chosen = state["plan"], context.settings.research
-    if len(standing(plan)) >= chosen.max_steps:
-        return f"{chosen.max_steps} steps are done, as many as may be"
-    if max(len(plan), state.get("cycles", 0)) >= chosen.max_cycles:
-        return f"{chosen.max_cycles} steps were tried, as many as may be"
-    over = context.ledger.must_end("replan")
-    if over and (standing(plan) or context.ledger.remaining_seconds(final=False) == 0):
-        return "the budget or the time ran out"
-    return None
-
-
 async def _decided(context: Context, state: Researched) -> Decision:
-    plan = state["plan"]
-    if why := _limit(context, state):
+    plan, chosen, done = state["plan"], context.settings.research, standing(state["plan"])
+    # `evaluate` sees to the caps; nothing may get past them here either.
+    why, over = "", False
+    if len(done) >= chosen.max_steps:
+        why = f"{chosen.max_steps} steps are done, as many as may be"
+    elif max(len(plan), state.get("cycles", 0)) >= chosen.max_cycles:
+        why = f"{chosen.max_cycles} steps were tried, as many as may be"
+    elif (over := context.ledger.must_end("replan")) and (
+        done or context.ledger.remaining_seconds(final=False) == 0
+    ):
+        why = "the budget or the time ran out"
+    if why:
         return Decision(why=why)
     # Where nothing stands yet, what is set aside still pays for one more try.
-    over = context.ledger.must_end("replan")
     if over or not context.models.serves("plan") or _is_in_parts(plan):
         return await _next_by_code(context, state)
     told = records(plan, {item["id"]: item["title"] for item in state["found"]})
@@ -330,48 +315,35 @@ _LONG: Final = 60
 """Words of a question that also tells a story."""
 _ENOUGH: Final = 12
 _SENTENCE: Final = re.compile(r"(?<=[.?!])\s+")
-_LEANS: Final = re.compile(
-    r"\b(?:it|its|he|she|him|her|his|they|them|their|this|that|these|those|there|then|so|such)\b",
-    re.IGNORECASE,
-)
 
 
 async def _next_by_code(context: Context, state: Researched) -> Decision:
-    try:
-        made = await next_step(context, state)
-    except Exception as error:  # noqa: BLE001 - a library that is gone costs this step, no more
-        lost = trouble("replan", error, _ENDED)
-        return Decision(why="nothing could be looked up", warnings=(lost,))
-    return (
-        replace(made, why="what was found leads on")
-        if made
-        else Decision(why="nothing is left to ask")
-    )
-
-
-async def next_step(context: Context, state: Researched) -> Decision | None:
-    """What to look into after the steps so far; None where nothing is left to ask."""
     plan, question = state["plan"], state["question"]
+    nothing = Decision(why="nothing is left to ask")
+    why = "what was found leads on"
     if _is_in_parts(plan):
         asked = {one["question"] for one in plan}
         left = [part for part in joined_parts(question) if part not in asked]
-        return Decision(left[0], PART) if left else None
+        return Decision(left[0], PART, why=why) if left else nothing
     if itself := _unasked(state):
-        return itself
+        return replace(itself, why=why)
     if any(one["phase"] == FOLLOWED for one in plan):
-        return None
+        return nothing
     kept = ranking.kept(of_step(state["found"], plan[-1]))[:_BEST]
-    held = await ranking.texts(context, [item["id"] for item in kept])
+    try:
+        held = await ranking.texts(context, [item["id"] for item in kept])
+    except Exception as error:  # noqa: BLE001 - a library that is gone costs this step, no more
+        lost = trouble("replan", error, _ENDED)
+        return Decision(why="nothing could be looked up", warnings=(lost,))
     best = [held[item["id"]] for item in kept if item["id"] in held]
     titles = [passage.title for passage in best]
-    names: dict[str, str] = {}
-    for passage in best:
-        for name in leads(question, passage, titles):
-            names.setdefault(name.casefold(), name)
+    named = [name for passage in best for name in leads(question, passage, titles)]
+    names = {name.casefold(): name for name in reversed(named)}
     if not names:
-        return None
+        return nothing
     # The title says what "it" is in a passage that the question does not name.
-    return Decision(f"{question} ({best[0].title})", FOLLOWED, (question, *names.values()))
+    queries = (question, *reversed(names.values()))
+    return Decision(f"{question} ({best[0].title})", FOLLOWED, queries, why=why)
 
 
 def _is_in_parts(plan: Sequence[StepData]) -> bool:
@@ -407,39 +379,33 @@ _MOST_TITLES: Final = 3
 _LONGEST_TITLE: Final = 120
 
 
-def records(
-    plan: Sequence[StepData], titles: Mapping[str, str], *, tokens: int = TOKENS
-) -> list[str]:
+def records(plan: Sequence[StepData], titles: Mapping[str, str]) -> list[str]:
     """One text for each step that was tried, in order; `titles` are those of passages, by id."""
     done = [step for step in plan if step["status"] != "pending"]
     made = []
     for one in done:
         sure = "" if one["confidence"] is None else f" ({one['confidence']:.2f})"
-        what = _findings(one, tokens // len(done))
+        what = _findings(one, TOKENS // len(done))
         if one["status"] == "failed" or not what:
             ranked = sorted(one["evidence"], key=lambda item: item["rank"])
-            named = [_flat(titles.get(item["passage"], ""))[:_LONGEST_TITLE] for item in ranked]
-            listed = "; ".join(list(dict.fromkeys(filter(None, named)))[:_MOST_TITLES])
+            named = (" ".join(titles.get(item["passage"], "").split()) for item in ranked)
+            shown = dict.fromkeys(name[:_LONGEST_TITLE] for name in named if name)
+            listed = "; ".join(list(shown)[:_MOST_TITLES])
             what = f"found no answer, best passages: {listed}" if listed else "found no answer"
-        heading = f"{_flat(one['phase'])}: {_flat(one['question'])}"
+        heading = " ".join(f"{one['phase']}: {one['question']}".split())
         made.append(f"{heading}\n{one['status']}{sure}: {what}")
     return made
 
 
 def _findings(one: StepData, left: int) -> str:
-    """Whole sentences, the best supported first, while there is room. A first one that is too long
-    alone is told all the same: a step without its findings would look as if it had none."""
+    """Whole sentences, the best supported first, while there is room: at least one."""
     sentences = one["draft"]["sentences"] if one["draft"] else ()
     carried = [each for each in sentences if each["supported"] is not False]
     told: list[str] = []
     for each in sorted(carried, key=lambda sentence: -(sentence["support"] or 0.0)):
-        text = _flat(each["text"])
+        text = " ".join(each["text"].split())
         left -= approximate_tokens(text)
         if told and left < 0:
             break
         told += [text] if text else []
     return " ".join(told)
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())

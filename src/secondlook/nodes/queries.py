@@ -15,7 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.library.library import search_options
 from secondlook.nodes.state import trouble
-from secondlook.retrieval.terms import STOP_WORDS
 from secondlook.roles.ambiguity import unresolved
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK, evidence_marks
@@ -61,14 +60,13 @@ _Searches = Annotated[
 ]
 
 
-def _all_required(schema: dict[str, Any]) -> None:
-    schema["required"] = list(schema["properties"])
-
-
 class _Reply(BaseModel):
     """What a model is asked for in full. What it leaves out is empty: no reason to ask again."""
 
-    model_config = ConfigDict(extra="ignore", json_schema_extra=_all_required)
+    model_config = ConfigDict(
+        extra="ignore",
+        json_schema_extra=lambda schema: schema.update(required=list(schema["properties"])),
+    )
 
 
 class Queries(_Reply):
@@ -107,8 +105,7 @@ class Proposal:
 
 
 async def proposed(context: Context, question: str, steps: Sequence[str] | None = None) -> Proposal:
-    """The first step, or the next one after `steps`, which tell what was looked into and what came
-    of it. Raises ModelError or BudgetExceeded."""
+    """The first step, or the next one after `steps`. Raises ModelError or BudgetExceeded."""
     node, merged = "plan" if steps is None else "replan", is_merged(context)
     prompt = load(f"{node}_search" if merged else node)
     holes = {"field": _field_of(context), "question": " ".join(question.split())}
@@ -150,23 +147,9 @@ MOST_WORDS_OF_QUESTION: Final = 45
 MOST_WORDS_OF_PHASE: Final = 6
 LONGEST_PHASE: Final = 60
 """Characters of a heading."""
-_UNFINISHED: Final = frozenset(STOP_WORDS["english"])
 _MARKUP = re.compile(r"https?://|```|[{}<>|]")
 _LABEL = re.compile(r"\A[\s*_#>-]*(?:question|q|step \d+)\s*[:.]\s*", re.IGNORECASE)
 _QUOTES: Final = "\"'“”‘’`*_ "  # noqa: RUF001
-_POINTS_BACK = re.compile(
-    r"\bsteps?\s+(?:\d+|one|two|three|four)\b"
-    r"|\b(?:previous|preceding|prior|earlier|above|aforementioned|said|former|latter|first|last)\s+"
-    r"(?:steps?|questions?|answers?|findings?|results?|passages?|scenario|fact pattern)\b"
-    r"|\b(?:mentioned|described|given|found|stated|listed|as)\s+(?:above|before|earlier)\b"
-    r"|\bthe\s+(?:above|foregoing|previous|preceding|latter|former)\b"
-    r"|\b(?:option|choice|answer|alternative)s?\s+\(?(?-i:[A-J])\b"
-    r"|\b(?:which|any|one|each|all)\s+of\s+(?:the\s+)?(?:following|these|those|options|choices)\b"
-    r"|\b(?:do|does|is|are|was|were)\s+(?:this|these|those)\b"
-    r"|\b(?:in|under|on)\s+(?:this|that|these|those)\s+"
-    r"(?:case|situation|scenario|facts?|circumstances?|question|context)\b",
-    re.IGNORECASE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,13 +174,11 @@ def tidy(said: str) -> str:
 def tidy_phase(said: str) -> str:
     """A few words that can stand as a heading."""
     text = re.split(r"[,:;.?!\n]", said.strip(_QUOTES), maxsplit=1)[0].strip(_QUOTES)
-    words = text.split()[:MOST_WORDS_OF_PHASE]
-    while len(words) > 1 and words[-1].casefold() in _UNFINISHED:
-        words.pop()
-    phase = " ".join(words)
-    if not phase or _MARKUP.search(text) or not text.replace(" ", "").isprintable():
+    phase = " ".join(text.split()[:MOST_WORDS_OF_PHASE])
+    usable = phase.replace(" ", "").isprintable() and not _MARKUP.search(text)
+    if not phase or not usable or len(phase) > LONGEST_PHASE:
         return UNNAMED
-    return f"{phase[:1].upper()}{phase[1:]}" if len(phase) <= LONGEST_PHASE else UNNAMED
+    return f"{phase[:1].upper()}{phase[1:]}"
 
 
 async def checked(
@@ -220,7 +201,7 @@ async def checked(
     same = [
         step
         for step, like in zip(earlier, near[1:], strict=True)
-        if asks_the_same(question, step["question"], like, language)
+        if _asks_the_same(question, step["question"], like, language)
     ]
     # Only a step that failed may be tried again, and only in other words.
     words = normalised(question, language)
@@ -239,18 +220,13 @@ def _fault_of_form(question: str, asked: str, prompt: str) -> Reason | None:
         return "marks"
     if is_example(question, prompt) and tidy(asked) != question:
         return "example"
-    return "leans" if leans(question) else None
+    return "leans" if unresolved(question) else None
 
 
 def is_example(text: str, prompt: str) -> bool:
     """Whether it stands in the prompt itself: small models copy what they were shown."""
     plain = " ".join(text.split()).rstrip(" ?.").casefold()
     return bool(plain) and plain in " ".join(load(prompt).own_words.split()).casefold()
-
-
-def leans(question: str) -> bool:
-    """Whether it needs another question, a step or the choices to be understood."""
-    return _POINTS_BACK.search(question) is not None or unresolved(question) is not None
 
 
 # How unlike two wordings are, and how near: an alternative query must be both.
@@ -262,7 +238,6 @@ LEAST_LIKE: Final = 0.25
 SAME_LIKE: Final = 0.8
 SAME_SHARED: Final = 0.6
 """Likeness, and share of all their words, from which two questions ask the same."""
-Fault = Literal["repeat", "drift"]
 
 _UNRELATED: Final = (
     "The baker sells rye bread and cakes from six in the morning.",
@@ -274,8 +249,6 @@ _UNRELATED: Final = (
     "Our team lost the final by three points after extra time.",
     "Install the printer driver and start the computer again.",
 )
-_ASKING = re.compile(r"\b(?:who|whom|whose|what|which|when|where|why|how)\b", re.IGNORECASE)
-_KIND: Final = {"whom": "who", "whose": "who", "which": "what"}
 
 
 async def likeness(context: Context, text: str, others: Sequence[str]) -> list[float]:
@@ -291,11 +264,8 @@ async def likeness(context: Context, text: str, others: Sequence[str]) -> list[f
     ]
 
 
-def fault_of(
-    query: str, chosen: Sequence[str], like: float, *, question: str, language: str
-) -> Fault | None:
-    """Whether an alternative shares too many telling words, names apart, with one of the queries
-    before it, or is too unlike the first. `like` is nan where nobody knows."""
+def _is_repeat(query: str, chosen: Sequence[str], question: str, language: str) -> bool:
+    """Whether it shares too many telling words, names apart, with a query before it."""
     named = Stems(stem for name in subject(question, language).names for stem in name.stems)
     mine = {stem for stem in content(query, language) if stem not in named}
     for one in chosen:
@@ -303,17 +273,13 @@ def fault_of(
         fewer, more = sorted((mine, theirs), key=len)
         kindred = Stems(more)
         if not fewer or sum(stem in kindred for stem in fewer) / len(fewer) > MOST_SHARED:
-            return "repeat"
-    return "drift" if like < LEAST_LIKE else None
+            return True
+    return False
 
 
-def asks_the_same(one: str, other: str, like: float, language: str) -> bool:
-    """Whether two questions differ in no more than their wording. They do where they ask for
-    another kind of thing or of another number: why and when, in 1904 and in 1953."""
-    kinds = [
-        (found[0].casefold() if (found := _ASKING.search(text)) else "") for text in (one, other)
-    ]
-    if len({_KIND.get(kind, kind) for kind in kinds}) > 1 or numbers(one) != numbers(other):
+def _asks_the_same(one: str, other: str, like: float, language: str) -> bool:
+    """Whether two questions differ in no more than their wording, and ask for the same numbers."""
+    if numbers(one) != numbers(other):
         return False
     if normalised(one, language) == normalised(other, language):
         return True
@@ -384,7 +350,7 @@ async def validated(
     verdict = _primary(given, question, told, language, prompt)
     plain = " ".join(question.split())
     chosen = [verdict.query or plain]
-    faults: dict[Fault, int] = {"repeat": 0, "drift": 0}
+    repeats = drifters = 0
     warnings: list[dict[str, Any]] = []
     wanted = ALTERNATIVES if context.settings.research.enable_multi_query else 0
     # A primary query of too many new words is just what an alternative is for, though it shares
@@ -404,21 +370,30 @@ async def validated(
         likes = [math.nan] * len(texts)
     for text, like in zip(texts, likes, strict=True):
         before = () if text in map(bare, rich) else chosen
-        wrong = fault_of(text, before, like, question=question, language=language)
-        if wrong:
-            faults[wrong] += 1
+        if _is_repeat(text, before, question, language):
+            repeats += 1
+        elif like < LEAST_LIKE:  # nan where nobody knows
+            drifters += 1
         elif len(chosen) <= wanted:
             chosen.append(text)
     by_model = len(chosen) - (not verdict.is_accepted)
     if (missing := 1 + wanted - len(chosen)) > 0:
-        passages = await _found(context, chosen[0], allowed, warnings)
+        passages: list[Passage] = []
+        try:
+            if allowed is not None:
+                options = search_options(context.settings.search, k=context.settings.answer.k)
+                hits = await asyncio.to_thread(context.shelf.find, chosen[0], options, allowed)
+                passages = [hit.passage for hit in hits[:_DEPTH]]
+        except Exception as error:  # noqa: BLE001 - the search that follows will tell
+            consequence = "alternative queries were made of the question's words alone"
+            warnings.append(trouble(QUERIES, error, consequence))
         chosen += expansions(plain, passages, chosen, most=missing, language=language)
     told_numbers: dict[str, Scalar] = {
         "wordings": len(chosen),
         "by_model": by_model,
         "primary_refused": verdict.reason if given else None,
-        "repeats": faults["repeat"],
-        "drifters": faults["drift"],
+        "repeats": repeats,
+        "drifters": drifters,
     }
     return Worded(chosen, told_numbers, warnings)
 
@@ -433,9 +408,7 @@ def _primary(
     verdict = accepted(given[0], question, (), known=known, language=language)
     held = Stems(content(question, language))
     # The question with words left out: then the question says it better.
-    if verdict.query and (
-        leans(verdict.query) or all(stem in held for stem in content(verdict.query, language))
-    ):
+    if verdict.query and all(stem in held for stem in content(verdict.query, language)):
         return Verdict(None, "repeat", verdict.words, verdict.kept)
     return verdict
 
@@ -447,18 +420,3 @@ def _is_sound(said: str, question: str, known: str, language: str, prompt: str) 
         return False
     verdict = accepted(said, question, (), known=known, language=language)
     return bool(text) and (verdict.is_accepted or verdict.reason in _OF_NO_MATTER)
-
-
-async def _found(
-    context: Context, query: str, allowed: Filter | None, warnings: list[dict[str, Any]]
-) -> list[Passage]:
-    if allowed is None:
-        return []
-    options = search_options(context.settings.search, k=context.settings.answer.k)
-    try:
-        hits = await asyncio.to_thread(context.shelf.find, query, options, allowed)
-    except Exception as error:  # noqa: BLE001 - the search that follows will tell
-        consequence = "alternative queries were made of the question's words alone"
-        warnings.append(trouble(QUERIES, error, consequence))
-        return []
-    return [hit.passage for hit in hits[:_DEPTH]]

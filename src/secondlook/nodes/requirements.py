@@ -40,7 +40,7 @@ from secondlook.tables.understand.readings import reading_data, wanted_of
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from secondlook.tables.resolver import AskedTable, Resolved, Resolver
+    from secondlook.tables.resolver import AskedTable, Resolved
     from secondlook.tables.table import TableProfile
     from secondlook.tables.understand.readings import Reading, Wanted
 
@@ -69,8 +69,7 @@ class Formulation(BaseModel):
 
 
 async def require(state: Analysed, runtime: Runtime[Context]) -> Formulated:
-    """Our own reading of the question where there is one; else its variables, which code resolves
-    to columns that are there."""
+    """Our own reading of the question where there is one; else the columns that it names."""
     context, question = runtime.context, state["question"]
     tables = await asked_tables(context, question)
     wanted, columns = wanted_of(question), resolver(context, tables)
@@ -88,16 +87,21 @@ async def require(state: Analysed, runtime: Runtime[Context]) -> Formulated:
         told = step("requirements", said, doubt=best.doubt, by=RULES)
     else:
         mentions = await asyncio.to_thread(columns.mentions, question)
-        named = [*_variables_named(question), *(one.resolved.asked for one in mentions)]
-        requirements = _by_rules(question, wanted, named)
+        named = [found[1].strip() for found in _QUOTED.finditer(question)]
+        named += [one.resolved.asked for one in mentions]
+        requirements = _by_rules(question, wanted, filter(None, named))
         by_model = context.settings.models.servers.require == "model" or state["remedies"]
         if by_model and context.models.serves("require") and tables:
             requirements, warnings = await _formulated(context, requirements, state)
         # What was not sure enough the first time may be the best there is.
         least = _LIKELY if revising else _SURE
-        resolved, unresolved = await asyncio.to_thread(
-            _matched, columns, requirements["variables"], least
-        )
+        resolved = []
+        for variable in requirements["variables"]:
+            near = next(iter(await asyncio.to_thread(columns.column, variable)), None)
+            if near is not None and near.score >= least:
+                resolved.append(_resolved(near))
+            else:
+                unresolved.append(variable)
         told = step(
             "requirements",
             f"Needs {', '.join(requirements['variables']) or 'no column by name'}.",
@@ -125,7 +129,7 @@ async def _formulated(
     if (before := state["requirements"]) is not None:  # what was wrong with the last formulation
         lines = ["", "", f"You asked for: {', '.join(before['variables']) or 'nothing'}."]
         again = "\n".join([*lines, *(gap["said"] for gap in state["gaps"])])
-        again += after_remedy(state["remedies"], state["attempts"], state["issues"])
+        again += after_remedy(state)
     try:
         reply = await ask(context, "require", "requirements", state, Formulation, again=again)
     except (ModelError, BudgetExceeded) as error:
@@ -154,17 +158,13 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("trend", r"trends?|over time|growth|time series|slope"),
     ("group", r"\b(?:for|per|by) each\b|grouped? by|per (?:year|month|day)|breakdown"),
 )
+
+
 _QUOTED = re.compile(
     r"[\"\u201c'`\u2018]([^\"\u201d'`\u2019\n]{1,60})[\"\u201d'`\u2019]\s+(?:column|variable|field)s?\b",
     re.IGNORECASE,
 )
-_BETWEEN = re.compile(
-    r"\b(?:correlat\w+|relationship|association|difference)\s+(?:coefficient\s+)?between\s+"
-    r"(?:the\s+)?(.{2,60}?)\s+and\s+(?:the\s+)?(.{2,60}?)(?=[\s,.;?!]*$|[,.;?!\n]|\s+(?:in|for|of|with)\b)",
-    re.IGNORECASE,
-)
-_COLUMN = re.compile(r"\s+columns?$", re.IGNORECASE)
-_QUOTES = "\"'`\u201c\u201d\u2018\u2019"
+"""What the question itself calls a column."""
 
 
 def _by_rules(question: str, wanted: Wanted, variables: Iterable[str]) -> RequirementsData:
@@ -179,28 +179,6 @@ def _by_rules(question: str, wanted: Wanted, variables: Iterable[str]) -> Requir
         wanted=names,
         by=RULES,
     )
-
-
-def _variables_named(question: str) -> list[str]:
-    """What the question itself calls a column, or relates to one another."""
-    found = [match[1].strip() for match in _QUOTED.finditer(question)]
-    for match in _BETWEEN.finditer(question):
-        found += [_COLUMN.sub("", phrase.strip().strip(_QUOTES)) for phrase in match.groups()]
-    return [name for name in found if name]
-
-
-def _matched(
-    resolver: Resolver, variables: Iterable[str], least: float
-) -> tuple[list[ResolvedData], list[str]]:
-    """Each variable's best column where it is sure enough, and the variables without one."""
-    resolved, unresolved = [], []
-    for variable in variables:
-        best = next(iter(resolver.column(variable)), None)
-        if best is not None and best.score >= least:
-            resolved.append(_resolved(best))
-        else:
-            unresolved.append(variable)
-    return resolved, unresolved
 
 
 def _resolved(one: Resolved) -> ResolvedData:
@@ -277,12 +255,21 @@ def _gaps(state: Analysed, profiles: Mapping[str, TableProfile]) -> list[GapData
 # Says what the tables cannot answer, what is missing, and what could be asked instead.
 
 _SUGGESTED = 3
+_NO_MODEL = (
+    "I can't calculate this without a language model. Name one that can write code, such as "
+    "--model gguf:FILE."
+)
 
 
 async def limit(state: Analysed, runtime: Runtime[Context]) -> Explained:
     context, gaps = runtime.context, [gap["said"] for gap in state["gaps"]]
     tables = await asked_tables(context, state["question"])
-    missing = " ".join(gaps) or await asyncio.to_thread(_unread, state["question"], tables)
+    missing = " ".join(gaps)
+    if not missing:
+        found = None
+        if tables:
+            found = await asyncio.to_thread(read_question, state["question"], tables)
+        missing = found.why if found is not None and found.refused else _NO_MODEL
     note = " ".join(part for part in (missing, _instead(tables)) if part)
     told = step("limitation", "The tables cannot answer this.", gaps=len(gaps))
     return {
@@ -292,16 +279,6 @@ async def limit(state: Analysed, runtime: Runtime[Context]) -> Explained:
         "steps": [told],
         "warnings": [],
     }
-
-
-def _unread(question: str, tables: Sequence[AskedTable]) -> str:
-    found = read_question(question, tables) if tables else None
-    if found is not None and found.refused:
-        return found.why
-    return (
-        "I can't calculate this without a language model. Name one that can write code, such as "
-        "--model gguf:FILE."
-    )
 
 
 def _instead(tables: Sequence[AskedTable]) -> str:

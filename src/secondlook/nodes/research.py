@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import math
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from langgraph.runtime import Runtime  # noqa: TC002
@@ -118,8 +118,7 @@ async def search_step(state: Researched, runtime: Runtime[Context]) -> SteppedOn
 
 
 def _left_out(context: Context, state: Researched, current: StepData) -> frozenset[str]:
-    """What earlier steps were shown, and what gave a model orders. A retry may be shown again what
-    failed the first wording; a part of the question what holds the answer of another part."""
+    """What earlier steps were shown, save for retries and parts; and what gave a model orders."""
     earlier = [one for one in state["plan"] if one["id"] < current["id"]]
     if current["retry_of"] is not None:
         earlier = standing(earlier)
@@ -143,11 +142,12 @@ async def _pooled(context: Context, queries: Sequence[str], allowed: Filter) -> 
 
 def _joined(before: Sequence[Found], now: Sequence[Found]) -> list[Found]:
     """Each passage once, as the step that was shown it last saw it: first what was kept."""
-    firm = {item["id"] for item in ranking.kept(before)}
-    new = [item for item in now if item["kept"] or item["id"] not in firm]
-    again = {item["id"] for item in new}
-    found = [*(item for item in before if item["id"] not in again), *new]
-    return sorted(found, key=lambda item: (not item["kept"], item["search"]))
+    last = {item["id"]: item for item in before}
+    for item in now:
+        if item["kept"] or not last.get(item["id"], item)["kept"]:
+            last.pop(item["id"], None)
+            last[item["id"]] = item
+    return sorted(last.values(), key=lambda item: (not item["kept"], item["search"]))
 
 
 # Writes what the passages of a step say: in a model's words, each sentence cited and checked,
@@ -164,7 +164,7 @@ async def synthesise(state: Researched, runtime: Runtime[Context]) -> Synthesise
     kept = ranking.kept(items)
     cosines, warnings = await _cosines(context, current, kept)
     confidence = _confidence(context, kept, cosines)
-    worth = Scale.of(context).status(confidence) != "failed"
+    worth = status_of(context, confidence) != "failed"
     complaints: list[str] = []
     draft = withheld("low_confidence", reasons=["its passages do not seem to answer it"])
     if worth or context.settings.research.enable_synthesis_of_failed:
@@ -172,23 +172,22 @@ async def synthesise(state: Researched, runtime: Runtime[Context]) -> Synthesise
         emit = runtime.stream_writer if worth else lambda _: None
         draft, complaints, more = await _written(context, current["question"], kept, emit)
         warnings += more
-    evidence = [
-        EvidenceData(
-            passage=item["id"],
-            rank=rank,
-            score=item["score"],
-            relevance=item["relevance"],
-            answerable=item["answerable"],
-            cosine=cosines.get(item["id"]),
-            kept=item["kept"],
-            why=item["why"],
-        )
-        for rank, item in enumerate(items, 1)
-    ]
     done: StepData = {
         **current,
         "confidence": confidence,
-        "evidence": evidence,
+        "evidence": [
+            EvidenceData(
+                passage=item["id"],
+                rank=rank,
+                score=item["score"],
+                relevance=item["relevance"],
+                answerable=item["answerable"],
+                cosine=cosines.get(item["id"]),
+                kept=item["kept"],
+                why=item["why"],
+            )
+            for rank, item in enumerate(items, 1)
+        ],
         "draft": draft,
         "complaints": complaints,
     }
@@ -249,10 +248,9 @@ async def _cosines(
         return {}, []
     try:
         held = await ranking.texts(context, [item["id"] for item in kept])
-        there = [item["id"] for item in kept if item["id"] in held]
-        pairs = [(current["queries"][0], held[name].text) for name in there]
+        pairs = [(current["queries"][0], passage.text) for passage in held.values()]
         likes = await asyncio.to_thread(context.shelf.similarity, pairs)
-        both = zip(there, likes, strict=True)
+        both = zip(held, likes, strict=True)
         return {name: round(like, 4) for name, like in both if math.isfinite(like)}, []
     except Exception as error:  # noqa: BLE001 - without likeness the step is kept with a caveat
         return {}, [trouble("synthesise", error, "the step could not be judged")]
@@ -261,8 +259,7 @@ async def _cosines(
 def _confidence(
     context: Context, kept: Sequence[Found], cosines: Mapping[str, float]
 ) -> float | None:
-    """Probability that these passages answer the step's question, or their mean likeness to its
-    query; 0 where there are none."""
+    """That these passages answer the step's question, or their mean likeness to its query."""
     if not kept:
         return 0.0
     if context.settings.research.evaluator == "cosine":
@@ -278,29 +275,19 @@ _SENTENCE_WORDS = 8
 
 
 async def _quoted(context: Context, question: str, kept: Sequence[Found]) -> DraftData:
-    """Findings without a model: the reader's answer, where it is sure of one; then the sentences
-    in which it sees what else bears on the question."""
+    """Without a model: what the reader is sure of, then the sentences that else bear on it."""
     if not kept:
         return withheld("no_evidence", reasons=["nothing was found"])
     sure = await extract(context, question, kept)
     least = context.calibration.min_about
-    about = [
-        item
-        for item in kept
-        if item["relevance"] is not None
-        and item["span_end"] is not None
-        and item["relevance"] > least
-    ]
-    held = await ranking.texts(context, [item["id"] for item in about])
-    there = [(item, held[item["id"]]) for item in about if item["id"] in held]
-    quotes = [sentence_at(passage, *span(item)) for item, passage in there]
-    told = [
-        one
-        for one in quotes
-        if one["text"].endswith(_ENDS) or len(one["text"].split()) >= _SENTENCE_WORDS
-    ]
-    every = [one for one in (*sure["sentences"], *told) if one["text"]]
-    sentences = list({one["text"]: one for one in reversed(every)}.values())[::-1][:_QUOTES]
+    held = await ranking.texts(context, [item["id"] for item in kept])
+    first = {one["text"]: one for one in sure["sentences"]}
+    for item in kept:
+        if (item["relevance"] or 0.0) > least and item["span_end"] and item["id"] in held:
+            quote = sentence_at(held[item["id"]], *span(item))
+            if quote["text"].endswith(_ENDS) or len(quote["text"].split()) >= _SENTENCE_WORDS:
+                first.setdefault(quote["text"], quote)
+    sentences = list(first.values())[:_QUOTES]
     if not sentences:
         return sure
     reasons = sure["reasons"] if sure["sentences"] else ["the passages bear on it"]
@@ -327,27 +314,21 @@ NOISE = 0.013
 RUN_OF_FAILURES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """Where a step stands and falls, on the scale in use."""
+def threshold_of(context: Context) -> float:
+    """The confidence from which a step has answered its question."""
+    if context.settings.research.evaluator == "cosine":
+        return MIN_COSINE
+    least = context.settings.research.min_confidence
+    return context.calibration.min_quality if least < 0 else least
 
-    threshold: float
-    margin: float
-    noise: float
 
-    @classmethod
-    def of(cls, context: Context) -> Scale:
-        chosen = context.settings.research
-        if chosen.evaluator == "cosine":
-            return cls(MIN_COSINE, 0.0, COSINE_NOISE)
-        least = chosen.min_confidence
-        return cls(context.calibration.min_quality if least < 0 else least, WEAK_MARGIN, NOISE)
-
-    def status(self, confidence: float | None) -> StepStatus:
-        """Nobody can tell what an unknown reader's scores are worth: kept, with a caveat."""
-        if confidence is None or abs(confidence - self.threshold) < self.margin:
-            return "weak"
-        return "completed" if confidence >= self.threshold else "failed"
+def status_of(context: Context, confidence: float | None) -> StepStatus:
+    """Nobody can tell what an unknown reader's scores are worth: kept, with a caveat."""
+    margin = 0.0 if context.settings.research.evaluator == "cosine" else WEAK_MARGIN
+    threshold = threshold_of(context)
+    if confidence is None or abs(confidence - threshold) < margin:
+        return "weak"
+    return "completed" if confidence >= threshold else "failed"
 
 
 class Evaluated(Plan, Kind, Cycles, Trace):
@@ -356,15 +337,22 @@ class Evaluated(Plan, Kind, Cycles, Trace):
 
 async def evaluate(state: Researched, runtime: Runtime[Context]) -> Evaluated:
     context, cycles = runtime.context, state.get("cycles", 0) + 1
-    scale, chosen = Scale.of(context), context.settings.research
-    judged = _judged(state["plan"][-1], scale)
+    chosen, last = context.settings.research, state["plan"][-1]
+    # A step without findings has failed, whatever its passages looked like. One whose reader quotes
+    # passages and is sure of no answer in them is weak at best.
+    status: StepStatus = "failed"
+    if (draft := last["draft"]) is not None and draft["sentences"]:
+        status = status_of(context, last["confidence"])
+        unsure = draft["method"] == "extractive" and draft["short"] is None
+        status = "weak" if unsure and status == "completed" else status
+    judged: StepData = {**last, "status": status}
     plan = [*state["plan"][:-1], judged]
     # Where nobody has classified it, a question may take several steps.
     kind = state.get("query_type", "multi_hop")
     escalated = state.get("escalated", False)
     escalates = (
         bool(state["found"])
-        and (kind, judged["status"], escalated) == ("simple", "failed", False)
+        and (kind, status, escalated) == ("simple", "failed", False)
         and chosen.enable_escalation
         and chosen.enable_replanning
         and chosen.max_cycles > 1
@@ -375,13 +363,13 @@ async def evaluate(state: Researched, runtime: Runtime[Context]) -> Evaluated:
     done, lost = len(standing(plan)), len(failed(plan))
     told = step(
         "evaluate",
-        f"Step {judged['id']} ({judged['phase']}) is {judged['status']}: {done} of {len(plan)} "
+        f"Step {last['id']} ({last['phase']}) is {status}: {done} of {len(plan)} "
         f"{'stands' if done == 1 else 'stand'}, {lost} failed.",
         route=(way, why or onward),
-        step=judged["id"],
-        status=judged["status"],
-        confidence=judged["confidence"],
-        threshold=scale.threshold,
+        step=last["id"],
+        status=status,
+        confidence=last["confidence"],
+        threshold=threshold_of(context),
     )
     return {
         "plan": plan,
@@ -394,17 +382,6 @@ async def evaluate(state: Researched, runtime: Runtime[Context]) -> Evaluated:
         "steps": [told],
         "warnings": [],
     }
-
-
-def _judged(done: StepData, scale: Scale) -> StepData:
-    """A step without findings has failed, whatever its passages looked like. One whose reader
-    quotes passages and is sure of no answer in them is weak at best."""
-    draft = done["draft"]
-    if draft is None or not draft["sentences"]:
-        return {**done, "status": "failed"}
-    status = scale.status(done["confidence"])
-    unsure = draft["method"] == "extractive" and draft["short"] is None
-    return {**done, "status": "weak" if unsure and status == "completed" else status}
 
 
 def _enough(
@@ -420,18 +397,13 @@ def _enough(
         f"{cycles} steps were tried, as many as may be": cycles >= chosen.max_cycles,
     }
     why = next((reason for reason, holds in reasons.items() if holds), None)
-    stuck = stagnates(plan, Scale.of(context).noise) if chosen.enable_stagnation else None
-    return why or stuck
-
-
-def stagnates(plan: Sequence[StepData], noise: float) -> str | None:
-    """Why another try would be no use; None where it might be."""
     last = plan[-RUN_OF_FAILURES:]
-    if len(failed(last)) < RUN_OF_FAILURES:
-        return None
+    if why or not chosen.enable_stagnation or len(failed(last)) < RUN_OF_FAILURES:
+        return why
     if _shown(last) <= _shown(plan[:-RUN_OF_FAILURES]):
         return f"{RUN_OF_FAILURES} steps in a row failed and brought nothing new"
     scores = [step["confidence"] for step in last if step["confidence"] is not None]
+    noise = COSINE_NOISE if chosen.evaluator == "cosine" else NOISE
     if len(scores) == RUN_OF_FAILURES and max(scores) - min(scores) < noise:
         return f"{RUN_OF_FAILURES} steps in a row failed alike: other words do not help"
     return None
@@ -502,16 +474,15 @@ def together(done: Sequence[StepData]) -> DraftData:
     for one in done:
         sure = "" if one["confidence"] is None else f" ({one['confidence']:.2f})"
         reasons.append(f"step {one['id']}, {one['phase']}: {one['status']}{sure}")
-    return DraftData(
-        method="generative" if any(map(_is_written, done)) else "extractive",
-        model=next((draft["model"] for draft in drafts if draft["model"]), None),
-        sentences=findings(done),
-        short=drafts[0]["short"] if len(done) == 1 else None,
-        stop="answered",
-        confidence=round(sum(known) / len(known), 4) if known else None,
-        reasons=reasons,
-        note=cut_note(lost) if lost else caveat,
-    )
+    model = next((draft["model"] for draft in drafts if draft["model"]), None)
+    mean = round(sum(known) / len(known), 4) if known else None
+    return {
+        **withheld("answered", confidence=mean, reasons=reasons, model=model),
+        "method": "generative" if any(map(_is_written, done)) else "extractive",
+        "sentences": findings(done),
+        "short": drafts[0]["short"] if len(done) == 1 else None,
+        "note": cut_note(lost) if lost else caveat,
+    }
 
 
 async def _read_out(context: Context, state: Researched, done: Sequence[StepData]) -> DraftData:

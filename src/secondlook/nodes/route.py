@@ -339,10 +339,8 @@ async def signs_of(context: Context, question: str, *, thorough: bool = False) -
     why = f"It names {named}" if named else f"The tables tell it ({reading.said})"
     # That the reading is right, as fitted on questions over tables whose answers are known.
     scores = [one.score for one in reading.resolved]
-    kind, seen = signals(query=reading_data(reading), scores=scores)
-    fitted = shipped().get(kind)
     return Signs(
-        1.0 - reading.doubt if fitted is None else fitted.probability(seen),
+        shipped().probability(signals(reading_data(reading), scores)),
         certain=measured and named is not None and reading.doubt <= SURE_DOUBT,
         named=True,
         why=both if measured and named else why,

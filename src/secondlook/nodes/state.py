@@ -309,7 +309,6 @@ class ChoiceData(TypedDict):
     elements: list[ElementData]
     model: str | None
     grounded: bool
-    agreed: bool | None
     confidence: float | None
     why: str
 

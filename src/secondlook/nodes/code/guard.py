@@ -61,11 +61,11 @@ def _not_from_tables(tree: ast.Module) -> Refusal | None:
     flow.follow(tree.body)
     if flow.opaque:
         return None
-    bound = [name for name in _WANTED if name in flow.names.bound]
+    bound = [name for name in _WANTED if name in flow.bound]
     if not bound:
         said = "Assign the value that answers the question to `result`, and a chart to `fig`"
         return Refusal("no_result", f"{said}, outside of any function.")
-    free = [name for name in bound if name not in flow.names.dependent]
+    free = [name for name in bound if name not in flow.dependent]
     if not free:
         return None
     assigned = [
@@ -239,8 +239,7 @@ def _builder(node: ast.Call) -> str | None:
 
 
 def _of_literals(node: ast.AST) -> bool:
-    """Whether there are values written out in it, and no name that could stand for other data:
-    none but modules, builtins and the variables of comprehensions."""
+    """Whether values are written out in it, and no name could stand for other data."""
     inner = list(ast.walk(node))
     names = [one for one in inner if isinstance(one, ast.Name)]
     fine = {one.id for one in names if isinstance(one.ctx, ast.Store)}

@@ -24,17 +24,17 @@ from secondlook.nodes.desk import (
     is_order,
     keep,
     kept,
-    meant,
 )
 from secondlook.nodes.limits import hotter
 from secondlook.nodes.state import Analysed, AttemptData, Coding, Trace, step, trouble
-from secondlook.sandbox.port import Failure, Outcome, Supplied, limits_for
+from secondlook.sandbox.port import Failure, Supplied, limits_for
 from secondlook.tables.understand.charts import asks_for_chart
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from secondlook.answer import StopReason
+    from secondlook.sandbox.port import Outcome
     from secondlook.tables.resolver import AskedTable
 
 STOPPED = "stopped"
@@ -97,7 +97,19 @@ async def _attempted(
     if refusal is not None:
         why, line = refusal.message, refusal.line
         return AttemptData(code=code, status="refused", error=why, line=line, kept=None)
-    outcome = await asyncio.to_thread(_run, context, state["question"], code)
+    if (sandbox := context.sandbox) is None:
+        raise SandboxError("generated code cannot be run here", hint="see docs/sandbox.md")
+    desk, chosen = desk_of(context), context.settings.sandbox
+    # A job that nobody waits for any more is not left running.
+    left = context.ledger.remaining_seconds()
+    seconds = chosen.seconds if left is None else max(_SHORTEST_JOB, min(chosen.seconds, left))
+    limits = limits_for(seconds=seconds, megabytes=chosen.memory)
+
+    def ran() -> Outcome:
+        supplied = [Supplied(one.table.name, desk.file(one.table.id)) for one in tables]
+        return sandbox().run(code, supplied, limits=limits)
+
+    outcome = await asyncio.to_thread(ran)
     failure = outcome.failure
     return AttemptData(
         code=code,
@@ -128,7 +140,7 @@ async def _written(context: Context, state: Analysed, tables: tuple[AskedTable, 
         chart = (
             "Put the chart, made with plotly, in the variable `fig`, with a title and axis names."
         )
-    again = after_remedy(state["remedies"], state["attempts"], state["issues"])
+    again = after_remedy(state)
     if state["tries"]:  # since the last remedy
         last = state["attempts"][-1]
         outcome = kept(context, last["kept"])
@@ -151,19 +163,6 @@ async def _written(context: Context, state: Analysed, tables: tuple[AskedTable, 
         again=again,
     )
     return code_of(reply.text)
-
-
-def _run(context: Context, question: str, code: str) -> Outcome:
-    """Raises SandboxError where no sandbox works here."""
-    if context.sandbox is None:
-        raise SandboxError("generated code cannot be run here", hint="see docs/sandbox.md")
-    desk, chosen = desk_of(context), context.settings.sandbox
-    supplied = [Supplied(table.name, desk.file(table.id)) for table in meant(desk, question)]
-    # A job that nobody waits for any more is not left running.
-    left = context.ledger.remaining_seconds()
-    seconds = chosen.seconds if left is None else max(_SHORTEST_JOB, min(chosen.seconds, left))
-    limits = limits_for(seconds=seconds, megabytes=chosen.memory)
-    return context.sandbox().run(code, supplied, limits=limits)
 
 
 # The code in what a model replied.
@@ -244,7 +243,7 @@ def guidance_for(failure: Failure, code: str, tables: Mapping[str, Sequence[str]
         names = _QUOTED.findall(failure.message) or [failure.message.strip()]
         lacking = [name for name in names if name not in known and not is_order(name)]
         if lacking:
-            near = nearest(lacking[0], known)
+            near = _nearest(lacking[0], known)
             told = (
                 f"the nearest are {_listed(near)}" if near else f"there are {_listed(known[:12])}"
             )
@@ -254,20 +253,15 @@ def guidance_for(failure: Failure, code: str, tables: Mapping[str, Sequence[str]
     return "\n".join([*parts, *([_ADVICE[failure.kind]] if failure.kind in _ADVICE else [])])
 
 
-def nearest(name: str, known: Collection[str], *, most: int = 3) -> list[str]:
-    """Without regard to case, blanks and underscores; the order of `known` decides ties."""
+def _nearest(name: str, known: Sequence[str]) -> list[str]:
+    """Without regard to case, blanks and underscores."""
 
     def key(text: str) -> str:
         return "".join(one for one in text.casefold()[:_LONGEST_NAME] if one.isalnum())
 
-    by_key: dict[str, str] = {}
-    for one in known:
-        by_key.setdefault(key(one), one)
-    wanted = key(name)
-    within = [one for one in by_key if len(wanted) > 2 and (wanted in one or one in wanted)]  # noqa: PLR2004
-    close = difflib.get_close_matches(wanted, by_key, n=most, cutoff=_LIKE_ENOUGH)
-    exact = [wanted] if wanted in by_key else []
-    return [by_key[one] for one in dict.fromkeys([*exact, *close, *within]) if one][:most]
+    by_key = {key(one): one for one in reversed(known)}
+    close = difflib.get_close_matches(key(name), by_key, cutoff=_LIKE_ENOUGH)
+    return [by_key[one] for one in close]
 
 
 def _listed(names: Collection[str]) -> str:

@@ -9,9 +9,8 @@ from __future__ import annotations
 import json
 import math
 import re
-from dataclasses import dataclass
 from itertools import islice, zip_longest
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from secondlook.reading.numbers import numbers
 from secondlook.tables.table import NUMERIC
@@ -47,16 +46,21 @@ _OF_ROWS: Final = frozenset(
 _ROW_COUNTS: Final = frozenset({"count", "n", "size", "counts"})
 
 
-@dataclass(frozen=True, slots=True)
-class _Asked:
+class _Asked(NamedTuple):
     question: str
     kind: Kind | None
     derived: bool
     """Whether it speaks of values that were changed before they were measured."""
-    columns: tuple[ColumnProfile, ...]
+    columns: list[ColumnProfile]
     """Resolved ones that hold numbers."""
     rows: int | None
     """Of the one table in question."""
+
+
+class _Named(NamedTuple):
+    name: str
+    """Empty where the result is just a value."""
+    value: Plain
 
 
 def checks(
@@ -68,14 +72,28 @@ def checks(
 ) -> list[AnalysisCheckData]:
     """One line for each rule that applies. `profiles`: by the tables' ids."""
     values = _named_values(outcome)
-    form = _form_checks(question, requirements, outcome, values)
+    wanted = requirements["wanted"] if requirements is not None else []
+    kind_asked = _kind_of_question(question)
+    form = _form_checks(question, kind_asked, wanted, outcome, values)
     if outcome.status != "ok" or not outcome.has_result:
         return form
-    asked = _asked(question, requirements, profiles, resolved)
+    constraints = " ".join(requirements["constraints"]) if requirements is not None else ""
+    used = {one["table"] for one in resolved}
+    meant = [profile for key, profile in profiles.items() if len(profiles) == 1 or key in used]
+    columns = (
+        profiles[one["table"]].column(one["column"]) for one in resolved if one["table"] in profiles
+    )
+    asked = _Asked(
+        question,
+        (_kind_of_name(wanted[0]) if len(wanted) == 1 else None) or kind_asked,
+        _CHANGED.search(_plain(f"{question} {constraints}")) is not None,
+        [one for one in columns if one is not None and one.type in NUMERIC],
+        meant[0].rows if len(meant) == 1 else None,
+    )
     by_kind: dict[Kind, list[tuple[_Named, str | None]]] = {}
     for value in values:
-        kind, number = _kind_of_name(value.name), value.number
-        if kind is None and _says_nothing(value.name):
+        kind, number = _kind_of_name(value.name), _number(value.value)
+        if kind is None and _plain(value.name) in _SAYS_NOTHING:
             kind = asked.kind if len(values) == 1 else None
         elif kind is None and asked.kind == "middle":
             kind = "middle" if _named_column(value.name, asked, exactly=True) else None
@@ -84,30 +102,6 @@ def checks(
             if judged:
                 by_kind.setdefault(kind, []).append((value, problem))
     return [*form, *(_line(kind, found) for kind, found in by_kind.items())]
-
-
-def _asked(
-    question: str,
-    requirements: RequirementsData | None,
-    profiles: Mapping[str, TableProfile],
-    resolved: Sequence[ResolvedData],
-) -> _Asked:
-    constraints = " ".join(requirements["constraints"]) if requirements is not None else ""
-    wanted = requirements["wanted"] if requirements is not None else []
-    kind = _kind_of_name(wanted[0]) if len(wanted) == 1 else None
-    columns = (
-        profiles[one["table"]].column(one["column"]) for one in resolved if one["table"] in profiles
-    )
-    used = {one["table"] for one in resolved}
-    meant = [profile for key, profile in profiles.items() if len(profiles) == 1 or key in used]
-    words = " ".join(_words_of(f"{question} {constraints}"[:4_000]))
-    return _Asked(
-        question=question,
-        kind=kind or _kind_of_question(question),
-        derived=_OTHERWISE["middle"].search(words) is not None,
-        columns=tuple(one for one in columns if one is not None and one.type in NUMERIC),
-        rows=meant[0].rows if len(meant) == 1 else None,
-    )
 
 
 def _problem(kind: Kind, name: str, number: float, asked: _Asked) -> tuple[bool, str | None]:
@@ -131,10 +125,9 @@ def _problem(kind: Kind, name: str, number: float, asked: _Asked) -> tuple[bool,
 
 def _count_problem(name: str, number: float, asked: _Asked) -> tuple[bool, str | None]:
     """`how many goals` may be a sum, in thousands or a single cell: only rows are bounded."""
-    words = _words_of(name)
-    unnamed = _says_nothing(name)
-    of_rows = bool(set(_words_of(asked.question) if unnamed else words) & _OF_ROWS)
-    of_rows = of_rows or (not unnamed and " ".join(words) in _ROW_COUNTS)
+    unnamed = _plain(name) in _SAYS_NOTHING
+    of_rows = bool(set(_words_of(asked.question if unnamed else name)) & _OF_ROWS)
+    of_rows = of_rows or _plain(name) in _ROW_COUNTS
     problem = None
     if number < 0:
         problem = "is below 0"
@@ -155,18 +148,15 @@ def _outside(number: float, low: float, high: float, of: str = "") -> str | None
 
 def _named_column(name: str, asked: _Asked, *, exactly: bool = False) -> ColumnProfile | None:
     """The resolved column that the name speaks of; else the only one. It must have a range."""
-
-    def speaks_of(column: ColumnProfile) -> bool:
-        some = _words_of(column.name)
-        return words == some if exactly else bool(some) and set(some) <= set(words)
-
-    def has_range(column: ColumnProfile) -> bool:
-        limits = (column.minimum, column.maximum)
-        return all(isinstance(one, int | float) and math.isfinite(one) for one in limits)
-
     words = _words_of(name)
-    ranged = [column for column in asked.columns if has_range(column)]
-    named = [column for column in ranged if speaks_of(column)]
+    ranged, named = [], []
+    for column in asked.columns:
+        limits = (column.minimum, column.maximum)
+        if all(isinstance(one, int | float) and math.isfinite(one) for one in limits):
+            ranged.append(column)
+            its = _words_of(column.name)
+            if words == its if exactly else its and set(its) <= set(words):
+                named.append(column)
     if len({one.name for one in named}) == 1:
         return named[0]
     if exactly or named or len({one.name for one in asked.columns}) != 1:
@@ -176,14 +166,14 @@ def _named_column(name: str, asked: _Asked, *, exactly: bool = False) -> ColumnP
 
 def _line(kind: Kind, found: Sequence[tuple[_Named, str | None]]) -> AnalysisCheckData:
     what = _CALLED.get(kind, kind)
-    for value, problem in found:
+    for (name, value), problem in found:
         if problem is not None:
-            name = f" {value.name[:80]!r}" if value.name else ""
-            said = f"The {what}{name} is {_shown(value.number or 0.0)}, which {problem}."
+            named = f" {name[:80]!r}" if name else ""
+            said = f"The {what}{named} is {_shown(_number(value) or 0.0)}, which {problem}."
             return _check(kind, said, passed=False)
     said = f"All {len(found):,} values of this kind ({what}) are possible."
     if len(found) == 1:
-        said = f"The {what} {_shown(found[0][0].number or 0.0)} is possible."
+        said = f"The {what} {_shown(_number(found[0][0].value) or 0.0)} is possible."
     return _check(kind, said, passed=True)
 
 
@@ -196,23 +186,14 @@ def _shown(value: float) -> str:
 
 _DRAWING = r"(?:plots?|charts?|graphs?|histograms?|(?:scatter|box) ?plots?|heat ?maps?|diagrams?)"
 _CHART = re.compile(
-    r"(?:^|[.;:!?,]\s|\band |\bthen |\bto |\bplease |\bcan you |\bcould you )"
+    r"(?:^|[.;:!?,]\s|\b(?:and|then|to|please|can you|could you) )"
     r"(?:plot|draw|visuali[sz]e|graph|chart)\b"
     r"|\b(?:create|make|show|draw|generate|produce|give|build|display|render|present|provide)\s"
-    rf"(?:(?!chart|graph|plot)\w+\W+){{0,5}}?{_DRAWING}\b"
-    rf"|\b(?:as|with) an? (?:\w+ )?{_DRAWING}\b",
+    rf"(?:(?!chart|graph|plot)\w+\W+){{0,5}}?{_DRAWING}\b|\b(?:as|with) an? (?:\w+ )?{_DRAWING}\b",
     re.IGNORECASE,
 )
 _NO_CHART = re.compile(
     rf"\b(?:in|from|on|of|by|to) (?:the|this|that) {_DRAWING}\b|\bto chart\b", re.IGNORECASE
-)
-_NUMBER_ASKED = re.compile(
-    r"^\W*(?:how (?:many|much)\b|(?:what|what's|whats)\s+(?:is|was|are|were)?\s*(?:the )?(?:\w+ )?"
-    r"(?:mean|average|median|sum|total|number|count|correlation|percentage|proportion|standard|"
-    r"variance|minimum|maximum|p-value|skewness|kurtosis)\b"
-    r"|(?:calculate|compute|find|count|determine)\s+(?:the )?(?:\w+ )?(?:mean|average|median|sum|"
-    r"total|number|count|correlation|percentage|proportion|standard|variance|minimum|maximum)\b)",
-    re.IGNORECASE,
 )
 _REPRESENTED = re.compile(
     r"\[\d+ rows x \d+ columns\]|\bdtype: \w+|^<[\w. ]+(?: object)? at 0x"
@@ -222,20 +203,25 @@ _REPRESENTED = re.compile(
 )
 _NEVER: Final = frozenset({"nan", "nat", "inf", "-inf"})
 """What Python prints for no value; `none` may be the answer."""
+_NUMBER_ASKED = re.compile(
+    r"^\W*(?:how (?:many|much)|what(?:'?s)?|calculate|compute|find|count|determine)\b",
+    re.IGNORECASE,
+)
 _FEW_WORDS = 4
 
 
-def _form_checks(
+def _form_checks(  # noqa: C901 - one line a rule
     question: str,
-    requirements: RequirementsData | None,
+    kind: Kind | None,
+    wanted: Sequence[str],
     outcome: Outcome,
     values: Sequence[_Named],
 ) -> list[AnalysisCheckData]:
     if outcome.status != "ok":
         said = outcome.failure.message if outcome.failure is not None else "It did not finish."
         return [_check("ran", f"The code ended with {outcome.status!r}: {said}", passed=False)]
-    something = any(not isinstance(one.value, str) or one.value.strip() for one in values)
-    if not something and not outcome.figures:
+    texts = [one.value for one in values if isinstance(one.value, str)]
+    if len(texts) == len(values) and not any(map(str.strip, texts)) and not outcome.figures:
         return [_check("present", "The code left neither a result nor a chart.", passed=False)]
     found = [_check("present", f"The result has {_counted(len(values), 'value')}.", passed=True)]
     if outcome.has_result and values:
@@ -243,22 +229,42 @@ def _form_checks(
         said = f"There is no value for {_quoted(lacking)}."
         said = said if lacking else "No value is missing or infinite."
         found.append(_check("no_missing", said, passed=not lacking))
-    if any(isinstance(one.value, str) and _REPRESENTED.search(one.value[:4_000]) for one in values):
+    if any(_REPRESENTED.search(text[:4_000]) for text in texts):
         said = "A value is the printed form of a Python object, not the data in it."
         found.append(_check("plain", said, passed=False))
-    further = [_figure(question, outcome), _names(requirements, outcome)]
-    further.append(_number(question, values, outcome))
-    return [*found, *(one for one in further if one is not None)]
+    if outcome.figures:
+        empty = [at for at, one in enumerate(outcome.figures, 1) if not _has_data(one)]
+        said = f"{_counted(len(outcome.figures), 'chart')} with data."
+        said = f"Chart {empty[0]} shows no data." if empty else said
+        found.append(_check("figure", said, passed=not empty))
+    elif _CHART.search(question) and not _NO_CHART.search(question):
+        said = "A chart was asked for, and there is none in `fig`."
+        found.append(_check("figure", said, passed=False))
+    if wanted:
+        lacking = _unnamed(wanted, outcome)
+        said = f"The result must be a mapping with the keys {_quoted(wanted)}; it lacks"
+        said = f"{said} {_quoted(lacking)}." if lacking else "Every value asked for is there."
+        found.append(_check("names", said, passed=not lacking))
+    only_drawn = outcome.result is None and outcome.figures and outcome.frame is None
+    if kind and outcome.has_result and _NUMBER_ASKED.search(question):
+        # A text that is a number and little else will do.
+        short = (text[:60] for text in texts if len(text.split()) <= _FEW_WORDS)
+        if any(_number(one.value) is not None for one in values) or any(map(numbers, short)):
+            found.append(_check("type", "A number was asked for, and there is one.", passed=True))
+        elif not only_drawn:
+            said = "A number was asked for; `result` must hold the number itself, not a text."
+            found.append(_check("type", said, passed=False))
+    return found
 
 
 def _missing(values: Sequence[_Named], outcome: Outcome) -> list[str]:
     """Cells of a table may be missing, a whole column of it or a single value may not."""
 
-    def is_missing(value: object) -> bool:
-        if isinstance(value, str):
-            return value.strip().casefold() in _NEVER
-        number = _Named("", value if isinstance(value, bool | int | float) else None).number
-        return not isinstance(value, bool) and (number is None or not math.isfinite(number))
+    def is_missing(value: Plain) -> bool:
+        if isinstance(value, str | bool):
+            return isinstance(value, str) and value.strip().casefold() in _NEVER
+        number = _number(value)
+        return number is None or not math.isfinite(number)
 
     if (frame := outcome.frame) is not None:
         cells = zip_longest(*frame.rows)
@@ -273,54 +279,20 @@ def _missing(values: Sequence[_Named], outcome: Outcome) -> list[str]:
     return [one.name or "the result" for one in single if is_missing(one.value)]
 
 
-def _figure(question: str, outcome: Outcome) -> AnalysisCheckData | None:
-    if outcome.figures:
-        empty = [at for at, one in enumerate(outcome.figures, 1) if not _has_data(one)]
-        if empty:
-            return _check("figure", f"Chart {empty[0]} shows no data.", passed=False)
-        said = f"{_counted(len(outcome.figures), 'chart')} with data."
-        return _check("figure", said, passed=True)
-    if _CHART.search(question) and not _NO_CHART.search(question):
-        return _check("figure", "A chart was asked for, and there is none in `fig`.", passed=False)
-    return None
+def _unnamed(wanted: Sequence[str], outcome: Outcome) -> list[str]:
+    """The names that the result lacks. A single value has no need of its name."""
 
-
-def _names(requirements: RequirementsData | None, outcome: Outcome) -> AnalysisCheckData | None:
     def key(name: str) -> str:
         return "".join(_words_of(name)) or name.casefold()
 
-    wanted = requirements["wanted"] if requirements is not None else []
-    if not wanted:
-        return None
+    if len(wanted) == 1 and not isinstance(outcome.result, dict):
+        return []
     names = [*(outcome.result if isinstance(outcome.result, dict) else ()), *outcome.frames]
     if outcome.frame is not None:
         firsts = (row[0] for row in outcome.frame.rows if row)
         names += [*outcome.frame.columns, *(one for one in firsts if isinstance(one, str))]
     held = set(map(key, names))
-    lacking = [name for name in wanted if key(name) not in held]
-    if len(wanted) == 1 and not isinstance(outcome.result, dict):
-        lacking = []  # a single value has no need of its name
-    if lacking:
-        said = f"The result must be a mapping with the keys {_quoted(wanted)}; it lacks"
-        return _check("names", f"{said} {_quoted(lacking)}.", passed=False)
-    return _check("names", "Every value that was asked for is there.", passed=True)
-
-
-def _number(question: str, values: Sequence[_Named], outcome: Outcome) -> AnalysisCheckData | None:
-    def is_number(value: _Named) -> bool:
-        """A text that is a number and little else will do."""
-        text = value.value if isinstance(value.value, str) else ""
-        few = len(text.split()) <= _FEW_WORDS
-        return value.number is not None or (few and bool(numbers(text[:60])))
-
-    if not _NUMBER_ASKED.search(question) or not outcome.has_result:
-        return None
-    if any(map(is_number, values)):
-        return _check("type", "A number was asked for, and there is one.", passed=True)
-    if outcome.result is None and outcome.figures and outcome.frame is None:
-        return None
-    said = "A number was asked for; `result` must hold the number itself, not a text about it."
-    return _check("type", said, passed=False)
+    return [name for name in wanted if key(name) not in held]
 
 
 def _quoted(names: Sequence[str]) -> str:
@@ -338,66 +310,31 @@ def _check(name: str, said: str, *, passed: bool) -> AnalysisCheckData:
 
 # What kind of figure a name or a question speaks of.
 
-_KINDS: Final[tuple[tuple[Kind, re.Pattern[str]], ...]] = (
-    ("p_value", re.compile(r"\bp ?val(?:ue)?s?\b|^p$|\bpval\w*")),
-    (
-        "r_squared",
-        re.compile(r"\br ?2\b|\br ?squared?\b|\brsq\w*|\bcoefficient of determination\b"),
-    ),
-    (
-        "correlation",
-        re.compile(
-            r"\bcorr(?:elation)?s?\b|\bpearsonr?s?\b|\bspearman\w*|^r$|\br value\b|\bkendall\w*"
-        ),
-    ),
-    ("spread", re.compile(r"\bstd\w*|\bstandard dev\w*|\bsd\b|\bstdev\w*|\bvariance\b|^var\b")),
-    ("score", re.compile(r"\baccuracy\b|\bprecision\b|\brecall\b|\bf 1\b|\bf1\b|\broc\b|\bauc\b")),
-    ("share", re.compile(r"\bshares?\b|\bpercent\w*|\bpct\b|\bproportions?\b|\bfractions?\b")),
-    (
-        "middle",
-        re.compile(
-            r"\bmeans?\b|\baverages?\b|\bavg\b|\bmedians?\b|\bquantiles?\b|\bpercentiles?\b"
-            r"|\bquartiles?\b|\bq ?[123]\b|\b(?:25|50|75)%|\bmin(?:imum)?\b|\bmax(?:imum)?\b"
-        ),
-    ),
-    (
-        "count",
-        re.compile(r"\bcounts?\b|^n\b|\bnum\b|\bnumber of\b|\bhow many\b|\bn (?:rows|records)\b"),
-    ),
-)
-_OTHERWISE: Final[dict[Kind, re.Pattern[str]]] = {
+_KINDS: Final[dict[Kind, re.Pattern[str]]] = {
+    "p_value": re.compile(r"\bp ?val(?:ue)?s?\b|^p$|\bpval\w*"),
+    "r_squared": re.compile(r"\br ?2\b|\br ?squared?\b|\brsq\w*|\bcoefficient of determination\b"),
     "correlation": re.compile(
-        r"\bmatrix\b|\bstrongest\b|\bauto|\bcovariance\b|\bcount|\bnumber|\binterval\b|\brank\b"
-        r"|\bp ?val|\bz\b|\bfisher\b|\bdifference\b|\bpairs?\b|\bt stat|\bn\b"
+        r"\bcorr(?:elation)?s?\b|\bpearsonr?s?\b|\bspearman\w*|^r$|\br value\b|\bkendall\w*"
     ),
-    "share": re.compile(
-        r"\bchang\w*|\bgrowth\b|\bgrow|\bincreas\w*|\bdecreas\w*|\bdiff\w*|\berror\b|\breturns?\b"
-        r"|\byoy\b|\bmom\b|\bmargin|\bdeviation\b|\bhigher\b|\blower\b|\bmore\b|\bless\b|\bratio\b"
-        r"|\bprofit|\bgain|\bloss|\bimprov|\breduc|\bpoints?\b|\bcount\b|\bnumber\b|\bstd\b|\bskew"
-        r"|\brelative to\b|\bpercentiles?\b|\bshareholders?\b|\bper share\b|\bvariance\b|\bcorr"
-    ),
-    "count": re.compile(
-        r"\bmean\b|\baverages?\b|\bavg\b|\bmedian\b|\bstd\b|\bper\b|\bshare\b|\bpercent|\bratio\b"
-        r"|\bproportion\b|\brate\b|\bdiff|\bchange\b|\bcorr|\bskew|\bvariance\b|\bexpected\b"
-        r"|\btimes\b|\bpredict|\bestimat|\bforecast|\blog\b|\bnormali[sz]|\bscaled?\b"
-    ),
-    "spread": re.compile(
-        r"\bno of\b|\bdiff|\bchange\b|\bratio\b|\blog\b|\bcovariance\b|\bexplained\b|\bnumber of\b"
-        r"|\bcoefficient\b|\bdeviations? (?:from|above|below|away)\b|\bnormali[sz]|\bz ?score"
-        r"|\bstandardi[sz]|\bthreshold|\boutlier"
-    ),
+    "spread": re.compile(r"\bstd\w*|\bstandard dev\w*|\bsd\b|\bstdev\w*|\bvariance\b|^var\b"),
+    "score": re.compile(r"\baccuracy\b|\bprecision\b|\brecall\b|\bf ?1\b|\broc\b|\bauc\b"),
+    "share": re.compile(r"\bshares?\b|\bpercent\w*|\bpct\b|\bproportions?\b|\bfractions?\b"),
     "middle": re.compile(
-        r"\bdiff\w*|\bchang\w*|\bratio\b|\bgrowth\b|\bdelta\b|\bgap\b|\berrors?\b|\bresiduals?\b"
-        r"|\bmse\b|\bmae\b|\brmse\b|\bsquared?\b|\bper\b|\btotals?\b|\bsums?\b|\bnumber\b|\bcounts?\b"
-        r"|\blog\w*|\btransform\w*|\bnormali[sz]\w*|\bstandardi[sz]\w*|\bscal\w*|\bz ?scores?\b"
-        r"|\bimput\w*|\bfill\w*|\breplac\w*|\bpredict\w*|\bforecast\w*|\bconver\w*|\brank\w*"
-        r"|\bencod\w*|\bweight\w*|\bcumul\w*|\bmoving\b|\brolling\b|\brates?\b|\blength\w*"
-        r"|\bduration\b|\bdistance\b|\bspeed\b|\btimes?\b|\bmultipl\w*|\bproduct of\b|\bfeature\b"
-        r"|\bnew column\b|\binterval\b|\bproportion\b|\bpercent(?:age)?\b|\bshare\b|\bdeviation\b"
-        r"|\bsum(?:med|ming)\b|\babs\w*|\breturns?\b|\bvolatil\w*|\bpivot\b|\bcorr\w*|\bconfidence\b"
-        r"|\brevenue\b|\bhow many\b|\bfrequen\w*"
+        r"\bmeans?\b|\baverages?\b|\bavg\b|\bmedians?\b|\bquantiles?\b|\bpercentiles?\b"
+        r"|\bquartiles?\b|\bq ?[123]\b|\b(?:25|50|75)%|\bmin(?:imum)?\b|\bmax(?:imum)?\b"
     ),
+    "count": re.compile(r"\bcounts?\b|^n\b|\bnum(?:ber)?\b|\bhow many\b"),
 }
+_CHANGED: Final = re.compile(
+    r"\b(?:abs|auto|chang|conver|covar|cumul|decreas|delta|diff|encod|error|estimat|expect|fill"
+    r"|forecast|frequen|gain|gap|grow|higher|imput|improv|increas|interval|length|less|log|loss"
+    r"|lower|mae\b|margin|matrix|mom\b|more\b|moving|ms[ed]\b|multipl|new column|normali[sz]"
+    r"|outlier|pairs?\b|per\b|pivot|point|predict|product of|profit|rank|rate|ratio|reduc|relative"
+    r"|replac|residual|return|revenue|rmse|rolling|scal|shareholder|skew|speed|squared?\b"
+    r"|standardi[sz]|strongest|sum|t stat|threshold|times?\b|total|transform|volatil|weight|yoy\b"
+    r"|z\b)"
+)
+"""What a name or a question says of values that are not simply of that kind."""
 _ASKS_OTHERWISE = re.compile(
     r"^\W*(?:(?:in|on|at|for|during|from|by)\s+)?(?:which|who|whose|when|where|why|name|list)\b"
     r"|\b(?:what|which)\s+(?:\w+\s+)?(?:year|date|day|month|one|team|person|country|city|name|type)"
@@ -408,27 +345,17 @@ _SAYS_NOTHING: Final = frozenset({"", "result", "value", "answer", "output", "re
 
 
 def _kind_of_name(name: str) -> Kind | None:
-    """None also where the name speaks of a change, a ratio or the like: other bounds hold then."""
-    return _first_kind(" ".join(_words_of(name)))
+    """None where it speaks of two kinds, of a change or the like: other bounds hold then."""
+    text = _plain(name)
+    kinds = [kind for kind, form in _KINDS.items() if form.search(text)]
+    if kinds and kinds[0] in {"p_value", "r_squared"}:
+        return kinds[0]
+    return kinds[0] if len(kinds) == 1 and not _CHANGED.search(text) else None
 
 
 def _kind_of_question(question: str) -> Kind | None:
-    """Where it speaks of one kind only, and asks for it: `which year has the highest mean` asks for
-    a year."""
-    question = question[:2_000]
-    text = " ".join(_words_of(question.replace("'", "")))
-    one_kind = sum(form.search(text) is not None for _, form in _KINDS) == 1
-    return _first_kind(text) if one_kind and not _ASKS_OTHERWISE.search(question) else None
-
-
-def _first_kind(text: str) -> Kind | None:
-    kind = next((kind for kind, form in _KINDS if form.search(text)), None)
-    other = _OTHERWISE.get(kind) if kind is not None else None
-    return None if other is not None and other.search(text) else kind
-
-
-def _says_nothing(name: str) -> bool:
-    return " ".join(_words_of(name)) in _SAYS_NOTHING
+    """None where it asks for something else: `which year has the highest mean`."""
+    return None if _ASKS_OTHERWISE.search(question) else _kind_of_name(question.replace("'", ""))
 
 
 # Whether a chart shows anything.
@@ -469,8 +396,6 @@ def _holds(value: Any) -> bool:
 
 # The single values of a result, with their names.
 
-Scalar: TypeAlias = "bool | int | float | str | None"
-
 _DEEPEST = 6
 _MOST = 5_000
 """Values that are looked at; a result of more is a table, not an answer."""
@@ -479,23 +404,6 @@ _STATISTICS: Final = frozenset(
 )
 """What a row is called in a summary, as of `describe()`."""
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+%?|[^\W\d_]+")
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    name: str
-    """Empty where the result is just a value."""
-    value: Scalar
-
-    @property
-    def number(self) -> float | None:
-        """Also where it is missing: NaN; None where it is no number."""
-        if isinstance(self.value, bool) or not isinstance(self.value, int | float):
-            return None
-        try:
-            return float(self.value)
-        except OverflowError:
-            return math.inf
 
 
 def _named_values(outcome: Outcome) -> list[_Named]:
@@ -534,6 +442,20 @@ def _of_plain(name: str, value: Plain, depth: int) -> Iterator[_Named]:
             yield from _of_plain(name, inner, depth + 1)
 
 
+def _number(value: Plain) -> float | None:
+    """Also where it is missing: NaN; None where it is no number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf
+
+
 def _words_of(name: str) -> list[str]:
     """`meanFare_class1` is mean, fare, class, 1."""
     return [word.casefold() for word in _WORD.findall(name[:300])]
+
+
+def _plain(name: str) -> str:
+    return " ".join(_words_of(name))

@@ -66,14 +66,6 @@ async def evaluate_result(state: Analysed, runtime: Runtime[Context]) -> Evaluat
         checks, warnings = await _checked(context, state, outcome)
         # A check names values as the code did, or a table: those may give the next model orders.
         issues = [harmless_text(one["said"]) for one in checks if not one["passed"]]
-    way, why = _way(context, state, issues)
-    said = f"{sum(one['passed'] for one in checks)} of {len(checks)} checks passed."
-    told = step("evaluate", said, issues=len(issues), route=(way, why))
-    found: Judged = {"checks": checks, "issues": issues}
-    return {**found, "route": way, "steps": [told], "warnings": warnings}
-
-
-def _way(context: Context, state: Analysed, issues: list[str]) -> tuple[str, str]:
     chosen, last, tried = context.settings.analyst, state["attempts"][-1], len(state["remedies"])
     reasons = {
         "nothing speaks against the result": not issues,
@@ -83,8 +75,12 @@ def _way(context: Context, state: Analysed, issues: list[str]) -> tuple[str, str
         f"{tried} remedies have been tried": tried >= chosen.max_remediations,
         "there is no model that could try otherwise": not context.models.serves("code"),
     }
-    why = next((why for why, holds in reasons.items() if holds), None)
-    return ("remediate", issues[0]) if why is None else ("explain", why)
+    ended = next((why for why, holds in reasons.items() if holds), None)
+    route = ("explain", ended) if ended else ("remediate", issues[0])
+    said = f"{sum(one['passed'] for one in checks)} of {len(checks)} checks passed."
+    told = step("evaluate", said, issues=len(issues), route=route)
+    found: Judged = {"checks": checks, "issues": issues}
+    return {**found, "route": route[0], "steps": [told], "warnings": warnings}
 
 
 async def _checked(
@@ -147,7 +143,28 @@ class Diagnosis(BaseModel):
 
 
 async def remediate(state: Analysed, runtime: Runtime[Context]) -> Planned:
-    remedy, by, warnings = await _planned(runtime.context, state)
+    context = runtime.context
+    remedy, by = _by_rules("; ".join(state["issues"])), RULES
+    warnings: list[dict[str, Any]] = []
+    if context.ledger.must_end("remediate"):
+        remedy["action"] = "cannot_proceed"
+        remedy["guidance"] = "Nothing more may be tried: the budget or the time ran out."
+    elif context.settings.models.servers.remedy == "model" and context.models.serves("remedy"):
+        outcome = last_outcome(context, state["attempts"])
+        holes: dict[str, Any] = {
+            "code": state["attempts"][-1]["code"],
+            "result": result_shown(outcome) if outcome else "none",
+            "issues": "\n".join(f"- {issue}" for issue in state["issues"]),
+        }
+        try:
+            reply = await ask(context, "remedy", "remediate", state, Diagnosis, **holes)
+        except (ModelError, BudgetExceeded) as error:
+            warnings = [trouble("remediate", error, "rules told the cause")]
+        else:
+            by, said = context.models.name("remedy"), reply.value
+            remedy["action"] = said.action if said else "rewrite_code"
+            remedy["cause"] = (said and said.cause) or remedy["cause"]
+            remedy["guidance"] = (said and said.guidance) or remedy["guidance"]
     way = _GOES_TO[remedy["action"]]
     told = step("remediate", remedy["cause"], by=by, route=(way, remedy["guidance"]))
     return {
@@ -160,34 +177,6 @@ async def remediate(state: Analysed, runtime: Runtime[Context]) -> Planned:
         "steps": [told],
         "warnings": warnings,
     }
-
-
-async def _planned(
-    context: Context, state: Analysed
-) -> tuple[RemedyData, str, list[dict[str, Any]]]:
-    by_rules = _by_rules("; ".join(state["issues"]))
-    if context.ledger.must_end("remediate"):
-        guidance = "Nothing more may be tried: the budget or the time ran out."
-        return {**by_rules, "action": "cannot_proceed", "guidance": guidance}, RULES, []
-    if context.settings.models.servers.remedy == "rules" or not context.models.serves("remedy"):
-        return by_rules, RULES, []
-    outcome = last_outcome(context, state["attempts"])
-    holes: dict[str, Any] = {
-        "code": state["attempts"][-1]["code"],
-        "result": result_shown(outcome) if outcome else "none",
-        "issues": "\n".join(f"- {issue}" for issue in state["issues"]),
-    }
-    try:
-        reply = await ask(context, "remedy", "remediate", state, Diagnosis, **holes)
-    except (ModelError, BudgetExceeded) as error:
-        return by_rules, RULES, [trouble("remediate", error, "rules told the cause")]
-    said = reply.value or Diagnosis(action="rewrite_code")
-    remedy = RemedyData(
-        cause=said.cause or by_rules["cause"],
-        action=said.action,
-        guidance=said.guidance or by_rules["guidance"],
-    )
-    return remedy, context.models.name("remedy"), []
 
 
 def _by_rules(cause: str) -> RemedyData:
@@ -211,54 +200,40 @@ _DIGITS = 4
 
 
 def confidence(state: Analysed) -> tuple[float | None, list[str]]:
-    """The probability that it is right, and what speaks for and against; no probability where
-    none was fitted for answers that came about like this one."""
-    checks = [one["passed"] for one in state["checks"]]
-    kind, seen = signals(
-        query=state["query"],
-        scores=[one["score"] for one in state["resolved"]],
-        checks=checks,
-        attempts=len(state["attempts"]),
-        remedies=len(state["remedies"]),
-    )
-    fitted, reasons = shipped().get(kind), []
+    """That it is right, fitted for what our own code computes; and what speaks for and against."""
+    checks, query = [one["passed"] for one in state["checks"]], state["query"]
+    reasons = []
     if state["resolved"]:
         worst = min(state["resolved"], key=lambda one: one["score"])
         if worst["asked"] != worst["column"]:
             reasons.append(
                 f"{worst['asked']!r} was taken for {worst['column']!r} ({worst['score']:.2f})"
             )
-    if state["query"] is not None:
+    if query is not None:
         reasons.append(f"{state['doubt']:.0%} of the question is in doubt")
     if checks:
         reasons.append(f"{sum(checks)} of {len(checks)} checks passed")
     if len(state["attempts"]) > 1:
         reasons.append(f"code was written {len(state['attempts'])} times")
-    return None if fitted is None else round(fitted.probability(seen), _DIGITS), reasons
+    scores = [one["score"] for one in state["resolved"]]
+    sure = None if query is None else shipped().probability(signals(query, scores, checks))
+    return None if sure is None else round(sure, _DIGITS), reasons
 
 
 def signals(
-    *,
-    query: Mapping[str, Any] | None,
-    scores: Sequence[float],
-    checks: Sequence[bool] = (),
-    attempts: int = 0,
-    remedies: int = 0,
-) -> tuple[str, dict[str, float]]:
-    """How the result came about (`rows`, `generated`: each has a probability of its own), and what
-    the run saw of it. `scores` are of the columns, `checks` say which passed."""
-    common = {
+    query: Mapping[str, Any], scores: Sequence[float], checks: Sequence[bool] = ()
+) -> dict[str, float]:
+    """What the run saw. `scores` are of the columns, `checks` say which passed."""
+    return {
         "column_score": min(scores, default=1.0),
         "checks_failed": sum(not one for one in checks) / len(checks) if checks else 0.0,
+        "doubt": query["doubt"],
+        "several": float(query["answer"] == "list"),
+        "taken": float(bool(query.get("taken"))),
     }
-    if query is None:
-        return "generated", {**common, "attempts": float(attempts), "remedies": float(remedies)}
-    several = float(query["answer"] == "list")
-    taken = float(bool(query.get("taken")))
-    return "rows", {**common, "doubt": query["doubt"], "several": several, "taken": taken}
 
 
 @cache
-def shipped() -> dict[str, Logistic]:
-    made = json.loads(files(__package__).joinpath(FILE).read_text("utf-8"))
-    return {kind: Logistic(one["bias"], one["weights"]) for kind, one in made["fitted"].items()}
+def shipped() -> Logistic:
+    fitted = json.loads(files(__package__).joinpath(FILE).read_text("utf-8"))["fitted"]
+    return Logistic(fitted["bias"], fitted["weights"])
