@@ -179,7 +179,7 @@ def most_by_node(settings: Settings) -> dict[str, int]:
 def most_asked(settings: Settings) -> int:
     """No run puts more questions to models than this."""
     chosen, servers = settings.corrective, settings.models.servers
-    # What a reply about several passages leaves out is asked for once more.
+    # A call that is too long is asked again in halves.
     graded = {"reader": 0, "llm-each": chosen.graded}.get(servers.grade, 2 * chosen.graded - 1)
     asked = {
         "grade": graded if chosen.enable_grading else 0,

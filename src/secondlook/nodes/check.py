@@ -18,7 +18,7 @@ from secondlook.nodes import ranking
 from secondlook.nodes.cite import standing
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.evidence import evidence_budget, evidence_items, packed
-from secondlook.nodes.grade import fit_to_grade, unfit_for_answers
+from secondlook.nodes.grade import fit_to_grade, unfit
 from secondlook.nodes.limits import GREY, AnswerGrade, AnswerGrades, may_search_again
 from secondlook.nodes.state import (
     READER,
@@ -495,5 +495,5 @@ async def _yes_or_no(context: Context, messages: Sequence[Message], *, node: str
 
 def _unfit_judge(context: Context, node: str) -> list[dict[str, Any]]:
     """A warning, with the figures, where the model was measured to judge answers badly."""
-    objection = unfit_for_answers(fit_to_grade(context))
+    objection = unfit(fit_to_grade(context), "answers")
     return [trouble(node, objection, "it was asked as it is set")] if objection else []

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -76,94 +76,62 @@ class Weighed(Evidence, Trace):
 async def grade(state: Searched, runtime: Runtime[Context]) -> Weighed:
     context, all_found = runtime.context, state["found"]
     settings = context.settings
-    made = Grading(list(all_found), {})
+    made = Grading(list(all_found), {}, [])
     # Where there was no other way to ask, nothing new has come but from the web.
     web = any(item["origin"] == "web" and item["grade"] == "not graded" for item in all_found)
     if settings.corrective.enable_grading and (web or not state.get("stuck", False)):
         clean = [item for item in all_found if not is_quarantined(item)]
         made = await graded(context, state["question"], clean)
-        made = replace(made, found=[*made.found, *filter(is_quarantined, all_found)])
-    weights = _Weights.of(made.found, context)
+        made = made._replace(found=[*made.found, *filter(is_quarantined, all_found)])
+    grades = Counter(item["grade"] for item in made.found)
+    relevant = grades["about"] + grades["answers"]
+    read = bool(ranking.candidates(made.found))
+    quality = measured(made.found, context.calibration) if read else None
     found = _chosen(made.found, context, last_resort=False)
     number = len(state["searches"])
     welcome = RELEVANT if settings.corrective.enable_grading else {"not graded"}
-    search = Search(
-        query=state["queries"][-1],
-        new=sum(
-            item["search"] == number and item["grade"] in welcome for item in ranking.kept(found)
-        ),
-        relevant=weights.relevant,
-    )
+    kept = ranking.kept(found)
+    fresh = sum(item["search"] == number and item["grade"] in welcome for item in kept)
+    search = Search(query=state["queries"][-1], new=fresh, relevant=relevant)
     # The web is no search of its own: it has no other words. A refused rewrite has brought none.
     searched = 1 + rewrites(state["queries"], state.get("assumed"))
     new = [search] if number < searched else []
     searches = [*state["searches"], *new]
-    way, why, last_resort = _decided(state, context, weights, searches)
-    web = any(item["origin"] == "web" for item in ranking.kept(found))
+    way, why, last_resort = _decided(state, context, made.found, quality, searches)
+    web = any(item["origin"] == "web" for item in kept)
     if way == "answer" and state.get("drafts") and not searches[-1]["new"] and not web:
         way, why = "settle", "nothing was found that the last draft did not have"
     elif last_resort:
         found = _chosen(made.found, context, last_resort=True)
     said = _SAID[way]
-    if way == "settle" and weights.relevant:
+    if way == "settle" and relevant:
         said = "a new draft would see nothing new"
     told = step(
         "grade",
-        f"{weights.relevant} of {weights.graded} passages are about the question: {said}.",
-        {**made.numbers, "query": search["query"], "relevant": weights.relevant},
+        f"{relevant} of {grades.total() - grades['not graded']} passages are about the question: "
+        f"{said}.",
+        {**made.numbers, "query": search["query"], "relevant": relevant},
         new=search["new"],
-        quality=weights.quality,
+        quality=quality,
         route=(way, why),
     )
     return {
         "found": found,
         # For the question as it is understood then, all is searched and graded anew.
         "searches": [] if way == "readings" else new,
-        "quality": weights.quality,
+        "quality": quality,
         "route": way,
         "steps": [told],
         "warnings": made.warnings,
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Weights:
-    """What the decision goes by."""
-
-    relevant: int
-    answering: int
-    graded: int
-    quality: float | None
-    by_model: bool  # a model graded: then the reader's own hopes do not count
-
-    @classmethod
-    def of(cls, found: Sequence[Found], context: Context) -> _Weights:
-        grades = [item for item in found if item["grade"] != "not graded"]
-        return cls(
-            relevant=sum(item["grade"] in RELEVANT for item in grades),
-            answering=sum(item["grade"] == "answers" for item in grades),
-            graded=len(grades),
-            quality=measured(found, context.calibration) if ranking.candidates(found) else None,
-            by_model=ranking.graded_by_model(grades),
-        )
-
-    def enough(self, context: Context) -> str | None:
-        """Why this is enough to answer from; None where it is not."""
-        if self.answering:
-            return f"{self.answering} answer it"
-        if self.relevant >= context.settings.corrective.min_relevant:
-            return f"{self.relevant} are about it"
-        if self.by_model:
-            return None
-        if self.quality is None:
-            return "nobody could read what was found"
-        if self.quality >= min_quality(context.settings, context.calibration):
-            return f"what answers is among the best with a probability of {self.quality:.2f}"
-        return None
-
-
 def _decided(
-    state: Searched, context: Context, weights: _Weights, searches: Sequence[Search]
+    state: Searched,
+    context: Context,
+    found: Sequence[Found],
+    quality: float | None,
+    searches: Sequence[Search],
 ) -> tuple[str, str, bool]:
     """Where to go, why, and whether as a last resort: too little fits, and nothing else may be
     tried."""
@@ -171,10 +139,11 @@ def _decided(
     first = settings.corrective.enable_readings and "assumed" not in state
     if first and unresolved(state["question"]) is not None:
         return "readings", "a word of the question may mean several things", False
-    enough = weights.enough(context) if settings.corrective.enable_grading else "nothing is graded"
-    if enough:
+    grades = Counter(item["grade"] for item in found)
+    relevant = grades["about"] + grades["answers"]
+    if enough := _enough(context, found, grades, quality):
         return "answer", enough, False
-    why = f"{weights.relevant} of {weights.graded} are about it"
+    why = f"{relevant} of {grades.total() - grades['not graded']} are about it"
     if not state.get("stuck", False) and may_search_again(
         state["queries"], searches, settings, assumed=assumed
     ):
@@ -182,10 +151,29 @@ def _decided(
     if settings.web.enable_web_search and not state.get("web_tried", False):
         return "search_web", why, False
     floor = min_web_quality(settings, context.calibration)
-    far = weights.quality is not None and weights.quality < floor and not weights.relevant
+    far = quality is not None and quality < floor and not relevant
     if far and settings.answer.enable_abstention:
         return "settle", f"{why}, and nothing else may be tried", False
     return "answer", f"{why}, and nothing else may be tried: the best has to do", True
+
+
+def _enough(
+    context: Context, found: Sequence[Found], grades: Mapping[str, int], quality: float | None
+) -> str | None:
+    """Why what was found is enough to answer from; None where it is not."""
+    settings, relevant = context.settings, grades["about"] + grades["answers"]
+    if not settings.corrective.enable_grading:
+        return "nothing is graded"
+    if grades["answers"]:
+        return f"{grades['answers']} answer it"
+    if relevant >= settings.corrective.min_relevant:
+        return f"{relevant} are about it"
+    if ranking.graded_by_model(found):  # then the reader's own hopes do not count
+        return None
+    if quality is None:
+        return "nobody could read what was found"
+    good = quality >= min_quality(settings, context.calibration)
+    return f"what answers is among the best with a probability of {quality:.2f}" if good else None
 
 
 def _chosen(found: Sequence[Found], context: Context, *, last_resort: bool) -> list[Found]:
@@ -214,13 +202,12 @@ def _chosen(found: Sequence[Found], context: Context, *, last_resort: bool) -> l
 # The grades: those of the chosen grader, and the reader's for all that it leaves open.
 
 
-@dataclass(frozen=True, slots=True)
-class Grading:
+class Grading(NamedTuple):
     """Passages with their grades, and how these came about."""
 
     found: list[Found]  # all that were given, in their order
     numbers: dict[str, Scalar]
-    warnings: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,7 +240,7 @@ async def graded(context: Context, question: str, found: Sequence[Found]) -> Gra
         warnings.append(trouble("grade", none, "the reader graded instead"))
     elif chosen != READER:
         fit, examples = fit_to_grade(context), settings.corrective.few_shot
-        if objection := unfit(fit):
+        if objection := unfit(fit, "passages"):
             warnings.append(trouble("grade", objection, "it was asked all the same, as chosen"))
         as_probed = fit is not None and fit.passages is not None and fit.passages.few_shot
         grader = ModelGrader(
@@ -262,7 +249,7 @@ async def graded(context: Context, question: str, found: Sequence[Found]) -> Gra
             few_shot=as_probed if examples == "auto" else examples == "on",
             alone=chosen == "llm-each",
         )
-        model = grader.name
+        model = context.models.name("grade")
         said = await grader.verdicts(question, items) if items else said
     asked = len(items) if model else 0
     missing = asked - len(said.grades)
@@ -319,14 +306,6 @@ _GRADES: dict[SaidGrade, Grade] = {"answers": "answers", "about": "about", "no":
 
 
 @dataclass(slots=True)
-class _Calls:
-    """The calls of one grading. A model that is away or not paid for is not asked again."""
-
-    gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
-    closed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class ModelGrader:
     """`texts` finds passages by id; what it does not find is not graded."""
 
@@ -334,19 +313,13 @@ class ModelGrader:
     texts: Callable[[Sequence[str]], Awaitable[Mapping[str, Passage]]]
     few_shot: bool = False
     alone: bool = False  # each passage in a call of its own
-
-    @property
-    def name(self) -> str:
-        return self.models.name("grade")
-
-    @property
-    def prompt(self) -> Prompt:
-        return load("grade_few" if self.few_shot else "grade")
+    gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    closed: bool = False  # a model that is away or not paid for is not asked again
 
     async def verdicts(self, question: str, items: Sequence[Found]) -> Verdicts:
-        """Never raises for what a model does. What a reply leaves out is asked for once more."""
+        """Never raises for what a model does."""
         held = await self.texts([item["id"] for item in items])
-        prompt = self.prompt
+        prompt = self._prompt()
         try:
             room = await self.models.room(
                 "grade", max_tokens=prompt.max_tokens, schema=grades_of(AT_ONCE)
@@ -355,53 +328,49 @@ class ModelGrader:
             return Verdicts(error=error)
         bare = approximate_prompt(prompt.render(question=question, evidence=""))
         room = USUAL_TOKENS if room is None else max(_SMALLEST, room - bare)
+        # The whole passage, or where it alone is too long what lies around the reader's span.
+        fitting = max(_SMALLEST, room - _MARK_TOKENS - _REPLY_TOKENS)
         batches: list[list[Block]] = []
         left = 0
-        for item in items:
-            # The whole passage, or where it alone is too long what lies around the reader's span.
-            fitting = max(_SMALLEST, room - _MARK_TOKENS - _REPLY_TOKENS)
-            whole = [evidence_item(item, held[item["id"]])] if item["id"] in held else []
-            packed = pack(question, whole, mode="passages", budget_tokens=fitting)
-            for block in packed.blocks:
+        for item in (item for item in items if item["id"] in held):
+            whole = [evidence_item(item, held[item["id"]])]
+            for block in pack(question, whole, mode="passages", budget_tokens=fitting).blocks:
                 tokens = approximate_tokens(block.text) + _MARK_TOKENS + _REPLY_TOKENS
                 if self.alone or not batches or tokens > left:
                     batches.append([])
                     left = room
                 batches[-1].append(block)
                 left -= tokens
-        calls = _Calls()
-        asking = (self._complete(calls, question, batch) for batch in batches)
+        asking = (self._asked(question, batch) for batch in batches)
         return sum(await asyncio.gather(*asking), Verdicts())
 
-    async def _complete(self, calls: _Calls, question: str, batch: Sequence[Block]) -> Verdicts:
-        said = await self._asked(calls, question, batch)
-        missing = [one for one in batch if one.passage not in said.grades]
-        if not missing or said.error is not None or len(missing) == len(batch):
-            return said
-        return said + await self._asked(calls, question, missing)
+    def _prompt(self) -> Prompt:
+        return load("grade_few" if self.few_shot else "grade")
 
-    async def _asked(self, calls: _Calls, question: str, batch: Sequence[Block]) -> Verdicts:
+    async def _asked(self, question: str, batch: Sequence[Block]) -> Verdicts:
         """Half at a time where the model counts more tokens than were estimated."""
-        async with calls.gate:
-            if calls.closed:
+        async with self.gate:
+            if self.closed:
                 return Verdicts()
+            prompt, evidence = self._prompt(), evidence_marks(self.models.run)
             try:
-                evidence = evidence_marks(self.models.run).wrap([one.text for one in batch])
                 reply = await self.models.ask(
                     "grade",
-                    self.prompt.render(question=question, evidence=evidence),
+                    prompt.render(
+                        question=question, evidence=evidence.wrap([one.text for one in batch])
+                    ),
                     grades_of(len(batch)),
                     node="grade",
-                    max_tokens=self.prompt.max_tokens + _REPLY_TOKENS * len(batch),
+                    max_tokens=prompt.max_tokens + _REPLY_TOKENS * len(batch),
                 )
                 return Verdicts() if reply.value is None else _read(reply.value, batch)
             except (ModelError, BudgetExceeded) as error:
-                calls.closed = calls.closed or speaks_of_the_model(error)
+                self.closed = self.closed or speaks_of_the_model(error)
                 if not isinstance(error, ContextOverflow) or len(batch) == 1:
                     return Verdicts(error=error)
         half = len(batch) // 2
-        first = await self._asked(calls, question, batch[:half])
-        return first + await self._asked(calls, question, batch[half:])
+        first = await self._asked(question, batch[:half])
+        return first + await self._asked(question, batch[half:])
 
 
 def speaks_of_the_model(error: SecondlookError) -> bool:
@@ -464,24 +433,15 @@ def fit_of(probe: Probe) -> Fit | None:
     return Fit(probe.spec, passages, answers) if passages or answers else None
 
 
-def unfit(fit: Fit | None) -> UnfitGrader | None:
-    """The objection to a model that grades passages badly; None where nothing is known of it."""
-    if fit is None or fit.passages is None or fit.passages.fit:
+def unfit(fit: Fit | None, what: Literal["passages", "answers"]) -> UnfitGrader | None:
+    """The objection to a model that grades badly; None where nothing is known of it."""
+    figures = None if fit is None else fit.passages if what == "passages" else fit.answers
+    if fit is None or figures is None or figures.fit:
         return None
-    return UnfitGrader(
-        f"{fit.model!r} grades passages badly: {in_words(fit.passages)}",
-        hint="models.servers.grade=reader does not ask it",
-    )
-
-
-def unfit_for_answers(fit: Fit | None) -> UnfitGrader | None:
-    """The same for one that judges answers."""
-    if fit is None or fit.answers is None or fit.answers.fit:
-        return None
-    return UnfitGrader(
-        f"{fit.model!r} judges answers badly: {in_words(fit.answers)}",
-        hint="answer.enable_answer_grading=false does without it",
-    )
+    verb, hint = "grades passages", "models.servers.grade=reader does not ask it"
+    if what == "answers":
+        verb, hint = "judges answers", "answer.enable_answer_grading=false does without it"
+    return UnfitGrader(f"{fit.model!r} {verb} badly: {in_words(figures)}", hint=hint)
 
 
 def in_words(figures: GradingFigures) -> str:
