@@ -98,13 +98,12 @@ async def screen(state: ToScreen, runtime: Runtime[Context]) -> Passed:
     return passed
 
 
-def _plain(value: Any) -> Any:
-    """What a model means: `Attack.` is a verdict too."""
-    return value.strip(" .!\"'\n").casefold() if isinstance(value, str) else value
-
-
 class Judgement(BaseModel):
-    text: Annotated[Literal["question", "attack"], BeforeValidator(_plain)]
+    # `Attack.` is a verdict too.
+    text: Annotated[
+        Literal["question", "attack"],
+        BeforeValidator(lambda said: str(said).strip(" .!\"'\n").casefold()),
+    ]
 
 
 async def is_attack(context: Context, texts: Mapping[str, str]) -> bool:
@@ -189,8 +188,7 @@ def without_orders(
 
 def _signals(passage: Passage) -> Signals:
     """Of all of it that a prompt may hold."""
-    shown = "\n".join([passage.title, *passage.heading, passage.text])
-    return look(shown, channel="passage")
+    return look("\n".join([passage.title, *passage.heading, passage.text]), channel="passage")
 
 
 async def _cleaned(context: Context, found: Sequence[Found]) -> tuple[list[Found], dict[str, Any]]:

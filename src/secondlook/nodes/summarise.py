@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
 from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
 from secondlook.models.chat import approximate_prompt, approximate_tokens
 from secondlook.nodes import ranking
-from secondlook.nodes.cite import Checker
+from secondlook.nodes.cite import Checker, sentences_were
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.outline import Layout, Overview, evenly, taken, whole_document
@@ -284,8 +284,7 @@ def _note(work: _Work, parts_of_all: int, *, joined: bool) -> str | None:
     if not joined:
         said.append("The parts are given one after the other.")
     if work.cut:
-        word = "sentence was" if work.cut == 1 else "sentences were"
-        said.append(f"{work.cut} {word} cut, which the text did not support.")
+        said.append(f"{work.cut} {sentences_were(work.cut)} cut, which the text did not support.")
     return f"({' '.join(said)})" if said else None
 
 
@@ -297,8 +296,7 @@ _WORTH_IT = 0.02
 """A further place must carry the sentence by so much more."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     cited: Cited
     title: str
     text: str
@@ -312,19 +310,12 @@ def _checked(checker: Checker, sentence: Sentence) -> Claimed:
     text = sentence.text
     # A judge that costs more than counting words is asked only about what was gathered.
     sieve = sieve_of(checker.support)
-    gatherer = checker
-    if sieve is not checker.support:
-        gatherer = replace(checker, support=sieve, min_support=DEFAULT_MIN_SUPPORT)
+    gatherer = replace(checker, support=sieve, min_support=DEFAULT_MIN_SUPPORT)
     places = _places(gatherer, text)
     chosen = _gathered(gatherer, text, places)
     (best,) = _supports(checker, text, places, [chosen])
     if best < checker.min_support:
         return claim
-    for at in list(chosen):  # what was needed on the way may not be in the end
-        rest = [other for other in chosen if other != at]
-        (value,) = _supports(checker, text, places, [rest])
-        if rest and value > best - _WORTH_IT and value >= checker.min_support:
-            best, chosen = value, rest
     cited = [places[at].cited for at in chosen]
     together = Claimed(text=text, cited=cited, support=round(best, 4), supported=True)
     return checker.revalidated(together)
