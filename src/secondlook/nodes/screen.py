@@ -175,15 +175,14 @@ def without_orders(
         if signals is None or not is_stopped(signals, channel="passage"):
             clean.append(one)
             continue
-        message = f"{one.title!r} ({one.id}) gives a model orders: {', '.join(signals.reasons)}"
-        told = Trouble(
-            node="quarantine",
-            error="Quarantined",
-            message=message,
-            consequence="it was kept out of prompts",
-        )
-        warnings.append(told.model_dump())
+        said = f"{one.title!r} ({one.id}) gives a model orders: {', '.join(signals.reasons)}"
+        warnings.append(noticed("quarantine", "Quarantined", said, "it was kept out of prompts"))
     return clean, warnings
+
+
+def noticed(node: str, error: str, message: str, consequence: str) -> dict[str, Any]:
+    """A warning of what is no error of ours."""
+    return Trouble(node=node, error=error, message=message, consequence=consequence).model_dump()
 
 
 def _signals(passage: Passage) -> Signals:
