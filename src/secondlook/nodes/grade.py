@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from secondlook.passage import Passage
     from secondlook.reading.calibration import Calibration
     from secondlook.roles.prompts import Prompt
-    from secondlook.roles.verdicts import Grades, SaidGrade
+    from secondlook.roles.verdicts import SaidGrade
 
 LAST_RESORT = 3
 """Passages that an answer rests on where a model lets too few pass: the best of any search."""
@@ -210,20 +211,6 @@ class Grading(NamedTuple):
     warnings: list[dict[str, Any]]
 
 
-@dataclass(frozen=True, slots=True)
-class Verdicts:
-    """The usable grades of one grader, by passage."""
-
-    grades: dict[str, Grade] = field(default_factory=dict)
-    unknown: int = 0  # grades for passages that it was not given
-    error: SecondlookError | None = None  # why grades are missing, where something failed
-
-    def __add__(self, other: Verdicts) -> Verdicts:
-        return Verdicts(
-            {**self.grades, **other.grades}, self.unknown + other.unknown, self.error or other.error
-        )
-
-
 async def graded(context: Context, question: str, found: Sequence[Found]) -> Grading:
     """The same passages, the first `corrective.graded` that had no grade with one.
 
@@ -233,7 +220,7 @@ async def graded(context: Context, question: str, found: Sequence[Found]) -> Gra
     settings, calls = context.settings, context.ledger.usage().calls
     open_ones = [item for item in found if item["grade"] == "not graded"]
     items = open_ones[: settings.corrective.graded]
-    chosen, model, said = settings.models.servers.grade, "", Verdicts()
+    chosen, grader = settings.models.servers.grade, None
     warnings: list[dict[str, Any]] = []
     if chosen != READER and not context.models.serves("grade"):
         none = UsageError(f"no model serves the role 'grade', so {chosen!r} cannot grade")
@@ -249,25 +236,23 @@ async def graded(context: Context, question: str, found: Sequence[Found]) -> Gra
             few_shot=as_probed if examples == "auto" else examples == "on",
             alone=chosen == "llm-each",
         )
-        model = context.models.name("grade")
-        said = await grader.verdicts(question, items) if items else said
-    asked = len(items) if model else 0
-    missing = asked - len(said.grades)
-    if said.error is not None:
-        consequence = f"the reader graded {missing} of {asked} instead"
-        warnings.append(trouble("grade", said.error, consequence))
-    try:
+        await grader.grade(question, items)
+    by_model = grader.grades if grader else {}
+    missing = len(items) - len(by_model) if grader else 0
+    if grader and grader.error is not None:
+        consequence = f"the reader graded {missing} of {len(items)} instead"
+        warnings.append(trouble("grade", grader.error, consequence))
+    calibration = None
+    with suppress(ModelError):  # no reader: there are no scores, and others tell why
         calibration = context.calibration
-        by_reader = {item["id"]: reader_grade(item, calibration) for item in items}
-    except ModelError:  # no reader: there are no scores, and others tell why
-        by_reader = {}
     done: dict[str, Found] = {}
     for item in items:
-        name = item["id"]
-        if name in said.grades:
-            done[name] = {**item, "grade": said.grades[name], "graded_by": model}
-        elif by_reader.get(name, "not graded") != "not graded":
-            done[name] = {**item, "grade": by_reader[name], "graded_by": READER}
+        name, by = item["id"], context.models.name("grade") if grader else READER
+        given = by_model.get(name)
+        if given is None and calibration is not None:
+            by, given = READER, reader_grade(item, calibration)
+        if given not in {None, "not graded"}:
+            done[name] = cast("Found", {**item, "grade": given, "graded_by": by})
     grades = Counter(item["grade"] for item in done.values())
     numbers: dict[str, Scalar] = {
         "graded": len(done),
@@ -275,10 +260,10 @@ async def graded(context: Context, question: str, found: Sequence[Found]) -> Gra
         "answers": grades["answers"],
         "irrelevant": grades["irrelevant"],
         "by_reader": sum(item["graded_by"] == READER for item in done.values()),
-        "by_model": len(said.grades),
+        "by_model": len(by_model),
         "calls": context.ledger.usage().calls - calls,
         "missing": missing,
-        "unknown": said.unknown,
+        "unknown": grader.unknown if grader else 0,
         "grader": chosen,
     }
     return Grading([done.get(item["id"], item) for item in found], numbers, warnings)
@@ -313,11 +298,16 @@ class ModelGrader:
     texts: Callable[[Sequence[str]], Awaitable[Mapping[str, Passage]]]
     few_shot: bool = False
     alone: bool = False  # each passage in a call of its own
+    grades: dict[str, Grade] = field(default_factory=dict)  # the usable ones, by passage
+    unknown: int = 0  # grades for passages that it was not given
+    error: SecondlookError | None = None  # why grades are missing, where something failed
     gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
     closed: bool = False  # a model that is away or not paid for is not asked again
 
-    async def verdicts(self, question: str, items: Sequence[Found]) -> Verdicts:
+    async def grade(self, question: str, items: Sequence[Found]) -> None:
         """Never raises for what a model does."""
+        if not items:
+            return
         held = await self.texts([item["id"] for item in items])
         prompt = self._prompt()
         try:
@@ -325,7 +315,8 @@ class ModelGrader:
                 "grade", max_tokens=prompt.max_tokens, schema=grades_of(AT_ONCE)
             )
         except (ModelError, BudgetExceeded) as error:
-            return Verdicts(error=error)
+            self.error = error
+            return
         bare = approximate_prompt(prompt.render(question=question, evidence=""))
         room = USUAL_TOKENS if room is None else max(_SMALLEST, room - bare)
         # The whole passage, or where it alone is too long what lies around the reader's span.
@@ -341,54 +332,48 @@ class ModelGrader:
                     left = room
                 batches[-1].append(block)
                 left -= tokens
-        asking = (self._asked(question, batch) for batch in batches)
-        return sum(await asyncio.gather(*asking), Verdicts())
+        await asyncio.gather(*(self._ask(question, batch) for batch in batches))
 
     def _prompt(self) -> Prompt:
         return load("grade_few" if self.few_shot else "grade")
 
-    async def _asked(self, question: str, batch: Sequence[Block]) -> Verdicts:
+    async def _ask(self, question: str, batch: Sequence[Block]) -> None:
         """Half at a time where the model counts more tokens than were estimated."""
         async with self.gate:
             if self.closed:
-                return Verdicts()
-            prompt, evidence = self._prompt(), evidence_marks(self.models.run)
+                return
+            prompt = self._prompt()
+            evidence = evidence_marks(self.models.run).wrap([one.text for one in batch])
             try:
                 reply = await self.models.ask(
                     "grade",
-                    prompt.render(
-                        question=question, evidence=evidence.wrap([one.text for one in batch])
-                    ),
+                    prompt.render(question=question, evidence=evidence),
                     grades_of(len(batch)),
                     node="grade",
                     max_tokens=prompt.max_tokens + _REPLY_TOKENS * len(batch),
                 )
-                return Verdicts() if reply.value is None else _read(reply.value, batch)
             except (ModelError, BudgetExceeded) as error:
                 self.closed = self.closed or speaks_of_the_model(error)
                 if not isinstance(error, ContextOverflow) or len(batch) == 1:
-                    return Verdicts(error=error)
-        half = len(batch) // 2
-        first = await self._asked(question, batch[:half])
-        return first + await self._asked(question, batch[half:])
+                    self.error = self.error or error
+                    return
+                reply = None
+        if reply is None:
+            half = len(batch) // 2
+            await self._ask(question, batch[:half])
+            await self._ask(question, batch[half:])
+            return
+        entries = reply.value.grades if reply.value else []
+        self.unknown += sum(not 1 <= entry.passage <= len(batch) for entry in entries)
+        for number, one in enumerate(batch, 1):
+            said = {entry.grade for entry in entries if entry.passage == number}
+            if len(said) == 1:  # a passage with two different grades has none
+                self.grades[one.passage] = _GRADES[said.pop()]
 
 
 def speaks_of_the_model(error: SecondlookError) -> bool:
     """Whether the next call would fare no better: not where only this reply or prompt was bad."""
     return not isinstance(error, UnusableReply | ContextOverflow)
-
-
-def _read(said: Grades, batch: Sequence[Block]) -> Verdicts:
-    """Numbers that were not shown are dropped. A passage with two different grades has none."""
-    by_number: dict[int, set[SaidGrade]] = {}
-    for entry in said.grades:
-        by_number.setdefault(entry.passage, set()).add(entry.grade)
-    grades = {
-        one.passage: _GRADES[next(iter(by_number[number]))]
-        for number, one in enumerate(batch, 1)
-        if len(by_number.get(number, ())) == 1
-    }
-    return Verdicts(grades, sum(not 1 <= entry.passage <= len(batch) for entry in said.grades))
 
 
 # Whether a model may be trusted to grade, as `secondlook models probe` has measured it.
