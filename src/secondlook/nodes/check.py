@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from secondlook.answer import Scalar
-    from secondlook.models.chat import Message
     from secondlook.nodes.state import DraftData, Sentence
     from secondlook.passage import Passage
     from secondlook.reading.support import Cap
@@ -404,9 +403,7 @@ async def _usefulness(context: Context, question: str, text: str) -> Usefulness:
         return found
     warnings = _unfit_judge(context, "check_useful")
     try:
-        evidence = evidence_marks(context.run).wrap([text])
-        messages = load("check_useful").render(question=question, evidence=evidence)
-        said = await _yes_or_no(context, messages, node="check_useful")
+        said = await _yes_or_no(context, "check_useful", [text], question=question)
     except (ModelError, BudgetExceeded) as error:
         told = trouble("check_useful", error, "the reader judged the answer alone")
         return found._replace(warnings=[*warnings, told])
@@ -462,17 +459,18 @@ async def _graded(state: ToGrade, context: Context) -> tuple[AnswerGrade, list[d
         shown = packed(context, "grade", question, items, budget)
         if not shown.blocks:
             raise UnusableReply("the evidence of the answer cannot be read any more")
-        evidence = evidence_marks(context.run).wrap([block.text for block in shown.blocks])
-        messages = prompt.render(question=question, answer=answer, evidence=evidence)
-        said = await _yes_or_no(context, messages, node=node)
+        blocks = [block.text for block in shown.blocks]
+        said = await _yes_or_no(context, node, blocks, question=question, answer=answer)
     except (ModelError, BudgetExceeded) as error:
         return "not graded", [*warnings, trouble(node, error, "the answer was not graded")]
     return "yes" if said else "no", warnings
 
 
-async def _yes_or_no(context: Context, messages: Sequence[Message], *, node: str) -> bool:
+async def _yes_or_no(context: Context, node: str, blocks: Sequence[str], **holes: str) -> bool:
+    prompt = load(node)
+    messages = prompt.render(**holes, evidence=evidence_marks(context.run).wrap(blocks))
     reply = await context.models.ask(
-        "grade", messages, Verdict, node=node, max_tokens=load(node).max_tokens, final=True
+        "grade", messages, Verdict, node=node, max_tokens=prompt.max_tokens, final=True
     )
     if reply.value is None:
         raise UnusableReply(f"{context.models.name('grade')} gave {node} no verdict")
