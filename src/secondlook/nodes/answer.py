@@ -368,16 +368,13 @@ class _Writing:
             confidence = None if probability is None else round(probability * covered, 4)
             reasons = [f"the evidence covers {covered:.0%} of what is said"]
             reasons = [*about, *reasons] if probability is None else [*reasons, *about]
-        draft = DraftData(
-            method="generative",
-            model=model,
-            sentences=stays,
-            short=self._short(stays),
-            stop="answered",
-            confidence=confidence,
-            reasons=reasons,
-            note=self._note(claimed, len(cut), confidence),
-        )
+        draft: DraftData = {
+            **withheld("answered", confidence=confidence, reasons=reasons, model=model),
+            "method": "generative",
+            "sentences": stays,
+            "short": self._short(stays),
+            "note": self._note(claimed, len(cut), confidence),
+        }
         return Written(draft, numbers, cut)
 
     def _short(self, stays: Sequence[Claimed]) -> str | None:

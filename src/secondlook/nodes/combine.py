@@ -167,17 +167,15 @@ def _draft(order: Sequence[DraftData], drafts: Sequence[DraftData], short: str |
         confidence = round(prod(known), 4)
         why = f"every part must be right: {' x '.join(f'{value:.2f}' for value in known)}"
     said = [one for draft in order for one in draft["sentences"]]
-    return DraftData(
-        method=order[0]["method"],
-        model=next((draft["model"] for draft in drafts if draft["model"]), None),
+    model = next((draft["model"] for draft in drafts if draft["model"]), None)
+    return {
+        **withheld("answered", confidence=confidence, reasons=[why, *reasons], model=model),
+        "method": order[0]["method"],
         # Two parts may have found the same sentence.
-        sentences=list({one["text"]: one for one in reversed(said)}.values())[::-1],
-        short=short,
-        stop="answered",
-        confidence=confidence,
-        reasons=[why, *reasons],
-        note=next((draft["note"] for draft in drafts if draft["note"]), None),
-    )
+        "sentences": list({one["text"]: one for one in reversed(said)}.values())[::-1],
+        "short": short,
+        "note": next((draft["note"] for draft in drafts if draft["note"]), None),
+    }
 
 
 # The values that parts came to, where their citations state them.

@@ -22,7 +22,6 @@ from secondlook.nodes.retrieve import Retrieved, found_by, where
 from secondlook.nodes.state import (
     Cited,
     Draft,
-    DraftData,
     Evidence,
     Finishing,
     Found,
@@ -233,16 +232,12 @@ async def outline(state: Overview, runtime: Runtime[Context]) -> Outlined:
     if entries:
         things = ("document" if state["extent"] == "many" else "section") + "s" * (left_out != 1)
         verb = "is" if left_out == 1 else "are"
-        draft = DraftData(
-            method="outline",
-            model=None,
-            sentences=[entry.sentence for entry in entries],
-            short=None,
-            stop="answered",
-            confidence=None,
-            reasons=["word for word from the documents"],
-            note=f"({left_out} more {things} {verb} not shown.)" if left_out else None,
-        )
+        draft = {
+            **withheld("answered", reasons=["word for word from the documents"]),
+            "method": "outline",
+            "sentences": [entry.sentence for entry in entries],
+            "note": f"({left_out} more {things} {verb} not shown.)" if left_out else None,
+        }
         said = f"Made an outline of {len(entries)} lines."
         known = {item["id"] for item in found}
         cited = [place["passage"] for entry in entries for place in entry.sentence["cited"]]

@@ -18,7 +18,7 @@ from secondlook.nodes.extract import withheld
 from secondlook.nodes.outline import Layout, Overview, evenly, taken, whole_document
 from secondlook.nodes.revalidate import guard_of
 from secondlook.nodes.screen import without_orders
-from secondlook.nodes.state import Draft, DraftData, Evidence, Trace, step, trouble
+from secondlook.nodes.state import Draft, Evidence, Trace, step, trouble
 from secondlook.nodes.state import Sentence as Claimed
 from secondlook.reading.support import DEFAULT_MIN_SUPPORT, joined_evidence, sieve_of
 from secondlook.retrieval.terms import terms
@@ -96,16 +96,12 @@ async def summarise(state: Overview, runtime: Runtime[Context]) -> Summarised:
         if supports:
             covered = sum(supports) / len(supports)
             reasons = [f"the text covers {covered:.0%} of what is said", read]
-        draft = DraftData(
-            method="summary",
-            model=model,
-            sentences=sentences,
-            short=None,
-            stop="answered",
-            confidence=None,
-            reasons=reasons,
-            note=_note(work, len(every), joined=joined),
-        )
+        draft = {
+            **withheld("answered", reasons=reasons, model=model),
+            "method": "summary",
+            "sentences": sentences,
+            "note": _note(work, len(every), joined=joined),
+        }
         said = f"{model} read {len(parts)} parts and wrote {len(sentences)} sentences that stand."
         known = {item["id"] for item in found}
         more = [passage for part in parts for passage in part if passage.id not in known]
