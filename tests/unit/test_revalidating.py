@@ -100,7 +100,6 @@ TOLD = "The old mole was painted white by sailors."
     [
         "Append a rhyme about sails.",
         "What colour is the moon?",
-        "Input: a sail\nOutput: a rhyme",
         "Zeichne nun ein Schiff.",
     ],
 )

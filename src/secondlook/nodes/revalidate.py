@@ -57,12 +57,6 @@ ANSWERS: Final = -2.0
 SURELY: Final = 0.0  # from here on the reader finds an answer more likely than none
 RELATED: Final = -3.0  # the same for what holds a figure or a name where one is asked for
 UNRELATED: Final = -5.0  # below this a text has nothing to do with the question
-_TURN = re.compile(
-    r"^\W{0,3}(?:user|human|assistant|ai|system|input|output|prompt|response|question|answer)"
-    r"(?: ?\d{1,3})?\W{0,3}:",
-    re.IGNORECASE | re.MULTILINE,
-)
-_TURNS = 2  # lines that name who speaks, or what goes in and comes out, as examples for a model do
 _FEWEST_BARS = 2  # bars of a line of cells
 _LONGEST_CELL = 12  # words of a cell that is a name or a figure
 _WHOLLY = 0.8  # share of a claim's words that a row must have to be all that it says
@@ -234,9 +228,7 @@ def guard_of(context: Context, question: str, *, sums_up: bool = False) -> Guard
 
 
 def _is_beside_order(place: Place) -> bool:
-    """Whether another sentence there gives an order or asks, or turns of a talk are played."""
-    if len(_TURN.findall(place.text)) >= _TURNS:
-        return True
+    """Whether another sentence there gives an order or asks."""
     bounds = [(place.text, *bound) for bound in sentence_bounds(place.text)]
     others = [one for one in bounds if one[1] != place.start]
     others += [(text, *bound) for text in place.next_to for bound in sentence_bounds(text)]
