@@ -159,7 +159,7 @@ def _decided(
 
 
 def _enough(
-    context: Context, found: Sequence[Found], grades: Mapping[str, int], quality: float | None
+    context: Context, found: Sequence[Found], grades: Mapping[Grade, int], quality: float | None
 ) -> str | None:
     """Why what was found is enough to answer from; None where it is not."""
     settings, relevant = context.settings, grades["about"] + grades["answers"]

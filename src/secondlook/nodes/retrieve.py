@@ -260,16 +260,11 @@ def _covered(question: str, passage: Passage) -> float:
 def leads(question: str, best: Passage, titles: Sequence[str]) -> list[str]:
     """Names in the best passage that the question does not say, and names in the question that no
     passage which is kept is about."""
-    known = question.casefold() + best.title.casefold()
-    shown = [one.casefold() for one in titles]
-    told = (name for name in names(best.text) if name.casefold() not in known)
-    unmet = (
-        name
-        for joined in names(question[:1].lower() + question[1:])
-        for name in _AND.split(joined)
-        if not any(name.casefold() in one for one in shown)
-    )
-    long = (name for name in chain(unmet, told) if len(name) >= _SHORTEST)
+    known, shown = f"{question}{best.title}".casefold(), "\n".join(titles).casefold()
+    asked = chain.from_iterable(map(_AND.split, names(question[:1].lower() + question[1:])))
+    unmet = [name for name in asked if name.casefold() not in shown]
+    told = [name for name in names(best.text) if name.casefold() not in known]
+    long = (name for name in (*unmet, *told) if len(name) >= _SHORTEST)
     return list({name.casefold(): name for name in long}.values())[:_NAMES]
 
 
@@ -359,12 +354,7 @@ async def search_web(state: Asked, runtime: Runtime[Context]) -> Retrieved:
 
 async def search_web_once(state: Again, runtime: Runtime[Context]) -> WebAsked:
     """In the user's own words, however the library was searched; a run asks the web once."""
-    own: Asked = {
-        "question": state["question"],
-        "scope": state["scope"],
-        "queries": [state["question"]],
-        "found": state["found"],
-    }
+    own: Again = {**state, "queries": [state["question"]]}
     return {**await search_web(own, runtime), "web_tried": True}
 
 

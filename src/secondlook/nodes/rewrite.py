@@ -191,14 +191,12 @@ async def condense(models: Asker, question: str, turns: Sequence[Turn]) -> Stand
     the time that the run may take."""
     warnings: tuple[Trouble, ...] = ()
     usage = Usage()
-    if bool(turns) and await asyncio.to_thread(is_talk, question):
-        return StandAlone(question)
     turns = [turn for turn in turns if not is_talk(turn.asked)]  # nothing leans on thanks
-    if turns and (asked := reading(question, turns[-1])):  # what was asked back for is certain
-        by = "the reply"
-    elif not turns:
+    if not turns or await asyncio.to_thread(is_talk, question):
         return StandAlone(question)
-    else:
+    # What was asked back for is certain.
+    asked, by = reading(question, turns[-1]) or "", "the reply"
+    if not asked:
         asked, by = question, "nobody"
         try:
             if not await asyncio.to_thread(leans, question, turns):
