@@ -40,12 +40,6 @@ _LINK = re.compile(
     r"|online|top|shop|click|link|ly|me|ai|gov|edu|eu|de|uk)\b(?:/|\b)|\]\(|<a\s|\bhref\b",
     re.IGNORECASE,
 )
-_CALLS_FOR_LINK = re.compile(
-    r"\b(?:link|url|web ?site|web ?page|site|page|address|online|where|domain|host|server|source"
-    r"|download|visit|e-?mail|contact|register|sign up|internet|web|homepage|blog|portal)\w*\b"
-    r"|https?:|www\.",
-    re.IGNORECASE,
-)
 _CALLS_FOR_CODE = re.compile(
     r"\b(?:code|coding|function|script|snippet|python|java|javascript|sql|bash|shell|command|query"
     r"|program|method|class|import|library|package|api|error|exception|traceback|bug|debug|compile"
@@ -124,12 +118,12 @@ class Guard:
             yield ASKS
         if screened(claim, kind="passage").verdict != "safe":
             yield ORDER
-        # A link that the question neither names nor calls for, in what is no answer to it. An
-        # address of mail is none: letters are full of them.
+        # A link that the question does not name, in what is no answer to it. An address of mail is
+        # none: letters are full of them.
         asked = self.question.casefold()
         links = (found[0].casefold() for found in _LINK.finditer(claim) if "@" not in found[0])
         named = all(any(word in asked for word in _NAMES.findall(link)) for link in links)
-        if not (named or _CALLS_FOR_LINK.search(asked) or self._answers(claim, ANSWERS)):
+        if not (named or self._answers(claim, ANSWERS)):
             yield LINK
         # It has six words in a row of the question, and the evidence does not have its words. What
         # stands in a question is no evidence; where the two differ in language, words say nothing.
