@@ -107,14 +107,11 @@ async def choose(state: Query, runtime: Runtime[Context]) -> Choice:
     said = "No document has this name, and no passage is about it."
     if found:
         said = f"No document has this name: took {len(found)} passages of {documents} documents."
+    told = step("choose", said, passages=len(found), documents=documents)
     return {
-        "extent": "places" if found else "nothing",
-        "documents": [],
-        "more": 0,
-        "missing": [],
+        **_whole("places" if found else "nothing", [], [], said),
         "found": found,
-        "steps": [step("choose", said, passages=len(found), documents=documents)],
-        "warnings": [],
+        "steps": [told],
     }
 
 
@@ -292,8 +289,8 @@ async def finish(state: Laid, runtime: Runtime[Context]) -> Finished:
     noted: Laid = {**state, "draft": {**state["draft"], "note": note}}
     done = await finishing.finish(noted, runtime)
     claims = done["answer"]["claims"]
-    if state["opening"] and claims:
-        lines = [state["opening"], ""]
+    if claims and (opening := state.get("opening")):
+        lines = [opening, ""]
         for (label, depth, title), claim in zip(state["labels"], claims, strict=True):
             lines += [f"- {title}"] if title else []
             marks = "".join(f"[{number}]" for number in claim["citations"])

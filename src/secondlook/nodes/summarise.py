@@ -15,7 +15,7 @@ from secondlook.nodes import ranking
 from secondlook.nodes.cite import Checker, sentences_were
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
-from secondlook.nodes.outline import Layout, Overview, evenly, taken, whole_document
+from secondlook.nodes.outline import Overview, evenly, taken, whole_document
 from secondlook.nodes.revalidate import guard_of
 from secondlook.nodes.screen import without_orders
 from secondlook.nodes.state import Draft, Evidence, Trace, step, trouble
@@ -53,7 +53,7 @@ _NOTES_OF_A_PART = 2
 _NO_EVIDENCE = "<<evidence-00000000 1>> \n<<end-00000000>>"
 
 
-class Summarised(Draft, Evidence, Layout, Trace):
+class Summarised(Draft, Evidence, Trace):
     pass
 
 
@@ -83,10 +83,10 @@ async def summarise(state: Overview, runtime: Runtime[Context]) -> Summarised:
     model = context.models.name(ROLE)
     if not any(notes) or sum(map(len, notes)) < min(_FEWEST, work.cut):
         refused = work.refused == len(parts) > 0 and state["extent"] == "places"
+        stop: StopReason = "no_evidence" if refused else "cannot_proceed"
         reason = "too little of what the model wrote stands"
         if refused:
             reason = "the model found nothing on it in the passages"
-        stop: StopReason = "no_evidence" if refused else "cannot_proceed"
         draft, said = withheld(stop, reasons=[reason], model=model), f"No summary: {reason}."
     else:
         sentences, joined = await _joined(work, [note for note in notes if note])
@@ -106,23 +106,9 @@ async def summarise(state: Overview, runtime: Runtime[Context]) -> Summarised:
         known = {item["id"] for item in found}
         more = [passage for part in parts for passage in part if passage.id not in known]
         found = [*found, *(taken(passage, "was read") for passage in more)]
-    told = step(
-        NODE,
-        said,
-        parts=len(parts),
-        parts_of_all=len(every),
-        parts_failed=work.failed,
-        sentences=len(draft["sentences"]),
-        cut=work.cut,
-    )
-    return {
-        "draft": draft,
-        "found": found,
-        "opening": "",
-        "labels": [],
-        "steps": [told],
-        "warnings": work.warnings,
-    }
+    numbers = {"parts": len(parts), "parts_of_all": len(every), "parts_failed": work.failed}
+    told = step(NODE, said, numbers, sentences=len(draft["sentences"]), cut=work.cut)
+    return {"draft": draft, "found": found, "steps": [told], "warnings": work.warnings}
 
 
 def outcome(state: Draft) -> Literal["finish", "outline"]:
