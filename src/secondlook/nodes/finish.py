@@ -108,22 +108,17 @@ def answer_parts(
     told: list[AnswerPart] = []
     for part in parts:
         if (asked := part["asked"]) is not None:
-            draft = part["draft"]
-            places = [at for one in draft["sentences"] for at in one["cited"]] if draft else []
+            draft = part["draft"] or withheld("no_evidence")
+            places = [at for one in draft["sentences"] for at in one["cited"]]
             cited = (numbers.get((at["passage"], at["start"], at["end"])) for at in places)
             unique = tuple(dict.fromkeys(number for number in cited if number is not None))
-            short = draft["short"] if draft else None
-            told.append(AnswerPart(question=asked, short=short, citations=unique))
+            told.append(AnswerPart(question=asked, short=draft["short"], citations=unique))
     return tuple(told)
 
 
 def finished(answer: Answer) -> Finished:
-    told = step(
-        "finish",
-        _SAID[answer.status],
-        claims=len(answer.claims),
-        citations=len(answer.citations),
-    )
+    counted = {"claims": len(answer.claims), "citations": len(answer.citations)}
+    told = step("finish", _SAID[answer.status], counted)
     return {"answer": answer.model_dump(mode="json"), "steps": [told], "warnings": []}
 
 

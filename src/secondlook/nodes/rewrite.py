@@ -55,11 +55,11 @@ async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
         route = ("none", "nothing more may be asked")
         told = step("rewrite", said, route=route, attempt=len(state["queries"]))
         return {"queries": [], "stuck": True, "route": "none", "steps": [told], "warnings": []}
-    verdict, is_cached = None, False
+    verdict = None
     warnings: list[dict[str, Any]] = []
     if context.models.serves("rewrite"):
         try:
-            verdict, is_cached = await _by_model(context, state)
+            verdict = await _by_model(context, state)
         except (ModelError, BudgetExceeded) as error:
             consequence = "the query was made of the passages' own words"
             warnings.append(trouble("rewrite", error, consequence))
@@ -88,7 +88,6 @@ async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
         rejected=refused,
         words=rules.word_count(query or ""),
         kept=subject.kept_by(query, language) if query else None,
-        cached=is_cached,
     )
     return {
         "queries": [query] if query else [],
@@ -110,9 +109,8 @@ def _best(found: Sequence[Found]) -> list[Found]:
     return sorted(found, key=lambda item: item["grade"] == "irrelevant")[:_BEST]
 
 
-async def _by_model(context: Context, state: Retried) -> tuple[rules.Verdict, bool]:
-    """What becomes of a model's query, and whether its reply was known already. Raises ModelError
-    or BudgetExceeded."""
+async def _by_model(context: Context, state: Retried) -> rules.Verdict:
+    """What becomes of a model's query. Raises ModelError or BudgetExceeded."""
     found, searches, question = state["found"], state.get("searches") or [], state["question"]
     about = sum(item["grade"] in RELEVANT for item in found)
     titles = list(dict.fromkeys(_flat(item["title"]) for item in _best(found) if item["title"]))
@@ -123,26 +121,17 @@ async def _by_model(context: Context, state: Retried) -> tuple[rules.Verdict, bo
         tried="; ".join(map(_flat, _earlier(state))),
         question=" ".join(question.split()),
     )
-    models, words = context.models, rules.most_words(question)
-    longest = max(load("rewrite").max_tokens, _TOKENS_PER_WORD * words)
-    known = rules.rewrites_of(models.models)
-    key = rules.key_of(models, "rewrite", messages, max_tokens=longest)
-    said = known.get(key)
-    is_cached = said is not None
-    if said is None:
-        reply = await models.ask("rewrite", messages, node="rewrite", max_tokens=longest)
-        said = rules.Said(reply.text, reply.finish)
-        known.put(key, said)
+    longest = max(load("rewrite").max_tokens, _TOKENS_PER_WORD * rules.most_words(question))
+    said = await context.models.ask("rewrite", messages, node="rewrite", max_tokens=longest)
     if said.finish == "length":
-        return rules.Verdict(None, "too long", rules.word_count(said.text)), is_cached
-    verdict = rules.accepted(
+        return rules.Verdict(None, "too long", rules.word_count(said.text))
+    return rules.accepted(
         said.text,
         question,
         _earlier(state),
         known=" ".join([context.question, *titles]),
         language=context.settings.library.language,
     )
-    return verdict, is_cached
 
 
 async def _by_code(context: Context, state: Retried) -> str | None:

@@ -93,11 +93,8 @@ async def consider(state: Question, runtime: Runtime[Context]) -> Considered:
 
 def summed_up_without_risk() -> dict[str, Any]:
     """A summary is no answer that is right or wrong: a bound on risk does not apply to it."""
-    return trouble(
-        "summarise",
-        UsageError("max_risk is about answers to questions"),
-        "the summary comes without a bound on its risk",
-    )
+    error = UsageError("max_risk is about answers to questions")
+    return trouble("summarise", error, "the summary comes without a bound on its risk")
 
 
 async def _decided(
