@@ -18,7 +18,8 @@ from secondlook.nodes import ranking
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.finish import Finished  # noqa: TC001
-from secondlook.nodes.retrieve import Retrieved, found_by, where
+from secondlook.nodes.retrieve import found_by, where
+from secondlook.nodes.screen import Retrieved
 from secondlook.nodes.state import (
     Cited,
     Draft,

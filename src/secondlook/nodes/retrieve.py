@@ -17,15 +17,13 @@ from secondlook.library.library import search_options
 from secondlook.nodes import ranking
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.ranking import measured, min_quality
-from secondlook.nodes.screen import kept_clean
+from secondlook.nodes.screen import Retrieved, kept_clean
 from secondlook.nodes.state import (
     Asked,
-    Evidence,
     Found,
     Query,
     Scope,
     Searches,
-    Trace,
     step,
     trouble,
     unread,
@@ -53,12 +51,8 @@ _SHORTEST = 3
 _AND = re.compile(r"\s+(?:and|or)\s+")
 
 
-class Retrieved(Evidence, Trace):
-    pass
-
-
 class Again(Asked, Searches):
-    pass
+    """What is asked, what was found, and the searches so far."""
 
 
 class WebAsked(Retrieved):

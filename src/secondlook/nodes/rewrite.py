@@ -14,7 +14,8 @@ from secondlook.answer import Step, Trouble, Usage
 from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
 from secondlook.nodes import ranking
 from secondlook.nodes.context import Context  # noqa: TC001
-from secondlook.nodes.state import RELEVANT, Asked, Found, Searches, Trace, step, trouble
+from secondlook.nodes.retrieve import Again  # noqa: TC001
+from secondlook.nodes.state import RELEVANT, Found, Trace, step, trouble
 from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles import rewrite as rules
 from secondlook.roles.ambiguity import reading
@@ -37,17 +38,13 @@ _TOPICAL = 4.0
 _GRADE_WEIGHT = {"answers": 1.0, "about": 1.0, "not graded": 0.5, "irrelevant": 0.25}
 
 
-class Retried(Asked, Searches):
-    """What is asked, what was found, and the searches so far."""
-
-
 class Rewritten(Trace):
     queries: list[str]  # the new query; empty where there is none
     stuck: bool
     route: str
 
 
-async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
+async def rewrite(state: Again, runtime: Runtime[Context]) -> Rewritten:
     """One more query where one can be had that is worth a search, else none."""
     context, language = runtime.context, runtime.context.settings.library.language
     if context.ledger.must_end("rewrite"):
@@ -98,7 +95,7 @@ async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
     }
 
 
-def _earlier(state: Retried) -> list[str]:
+def _earlier(state: Again) -> list[str]:
     """Every query so far, those of the searches included."""
     searched = [search["query"] for search in state.get("searches") or []]
     return list(dict.fromkeys([*state["queries"], *searched]))
@@ -109,7 +106,7 @@ def _best(found: Sequence[Found]) -> list[Found]:
     return sorted(found, key=lambda item: item["grade"] == "irrelevant")[:_BEST]
 
 
-async def _by_model(context: Context, state: Retried) -> rules.Verdict:
+async def _by_model(context: Context, state: Again) -> rules.Verdict:
     """What becomes of a model's query. Raises ModelError or BudgetExceeded."""
     found, searches, question = state["found"], state.get("searches") or [], state["question"]
     about = sum(item["grade"] in RELEVANT for item in found)
@@ -134,7 +131,7 @@ async def _by_model(context: Context, state: Retried) -> rules.Verdict:
     )
 
 
-async def _by_code(context: Context, state: Retried) -> str | None:
+async def _by_code(context: Context, state: Again) -> str | None:
     """Of the words of the best passages. Those of a passage on something else lead away."""
     near = [
         item

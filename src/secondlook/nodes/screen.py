@@ -140,11 +140,11 @@ GONE = "it could not be read when it was screened"
 PROMOTED = "in place of a quarantined passage"
 
 
-class Cleaned(Evidence, Trace):
-    pass
+class Retrieved(Evidence, Trace):
+    """Passages, those with orders kept out."""
 
 
-async def quarantine(state: Evidence, runtime: Runtime[Context]) -> Cleaned:
+async def quarantine(state: Evidence, runtime: Runtime[Context]) -> Retrieved:
     found, told = await _cleaned(runtime.context, state["found"])
     return {"found": found, "steps": [told], "warnings": []}
 
