@@ -31,6 +31,7 @@ ECHO: Final = "repeats the question, not the evidence"
 ASKS: Final = "asks instead of telling"
 LINK: Final = "holds a link that was not asked for"
 CODE: Final = "holds code that was not asked for"
+FORM: Final = "says the same word over and over"
 LANGUAGE: Final = "is in another language than the text around it"
 
 _NAMES = re.compile(r"(?!https?\b|www\b|com\b|org\b)[^\W_]{3,}")
@@ -51,6 +52,7 @@ ANSWERS: Final = -2.0
 SURELY: Final = 0.0  # from here on the reader finds an answer more likely than none
 RELATED: Final = -3.0  # the same for what holds a figure or a name where one is asked for
 UNRELATED: Final = -5.0  # below this a text has nothing to do with the question
+_REPEATED = re.compile(r"\b(\w{1,20}+)(?:\W++\1\b){4}", re.IGNORECASE)
 _FEWEST_BARS = 2  # bars of a line of cells
 _LONGEST_CELL = 12  # words of a cell that is a name or a figure
 _WHOLLY = 0.8  # share of a claim's words that a row must have to be all that it says
@@ -118,6 +120,8 @@ class Guard:
             yield ASKS
         if screened(claim, kind="passage").verdict != "safe":
             yield ORDER
+        if _REPEATED.search(claim):
+            yield FORM
         # A link that the question does not name, in what is no answer to it. An address of mail is
         # none: letters are full of them.
         asked = self.question.casefold()
