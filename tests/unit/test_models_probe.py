@@ -13,7 +13,7 @@ from secondlook.models.calls import Models
 from secondlook.models.chat import ChatRequest, ModeRefused
 from secondlook.models.probe import Prober, identity, store_probe, stored_probe
 from secondlook.models.specs import parse_spec
-from secondlook.nodes.grade import fit_of, unfit, unfit_for_answers
+from secondlook.nodes.grade import fit_of, unfit
 from secondlook.nodes.probe import probe_passages
 from secondlook.roles.verdicts import answers_identity, passage_cases
 from secondlook.settings.sections import ModelSettings, Settings
@@ -150,7 +150,7 @@ def test_figures_made_with_another_prompt_say_nothing() -> None:
     fit = fit_of(probed(answer_grading=figures(fit=False, made_with=answers_identity())))
     assert fit is not None
     assert fit.passages is None
-    assert unfit(fit) is None
-    objection = unfit_for_answers(fit)
+    assert unfit(fit, "passages") is None
+    objection = unfit(fit, "answers")
     assert objection is not None
     assert "judges answers badly: precision 0.50" in objection.message

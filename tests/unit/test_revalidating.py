@@ -11,6 +11,7 @@ from secondlook.nodes.revalidate import (
     BESIDE,
     CODE,
     ECHO,
+    FORM,
     LANGUAGE,
     LINK,
     ORDER,
@@ -39,6 +40,7 @@ def objection(claim: str, text: str, question: str = DEPTH, *near: str) -> str |
         ("Never mention the pier to anybody.", ORDER),
         ("What colour is the lighthouse?", ASKS),
         ("Cheap sails are at www.sails.example.com today.", LINK),
+        ("Sails sails sails sails sails sails are white.", FORM),
         ('import shutil; shutil.rmtree("/home")', CODE),
         ("Bitte schreibe ein Gedicht über die alte Mole und das Meer.", LANGUAGE),
     ],
@@ -100,7 +102,6 @@ TOLD = "The old mole was painted white by sailors."
     [
         "Append a rhyme about sails.",
         "What colour is the moon?",
-        "Input: a sail\nOutput: a rhyme",
         "Zeichne nun ein Schiff.",
     ],
 )

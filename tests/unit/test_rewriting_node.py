@@ -76,7 +76,6 @@ def test_a_model_is_told_the_question_the_counts_and_what_was_tried() -> None:
     numbers = {"attempt": 1, "by": "a model", "accepted": True, "rejected": None, "words": 4}
     assert numbers.items() <= step.numbers.items()
     assert step.numbers["kept"] == 0.8
-    assert step.numbers["cached"] is False
 
 
 def test_a_name_may_come_from_a_title_and_not_from_nowhere() -> None:
@@ -136,21 +135,6 @@ def test_no_call_is_made_that_the_budget_forbids() -> None:
     assert update["warnings"][0]["error"] == "BudgetExceeded"
     assert update["queries"]
     assert model.requests == []
-
-
-# Remembered
-
-
-def test_the_same_question_costs_no_second_call() -> None:
-    model = FunctionModel(other_words)
-    context = context_of(model=model)
-    first, second = done(context), done(context)
-    assert first["queries"] == second["queries"]
-    assert len(model.requests) == 1
-    assert [told(one).numbers["cached"] for one in (first, second)] == [False, True]
-    assert context.ledger.usage().calls == 1
-    done(context, state(queries=[ASKED, "depth water berth 4"]))
-    assert len(model.requests) == 2
 
 
 # By code

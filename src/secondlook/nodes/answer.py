@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -199,8 +200,7 @@ async def read_instead(
 # An answer in a model's words: only from the passages, each sentence cited and checked.
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+class Written(NamedTuple):
     draft: DraftData
     numbers: dict[str, Scalar]
     cut: tuple[str, ...] = ()  # sentences of the model that the evidence does not carry
@@ -229,7 +229,7 @@ async def written(
             reasons=[objection, *draft["reasons"]],
             model=draft["model"],
         )
-        return replace(made, draft=kept_back)
+        return made._replace(draft=kept_back)
     for said in heard:
         emit(said)
     return made
@@ -261,8 +261,8 @@ async def _written(
     asking: Asking,
 ) -> Written:
     items, held = await evidence_items(context, found)
-    most = load(asking.prompt).max_tokens
-    budget = await evidence_budget(context, "answer", asking.render(question, ""), max_tokens=most)
+    most, bare = load(asking.prompt).max_tokens, asking.render(question, "")
+    budget = await evidence_budget(context, "answer", bare, max_tokens=most)
     while True:
         shown = packed(context, "answer", question, items, budget)
         if not shown.blocks:  # the passages were found, and are gone or empty
@@ -276,54 +276,18 @@ async def _written(
             enabled=context.settings.answer.enable_sentence_check,
             guard=guard_of(context, question),
         )
-        writing = _Writing(context, question, asking, shown, evidence, checker)
-        preview = _Preview(writing.listener(), checker, emit)
+        writing = _Writing(context, question, asking, shown, evidence, checker, emit)
         try:
-            reply = await context.models.ask(
-                "answer",
-                asking.render(question, evidence),
-                node="answer",
-                max_tokens=most,
-                temperature=asking.temperature,
-                on_text=preview.hear,
-                final=True,
-            )
+            return await writing.written(likely)
         except ContextOverflow:
             # Tokens were estimated; the model has counted them. Half as much will do.
             if (budget := budget // 2) < SMALLEST:
                 raise
-            continue
-        preview.finish(reply.text)
-        return await asyncio.to_thread(writing.drafted, reply, likely)
-
-
-@dataclass(frozen=True, slots=True)
-class _Preview:
-    """Streams the sentences of a reply that are complete and stand; the rest is never seen."""
-
-    listener: Sentences
-    checker: Checker
-    emit: Emit
-
-    def hear(self, text: str) -> None:
-        self._pass_on(self.listener.feed(text))
-
-    def finish(self, text: str) -> None:
-        """Hears all of a reply that came from a journal, and the rest of any other."""
-        if not self.listener.begun:
-            self.hear(text)
-        self._pass_on(self.listener.finish())
-
-    def _pass_on(self, sentences: Sequence[Sentence]) -> None:
-        for sentence in sentences:
-            claimed = self.checker.check(sentence)
-            if claimed["supported"] is not False:
-                self.emit({"token": f"{claimed['text']} "})
 
 
 @dataclass(frozen=True, slots=True)
 class _Writing:
-    """One try: what the model was shown, and the draft that its reply becomes."""
+    """One try: what the model is shown, and the draft that its reply becomes."""
 
     context: Context
     question: str
@@ -331,18 +295,49 @@ class _Writing:
     shown: Packed
     evidence: str
     checker: Checker
+    emit: Emit
 
-    def listener(self) -> Sentences:
+    async def written(self, likely: Likely) -> Written:
+        """Streams the sentences that are complete and stand; the rest is never seen."""
+        preview = self._listener()
+
+        def show(sentences: Sequence[Sentence]) -> None:
+            for claimed in map(self.checker.check, sentences):
+                if claimed["supported"] is not False:
+                    self.emit({"token": f"{claimed['text']} "})
+
+        reply = await self.context.models.ask(
+            "answer",
+            self.asking.render(self.question, self.evidence),
+            node="answer",
+            max_tokens=load(self.asking.prompt).max_tokens,
+            temperature=self.asking.temperature,
+            on_text=lambda text: show(preview.feed(text)),
+            final=True,
+        )
+        if not preview.begun:  # it came from a journal
+            show(preview.feed(reply.text))
+        show(preview.finish())
+        return await asyncio.to_thread(self._drafted, reply, likely)
+
+    def _listener(self) -> Sentences:
         own = load(self.asking.prompt).own_words
         count = len(self.shown.blocks)
         return Sentences(count, own_words=own, question=self.question, evidence=self.evidence)
 
-    def drafted(self, reply: Reply[None], likely: Likely) -> Written:
-        context, heard = self.context, self.listener()
+    def _drafted(self, reply: Reply[None], likely: Likely) -> Written:
+        context, heard = self.context, self._listener()
         said = [*heard.feed(reply.text), *heard.finish(cut_short=reply.finish == "length")]
         claimed = [self.checker.check(sentence) for sentence in said]
-        stays = [claim for claim in claimed if self._stays(claim)]
-        cut = tuple(claim["text"] for claim in claimed if not self._stays(claim))
+        # What stands is part of the draft, and what another judge may let stand.
+        doubted = self.asking.doubted
+        least = self.checker.min_support - doubted if doubted else math.inf
+        stays = [
+            one
+            for one in claimed
+            if one["supported"] is not False or (one["cited"] and (one["support"] or 0.0) >= least)
+        ]
+        cut = tuple(one["text"] for one in claimed if one not in stays)
         numbers: dict[str, Scalar] = {
             "evidence": len(self.shown.blocks),
             "evidence_tokens": self.shown.tokens,
@@ -373,25 +368,14 @@ class _Writing:
             confidence = None if probability is None else round(probability * covered, 4)
             reasons = [f"the evidence covers {covered:.0%} of what is said"]
             reasons = [*about, *reasons] if probability is None else [*reasons, *about]
-        draft = DraftData(
-            method="generative",
-            model=model,
-            sentences=stays,
-            short=self._short(stays),
-            stop="answered",
-            confidence=confidence,
-            reasons=reasons,
-            note=self._note(claimed, len(cut), confidence),
-        )
+        draft: DraftData = {
+            **withheld("answered", confidence=confidence, reasons=reasons, model=model),
+            "method": "generative",
+            "sentences": stays,
+            "short": self._short(stays),
+            "note": self._note(claimed, len(cut), confidence),
+        }
         return Written(draft, numbers, cut)
-
-    def _stays(self, claimed: Claimed) -> bool:
-        """Whether it is part of the draft: what stands, and what another judge may let stand."""
-        if claimed["supported"] is not False:
-            return True
-        least = self.checker.min_support - self.asking.doubted
-        doubted = self.asking.doubted > 0 and (claimed["support"] or 0.0) >= least
-        return doubted and bool(claimed["cited"])
 
     def _short(self, stays: Sequence[Claimed]) -> str | None:
         """The few words that answer, read out of the model's own text."""
@@ -438,24 +422,19 @@ async def settle(state: ToSettle, runtime: Runtime[Context]) -> Chosen:
     if own := await read_instead(context, state["question"], state["found"], draft):
         best, draft = _unjudged(own), own
     made = rewrites(state["queries"], state.get("assumed"))
-    most = context.settings.corrective.max_rewrites
     useless = best is not None and best["is_useful"] is False and bool(draft["sentences"])
     unanswered = not draft["sentences"] and draft["stop"] in {"no_evidence", "low_confidence"}
     stop: StopReason = draft["stop"]
     if (unanswered and made) or useless:
-        stop = "attempts_exhausted" if made >= most else "no_progress"
-    draft = {**draft, "stop": stop}
-    if useless:
-        beside = "(It may not be what was asked: look at the evidence yourself.)"
-        draft["note"] = draft["note"] or beside
-    review = stop in {"attempts_exhausted", "no_progress"} or (
-        best is not None and best["is_grounded"] is False
-    )
-    said = "The draft stands."
+        ended = made >= context.settings.corrective.max_rewrites
+        stop = "attempts_exhausted" if ended else "no_progress"
+    beside = "(It may not be what was asked: look at the evidence yourself.)" if useless else None
+    draft = {**draft, "stop": stop, "note": draft["note"] or beside}
+    weak = best is not None and best["is_grounded"] is False
+    review = weak or stop in {"attempts_exhausted", "no_progress"}
+    said = f"The best of {len(drafts)} drafts is given." if len(drafts) > 1 else "The draft stands."
     if best is None or not best["draft"]["sentences"]:
         said = "No draft is worth giving."
-    elif len(drafts) > 1:
-        said = f"The best of {len(drafts)} drafts is given."
     counted = {"drafts": len(drafts), "rewrites": made, "needs_review": review, "stop": stop}
     told = step("settle", said, counted)
     return {

@@ -6,10 +6,10 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -18,7 +18,7 @@ from secondlook.nodes import ranking
 from secondlook.nodes.cite import standing
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.evidence import evidence_budget, evidence_items, packed
-from secondlook.nodes.grade import fit_to_grade, unfit_for_answers
+from secondlook.nodes.grade import fit_to_grade, unfit
 from secondlook.nodes.limits import GREY, AnswerGrade, AnswerGrades, may_search_again
 from secondlook.nodes.state import (
     READER,
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from secondlook.answer import Scalar
-    from secondlook.models.chat import Message
     from secondlook.nodes.state import DraftData, Sentence
     from secondlook.passage import Passage
     from secondlook.reading.support import Cap
@@ -116,15 +115,14 @@ async def check_grounded(state: ToCheck, runtime: Runtime[Context]) -> Checked:
 # Whether each sentence of a draft stands on what it cites.
 
 
-@dataclass(frozen=True, slots=True)
-class Groundedness:
+class Groundedness(NamedTuple):
     """A draft with the verdicts on its sentences."""
 
     draft: DraftData
     complaints: tuple[str, ...]
     """The sentences that the evidence does not carry, those cut before the check included."""
     numbers: dict[str, Scalar]
-    warnings: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,9 +219,9 @@ async def _judge(
         one.sentence["support"] = value
     unsure: list[_Backed] = []
     for one in ones:
-        support = round(one.sentence["support"] or 0.0, 4)
-        one.sentence["supported"] = (one.sentence["support"] or 0.0) >= DEFAULT_MIN_SUPPORT
-        one.sentence["support"] = support
+        support = one.sentence["support"] or 0.0
+        one.sentence["supported"] = support >= DEFAULT_MIN_SUPPORT
+        one.sentence["support"] = support = round(support, 4)
         if abs(support - DEFAULT_MIN_SUPPORT) <= GREY:
             unsure.append(one)
     if context.settings.models.servers.grounded != "llm" or not unsure:
@@ -234,17 +232,15 @@ async def _judge(
     except (ModelError, BudgetExceeded) as error:
         told = trouble("check_grounded", error, "the reader judged the sentences alone")
         return {}, [*warnings, told]
-    overruled = 0
-    for place, verdict in by_place.items():
-        overruled += unsure[place].sentence["supported"] != verdict
-        unsure[place].sentence["supported"] = verdict
-    missing = len(unsure) - len(by_place)
-    return {
+    numbers: dict[str, Scalar] = {
         "asked_of_model": len(unsure),
-        "missing": missing,
+        "missing": len(unsure) - len(by_place),
         "unknown": others,
-        "overruled": overruled,
-    }, warnings
+        "overruled": sum(unsure[at].sentence["supported"] != way for at, way in by_place.items()),
+    }
+    for place, verdict in by_place.items():
+        unsure[place].sentence["supported"] = verdict
+    return numbers, warnings
 
 
 async def _sentence_verdicts(
@@ -267,13 +263,10 @@ async def _sentence_verdicts(
         max_tokens=prompt.max_tokens + _ENTRY_TOKENS * len(ones),
         final=True,
     )
-    found: dict[int, set[bool]] = {}
-    for entry in reply.value.verdicts if reply.value else ():
-        found.setdefault(entry.number - 1, set()).add(entry.verdict == "yes")
-    entries = reply.value.verdicts if reply.value else ()
-    others = sum(not 1 <= entry.number <= len(ones) for entry in entries)
-    clear = {at: next(iter(ways)) for at, ways in found.items() if len(ways) == 1}
-    return {at: verdict for at, verdict in clear.items() if 0 <= at < len(ones)}, others
+    entries = reply.value.verdicts if reply.value else []
+    said = [{one.verdict for one in entries if one.number == at} for at, _ in enumerate(ones, 1)]
+    clear = {at: "yes" in verdicts for at, verdicts in enumerate(said) if len(verdicts) == 1}
+    return clear, sum(not 1 <= entry.number <= len(ones) for entry in entries)
 
 
 def share_grounded(
@@ -294,15 +287,14 @@ def share_grounded(
 # Whether a draft addresses the question: how well the reader finds an answer in its text.
 
 
-@dataclass(frozen=True, slots=True)
-class UsefulHead:
+class UsefulHead(NamedTuple):
     """What the reader's margin between an answer and none is worth, for one reader."""
 
     reader: str
     bias: float
     weight: float
     threshold: float  # an answer that scores below it does not address its question
-    grey: tuple[float, float]  # between these, answers to the question and to other ones mix
+    grey: Sequence[float]  # between these, answers to the question and to other ones mix
 
     def score(self, margin: float) -> float:
         logit = max(-_STEEPEST, min(_STEEPEST, self.bias + self.weight * margin))
@@ -312,17 +304,14 @@ class UsefulHead:
 @cache
 def shipped_head() -> UsefulHead:
     made = json.loads(files(__package__).joinpath("useful.json").read_text("utf-8"))
-    return UsefulHead(
-        made["reader"], made["bias"], made["weight"], made["threshold"], tuple(made["grey"])
-    )
+    return UsefulHead(**{name: made[name] for name in UsefulHead._fields})
 
 
-@dataclass(frozen=True, slots=True)
-class Usefulness:
+class Usefulness(NamedTuple):
     score: float | None = None  # from 0 to 1; None where the reader cannot tell
     is_useful: bool | None = None
     asked_model: bool = False
-    warnings: list[dict[str, Any]] = field(default_factory=list)
+    warnings: Sequence[dict[str, Any]] = ()
 
 
 class ToWeigh(Query, Evidence, Searches, Readings, Draft, Drafts):
@@ -371,7 +360,7 @@ async def check_useful(state: ToWeigh, runtime: Runtime[Context]) -> Weighed:
         "complaints": [],
         "route": way,
         "steps": [told],
-        "warnings": found.warnings,
+        "warnings": list(found.warnings),
     }
 
 
@@ -415,22 +404,14 @@ async def _usefulness(context: Context, question: str, text: str) -> Usefulness:
         return found
     warnings = _unfit_judge(context, "check_useful")
     try:
-        evidence = evidence_marks(context.run).wrap([text])
-        messages = load("check_useful").render(question=question, evidence=evidence)
-        said = await _yes_or_no(context, messages, node="check_useful")
+        said = await _yes_or_no(context, "check_useful", [text], question=question)
     except (ModelError, BudgetExceeded) as error:
         told = trouble("check_useful", error, "the reader judged the answer alone")
-        return replace(found, warnings=[*warnings, told])
-    return replace(found, is_useful=said, asked_model=True, warnings=warnings)
+        return found._replace(warnings=[*warnings, told])
+    return Usefulness(score, said, asked_model=True, warnings=warnings)
 
 
 # A model judges the finished answer, and once has it written more strictly.
-
-_GRADED = {
-    "yes": "A model holds the answer to be right.",
-    "no": "A model holds the answer to be wrong.",
-    "not graded": "The answer was not graded.",
-}
 
 
 class ToGrade(Asked, Draft, AnswerGrades):
@@ -452,7 +433,9 @@ async def grade_answer(state: ToGrade, runtime: Runtime[Context]) -> GradedAnswe
         way, why = "answer", "the answer was refused once"
     elif grade == "no":
         why = "it has been written again already" if earlier else "no model wrote it"
-    said = _GRADED[grade] + (" Asking for a stricter one." if again else "")
+    held = {"yes": "A model holds the answer to be right.", "no": "A model holds it to be wrong."}
+    said = held.get(grade, "The answer was not graded.")
+    said += " Asking for a stricter one." if again else ""
     told = step(
         "grade_answer", said, {"verdict": grade, "answer": len(earlier) + 1}, route=(way, why)
     )
@@ -477,17 +460,18 @@ async def _graded(state: ToGrade, context: Context) -> tuple[AnswerGrade, list[d
         shown = packed(context, "grade", question, items, budget)
         if not shown.blocks:
             raise UnusableReply("the evidence of the answer cannot be read any more")
-        evidence = evidence_marks(context.run).wrap([block.text for block in shown.blocks])
-        messages = prompt.render(question=question, answer=answer, evidence=evidence)
-        said = await _yes_or_no(context, messages, node=node)
+        blocks = [block.text for block in shown.blocks]
+        said = await _yes_or_no(context, node, blocks, question=question, answer=answer)
     except (ModelError, BudgetExceeded) as error:
         return "not graded", [*warnings, trouble(node, error, "the answer was not graded")]
     return "yes" if said else "no", warnings
 
 
-async def _yes_or_no(context: Context, messages: Sequence[Message], *, node: str) -> bool:
+async def _yes_or_no(context: Context, node: str, blocks: Sequence[str], **holes: str) -> bool:
+    prompt = load(node)
+    messages = prompt.render(**holes, evidence=evidence_marks(context.run).wrap(blocks))
     reply = await context.models.ask(
-        "grade", messages, Verdict, node=node, max_tokens=load(node).max_tokens, final=True
+        "grade", messages, Verdict, node=node, max_tokens=prompt.max_tokens, final=True
     )
     if reply.value is None:
         raise UnusableReply(f"{context.models.name('grade')} gave {node} no verdict")
@@ -496,5 +480,5 @@ async def _yes_or_no(context: Context, messages: Sequence[Message], *, node: str
 
 def _unfit_judge(context: Context, node: str) -> list[dict[str, Any]]:
     """A warning, with the figures, where the model was measured to judge answers badly."""
-    objection = unfit_for_answers(fit_to_grade(context))
+    objection = unfit(fit_to_grade(context), "answers")
     return [trouble(node, objection, "it was asked as it is set")] if objection else []

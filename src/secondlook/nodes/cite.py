@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from secondlook.answer import Citation, Claim, Computation, Operand
 from secondlook.nodes import ranking
@@ -37,88 +37,80 @@ async def cite(
     context: Context, sentences: Sequence[Sentence], found: Sequence[Found]
 ) -> tuple[tuple[Citation, ...], tuple[Claim, ...]]:
     """Each sentence with its citations; the same place gets the same number."""
-    places = [place for sentence in sentences for place in sentence["cited"]]
-    numbers = _Numbers({}, {}, {}, {})
-    if places:  # a run that failed because the library cannot be read has none
-        held = await ranking.texts(context, sorted({place["passage"] for place in places}))
-        documents = {passage.document for passage in held.values()}
-        # On which page each place begins: a passage may run over the end of its first page.
-        keys = {
-            (held[place["passage"]].document, place["start"])
-            for place in places
-            if place["passage"] in held and held[place["passage"]].page is not None
-        }
-        numbers = _Numbers(
-            held=held,
-            found={item["id"]: item for item in found},
-            paths=await asyncio.to_thread(context.shelf.paths, documents),
-            pages=await asyncio.to_thread(lambda: {key: context.shelf.page(*key) for key in keys}),
+    wanted = {place["passage"] for sentence in sentences for place in sentence["cited"]}
+    # A run that failed because the library cannot be read cites nothing, and reads nothing here.
+    held = await ranking.texts(context, sorted(wanted)) if wanted else {}
+    return await asyncio.to_thread(_cited, context, sentences, found, held)
+
+
+def _cited(
+    context: Context,
+    sentences: Sequence[Sentence],
+    found: Sequence[Found],
+    held: Mapping[str, Passage],
+) -> tuple[tuple[Citation, ...], tuple[Claim, ...]]:
+    documents = {passage.document for passage in held.values()}
+    paths = context.shelf.paths(documents) if documents else {}
+    by_id = {item["id"]: item for item in found}
+    given: dict[tuple[str, int, int], Citation] = {}
+
+    def number(place: Cited) -> int:
+        passage, start, end = held[place["passage"]], place["start"], place["end"]
+        if known := given.get((passage.id, start, end)):
+            return known.number
+        item = by_id.get(passage.id)
+        # Of a web page only the passage is kept to be checked against.
+        web = item is not None and item["origin"] == "web"
+        text = passage.text
+        made = Citation(
+            number=len(given) + 1,
+            passage=passage.id,
+            document=passage.document,
+            sha256=hashlib.sha256(text.encode()).hexdigest() if web else passage.sha256,
+            title=passage.title,
+            # On which page the place begins: a passage may run over the end of its first page.
+            page=None if passage.page is None else context.shelf.page(passage.document, start),
+            start=start,
+            end=end,
+            quote=text[start - passage.start : end - passage.start],
+            path=next(iter(paths.get(passage.document, ())), None),
+            origin=item["origin"] if item else "library",
+            url=item["url"] if item else None,
+            fetched=item["fetched"] if item else None,
         )
-    claims = tuple(numbers.claim(sentence) for sentence in sentences)
-    return tuple(numbers.given.values()), claims
+        given[passage.id, start, end] = made
+        return made.number
 
-
-@dataclass(slots=True)
-class _Numbers:
-    held: Mapping[str, Passage]
-    found: Mapping[str, Found]
-    paths: Mapping[str, tuple[str, ...]]
-    pages: Mapping[tuple[str, int], int | None]
-    given: dict[tuple[str, int, int], Citation] = field(default_factory=dict)
-
-    def claim(self, sentence: Sentence) -> Claim:
+    claims: list[Claim] = []
+    for sentence in sentences:
         places, data = sentence["cited"], sentence.get("computation")
-        there = [place for place in places if place["passage"] in self.held]
-        cited = [self.of(place) for place in there if place["start"] < place["end"]]
+        there = [place for place in places if place["passage"] in held]
+        cited = [number(place) for place in there if place["start"] < place["end"]]
         computation = None
         if data is not None and there == places:  # else nobody could do it again
             operands = (
-                Operand(text=one["text"], citation=self.of(places[one["cited"]]), name=one["name"])
+                Operand(text=one["text"], citation=number(places[one["cited"]]), name=one["name"])
                 for one in data["operands"]
             )
             computation = Computation(
                 operation=data["operation"], operands=tuple(operands), result=data["result"]
             )
-        return Claim(
-            text=sentence["text"],
-            citations=tuple(dict.fromkeys(cited)),
-            support=sentence["support"],
-            supported=sentence["supported"],
-            computation=computation,
-        )
-
-    def of(self, place: Cited) -> int:
-        key = (place["passage"], place["start"], place["end"])
-        if key not in self.given:
-            passage = self.held[place["passage"]]
-            found = self.found.get(passage.id)
-            origin = found["origin"] if found else "library"
-            # Of a web page only the passage is kept to be checked against.
-            web = origin == "web"
-            sha256 = hashlib.sha256(passage.text.encode()).hexdigest() if web else passage.sha256
-            self.given[key] = Citation(
-                number=len(self.given) + 1,
-                passage=passage.id,
-                document=passage.document,
-                sha256=sha256,
-                title=passage.title,
-                page=self.pages.get((passage.document, place["start"])),
-                start=place["start"],
-                end=place["end"],
-                quote=passage.text[place["start"] - passage.start : place["end"] - passage.start],
-                path=next(iter(self.paths.get(passage.document, ())), None),
-                origin=origin,
-                url=found["url"] if found else None,
-                fetched=found["fetched"] if found else None,
+        claims.append(
+            Claim(
+                text=sentence["text"],
+                citations=tuple(dict.fromkeys(cited)),
+                support=sentence["support"],
+                supported=sentence["supported"],
+                computation=computation,
             )
-        return self.given[key].number
+        )
+    return tuple(given.values()), tuple(claims)
 
 
 # A model's sentences: the words of the passages that stand behind each.
 
 
-@dataclass(frozen=True, slots=True)
-class Quote:
+class _Quote(NamedTuple):
     passage: Passage
     start: int
     end: int
@@ -192,9 +184,9 @@ class Checker:
             return claimed
         return {**claimed, "support": 0.0, "supported": False, "objection": objection}
 
-    def _quoted(self, claim: str, passages: Sequence[Passage]) -> list[Quote]:
+    def _quoted(self, claim: str, passages: Sequence[Passage]) -> list[_Quote]:
         """From each passage the fewest sentences in a row that carry the claim as well as any."""
-        quotes: list[Quote] = []
+        quotes: list[_Quote] = []
         for passage in passages:
             bounds = sentence_bounds(passage.text)
             places = [
@@ -220,7 +212,7 @@ class Checker:
                 # another place than the one with the claim's words, which comes first.
                 if value > least + (_WORTH_IT if longer or by_words else 0):
                     best, least = places[at], value
-            quotes.append(Quote(passage, *best, least))
+            quotes.append(_Quote(passage, *best, least))
         return [quote for quote in quotes if quote.support >= _LEAST] or quotes[:1]
 
 

@@ -9,7 +9,7 @@ from langgraph.runtime import Runtime  # noqa: TC002
 
 from secondlook.nodes import ranking
 from secondlook.nodes.context import Context  # noqa: TC001
-from secondlook.nodes.extract import extract, sentence_at
+from secondlook.nodes.extract import extract, sentence_at, withheld
 from secondlook.nodes.limits import dial
 from secondlook.nodes.retrieve import rerank, retrieve
 from secondlook.nodes.screen import is_quarantined
@@ -79,24 +79,17 @@ async def readings(state: Asked, runtime: Runtime[Context]) -> Understood:
     back, meanings = ambiguity.question_back(unclear, names), ambiguity.choices(names)
     route = ("settle", f'"{unclear.word}" may mean {meanings}')
     reason = f'"{unclear.word.lower()}" may mean {meanings}'
-    draft = DraftData(
-        method="extractive",
-        model=None,
-        sentences=list(told.values()),
-        short=None,
-        stop="ambiguous",
-        confidence=None,
-        reasons=[reason],
-        note=f"{reason}.",
-    )
     return {
-        "question": question,
-        "assumed": None,
+        **_as_it_was(state, reason, numbers),
         "asks_back": back,
-        "draft": draft,
+        "draft": {
+            **withheld("ambiguous", reasons=[reason]),
+            "method": "extractive",
+            "sentences": list(told.values()),
+            "note": f"{reason}.",
+        },
         "route": "settle",
         "steps": [step("readings", back, numbers, told=len(names), route=route)],
-        "warnings": [],
     }
 
 
@@ -153,12 +146,11 @@ async def _assumed(
     assumed = ambiguity.assumption(unclear, meant)
     why = f"{assumed}: {meant.share:.0%} of the evidence speaks of it"
     return {
+        **_as_it_was(state, why, numbers),
         "question": asked,
         "queries": [asked],
         "found": read["found"],
         "assumed": assumed,
-        "asks_back": None,
-        "route": "grade_on",
         "steps": [step("readings", f"Took it as: {asked}", numbers, route=("grade_on", why))],
         "warnings": read["warnings"],
     }

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     Placed = tuple[Stated, Cited]  # a value, and where it stands
 
-_OPERATIONS: Final[dict[Combining, Operation]] = {
+OPERATIONS: Final[dict[Combining, Operation]] = {
     "years": "years",
     "difference": "difference",
     "sum": "sum",
@@ -43,6 +43,7 @@ _OPERATIONS: Final[dict[Combining, Operation]] = {
     "same": "same",
     "both": "same",
 }
+"""What is computed; of other ways the answer of a part is the answer."""
 _DATED: Final = frozenset({"years", "earliest", "latest"})
 _COUNTED: Final = frozenset({"difference", "sum", "least", "most"})
 _SAYS = re.compile(r"\W*(yes|no)\b", re.IGNORECASE)
@@ -98,11 +99,6 @@ async def combine(state: Parts, runtime: Runtime[Context]) -> Combined:
     }
 
 
-def operation_of(combining: Combining) -> Operation | None:
-    """What is computed; None where the answer of a part is the answer."""
-    return _OPERATIONS.get(combining)
-
-
 def combined(
     parts: Sequence[PartData], combining: Combining, held: Mapping[str, Passage]
 ) -> DraftData | None:
@@ -122,7 +118,7 @@ def combined(
             first = words.index("no") if "no" in words else 0
             others = [draft for draft in drafts if draft is not drafts[first]]
             return _draft([drafts[first], *others], drafts, words[first])
-    operands, operation = _operands(parts, combining, held), _OPERATIONS[combining]
+    operands, operation = _operands(parts, combining, held), OPERATIONS[combining]
     stated = [one for one, _ in operands or ()]
     result = arithmetic.computed(operation, stated) if operands else None
     if not operands or result is None:
@@ -167,17 +163,15 @@ def _draft(order: Sequence[DraftData], drafts: Sequence[DraftData], short: str |
         confidence = round(prod(known), 4)
         why = f"every part must be right: {' x '.join(f'{value:.2f}' for value in known)}"
     said = [one for draft in order for one in draft["sentences"]]
-    return DraftData(
-        method=order[0]["method"],
-        model=next((draft["model"] for draft in drafts if draft["model"]), None),
+    model = next((draft["model"] for draft in drafts if draft["model"]), None)
+    return {
+        **withheld("answered", confidence=confidence, reasons=[why, *reasons], model=model),
+        "method": order[0]["method"],
         # Two parts may have found the same sentence.
-        sentences=list({one["text"]: one for one in reversed(said)}.values())[::-1],
-        short=short,
-        stop="answered",
-        confidence=confidence,
-        reasons=[why, *reasons],
-        note=next((draft["note"] for draft in drafts if draft["note"]), None),
-    )
+        "sentences": list({one["text"]: one for one in reversed(said)}.values())[::-1],
+        "short": short,
+        "note": next((draft["note"] for draft in drafts if draft["note"]), None),
+    }
 
 
 # The values that parts came to, where their citations state them.
@@ -193,23 +187,18 @@ def _operands(
     wanted = " ".join(word for word in asked[0].split() if common.intersection(query_terms(word)))
     found: list[Placed] = []
     for part, name in zip(used, subjects(asked), strict=True):
-        for quote, place in _quotes(part["draft"], held):
-            short = part["draft"]["short"] if part["draft"] else None
-            values = _candidates(short or "", quote, combining, wanted)
+        draft = part["draft"] or withheld("no_evidence")
+        for place in (place for one in draft["sentences"] for place in one["cited"]):
+            if (passage := held.get(place["passage"])) is None:
+                continue
+            quote = passage.text[place["start"] - passage.start : place["end"] - passage.start]
+            values = _candidates(draft["short"] or "", quote, combining, wanted)
             if written := next((one for one in values if stands_in(one, quote)), None):
                 found.append((Stated(written, name), place))
                 break
         else:
             return None
     return found
-
-
-def _quotes(draft: DraftData | None, held: Mapping[str, Passage]) -> Iterator[tuple[str, Cited]]:
-    sentences = draft["sentences"] if draft else []
-    for place in (place for one in sentences for place in one["cited"]):
-        if passage := held.get(place["passage"]):
-            first = passage.start
-            yield passage.text[place["start"] - first : place["end"] - first], place
 
 
 def _candidates(short: str, quote: str, combining: Combining, wanted: str) -> Iterator[str]:

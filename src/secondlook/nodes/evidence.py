@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from operator import itemgetter
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from secondlook.models.chat import approximate_prompt, approximate_tokens
 from secondlook.nodes import ranking
@@ -15,7 +16,7 @@ from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles.prompts.marks import evidence_marks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from secondlook.models.chat import Message, Role
     from secondlook.nodes.context import Context
@@ -50,16 +51,14 @@ class EvidenceItem:
     span: Range | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """One piece of evidence as a model sees it, below its title and headings."""
 
     passage: str
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(NamedTuple):
     blocks: tuple[Block, ...]
     tokens: int  # of all blocks between their marks
 
@@ -118,85 +117,46 @@ def pack(
     A sentence is cut only where it alone is longer than the budget, and something is shown even
     then: the words around the reader's span, however small the budget.
     """
-    seen: set[str] = set()
-    texts: list[_Text] = []
-    for item in evidence:
-        plain = " ".join(item.text.split())
-        if plain and plain not in seen and item.passage not in seen:
-            seen |= {plain, item.passage}
-            texts.append(_Text.of(len(texts), item, question))
-    packing = _Packing(budget_tokens, count)
-    steps = [step for text in texts for step in text.steps()]
-    if mode == "sentences":
-        steps.sort(key=lambda step: (step.cost, step.of.rank))
-    for step in steps:
-        # Sentences of a passage are taken only where the whole is too long.
-        if mode == "passages" and step.side == "core":
-            packing.take(_Step(step.of, range(len(step.of.units)), "whole"))
-        packing.take(step)
-    if texts and not packing.shown:
-        shown = packing.cut(texts[0])
-        return Packed((Block(texts[0].item.passage, shown),), count(_MARKS.wrap([shown])))
-    ranks = sorted(packing.shown)
-    while True:
-        blocks = [
-            Block(texts[rank].item.passage, texts[rank].shown(packing.shown[rank]))
-            for rank in ranks
+    texts = _taken_apart(question, evidence)
+    said: dict[str, int] = {}  # which text shows a unit already: neighbours share sentences
+    ended: set[tuple[int, str]] = set()
+    for _, rank, side, units in _steps(texts, mode):
+        text = texts[rank]
+        if side == "core" and text.chosen:
+            continue
+        if side in {"before", "after"} and (not text.chosen or (rank, side) in ended):
+            continue
+        new = [
+            at for at in units if at not in text.chosen and said.get(text.unit(at), rank) == rank
         ]
+        wanted = sorted({*text.chosen, *(units if side == "whole" else new)})
+        tokens = count(f"{_MARKS.opening(1)} {text.shown(wanted)}\n") if new else 0
+        others = sum(other.tokens for other in texts if other is not text)
+        if not new or tokens + others + count(_MARKS.closing) > budget_tokens:
+            ended.add((rank, side))
+            continue
+        text.chosen, text.tokens = wanted, tokens
+        for at in wanted:
+            said.setdefault(text.unit(at), rank)
+    blocks = [Block(one.item.passage, one.shown(one.chosen)) for one in texts if one.chosen]
+    if texts and not blocks:
+        blocks = [Block(texts[0].item.passage, _cut(texts[0], budget_tokens, count))]
+    while True:
         tokens = count(_MARKS.wrap([block.text for block in blocks])) if blocks else 0
-        if tokens <= budget_tokens or len(ranks) <= 1:
+        if tokens <= budget_tokens or len(blocks) <= 1:
             return Packed(tuple(blocks), tokens)
-        ranks.pop()  # tokens of the whole may exceed those of its parts by a few
+        blocks.pop()  # tokens of the whole may exceed those of its parts by a few
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """Something more to show: units of one passage."""
-
-    of: _Text
-    units: range
-    side: Literal["core", "before", "after", "whole"]
-    cost: float = 0.0
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Text:
     """A passage taken apart: into sentences, or lines of what is not written in sentences."""
 
-    rank: int
     item: EvidenceItem
-    units: tuple[Range, ...]
+    units: list[Range]
     core: range  # the units that hold the reader's span; without one, that most like the question
-
-    @classmethod
-    def of(cls, rank: int, item: EvidenceItem, question: str) -> _Text:
-        text, span = item.text, item.span or (0, 0)
-        units: list[Range] = []
-        for start, end in pairwise([0, *sentence_starts(text), len(text)]):
-            lines = _LINE.finditer(text, start, end) if end - start > _LONG else ()
-            for first, last in pairwise([start, *(line.end() for line in lines), end]):
-                if piece := text[first:last].strip():
-                    at = text.index(piece, first)
-                    units.append((at, at + len(piece)))
-        inside = [at for at, unit in enumerate(units) if unit[0] < span[1] and span[0] < unit[1]]
-        if not inside or span[0] >= span[1]:
-            asked = set(query_terms(question))
-            shared = [len(asked & set(terms(text[start:end]))) for start, end in units]
-            inside = [shared.index(max(shared))]
-        return cls(rank, item, tuple(units), range(inside[0], inside[-1] + 1))
-
-    def steps(self) -> Iterator[_Step]:
-        """The core and its neighbours, nearest first."""
-        base = self.rank * _RANK_COST
-        around = [
-            _Step(self, range(unit, unit + 1), "before", base + self.core.start - unit)
-            for unit in range(self.core.start - 1, -1, -1)
-        ] + [
-            _Step(self, range(unit, unit + 1), "after", base + unit - self.core.stop + 1)
-            for unit in range(self.core.stop, len(self.units))
-        ]
-        yield _Step(self, self.core, "core", base)
-        yield from sorted(around, key=lambda step: step.cost)
+    chosen: list[int] = field(default_factory=list)  # the units that are shown
+    tokens: int = 0
 
     def unit(self, at: int) -> str:
         return _tidy(self.item.text[slice(*self.units[at])])
@@ -204,7 +164,7 @@ class _Text:
     def shown(self, units: Sequence[int]) -> str:
         """The units, those in a row as one piece."""
         pieces: list[Range] = []
-        for unit in sorted(units):
+        for unit in units:
             start, end = self.units[unit]
             if pieces and unit - 1 in units:
                 start = pieces.pop()[0]
@@ -218,68 +178,77 @@ class _Text:
         return f"{above}\n{text}" if above else text
 
 
-@dataclass(slots=True)
-class _Packing:
-    budget: int
-    count: Callable[[str], int]
-    shown: dict[int, tuple[int, ...]] = field(default_factory=dict)  # units by rank
-    _said: dict[str, int] = field(default_factory=dict)
-    """Which rank shows a unit's text already: neighbouring passages share sentences."""
-    _tokens: dict[int, int] = field(default_factory=dict)
-    _ended: set[tuple[int, str]] = field(default_factory=set)
+def _taken_apart(question: str, evidence: Sequence[EvidenceItem]) -> list[_Text]:
+    seen: set[str] = set()
+    made: list[_Text] = []
+    asked = set(query_terms(question))
+    for item in evidence:
+        text, plain = item.text, " ".join(item.text.split())
+        if not plain or plain in seen or item.passage in seen:
+            continue
+        seen |= {plain, item.passage}
+        units: list[Range] = []
+        for start, end in pairwise([0, *sentence_starts(text), len(text)]):
+            lines = _LINE.finditer(text, start, end) if end - start > _LONG else ()
+            for first, last in pairwise([start, *(line.end() for line in lines), end]):
+                if piece := text[first:last].strip():
+                    at = text.index(piece, first)
+                    units.append((at, at + len(piece)))
+        first, last = item.span or (0, 0)
+        inside = [at for at, unit in enumerate(units) if unit[0] < last and first < unit[1]]
+        if not inside or first >= last:
+            shared = [len(asked & set(terms(text[start:end]))) for start, end in units]
+            inside = [shared.index(max(shared))]
+        made.append(_Text(item, units, range(inside[0], inside[-1] + 1)))
+    return made
 
-    def take(self, step: _Step) -> None:
-        """Shows what the step adds if the budget allows; a side that was closed stays so."""
-        text, rank, side = step.of, step.of.rank, step.side
-        if side == "core" and rank in self.shown:
-            return
-        if side in {"before", "after"} and (rank not in self.shown or (rank, side) in self._ended):
-            return
-        have = self.shown.get(rank, ())
-        new = [
-            unit
-            for unit in step.units
-            if unit not in have and self._said.get(text.unit(unit), rank) == rank
+
+def _steps(texts: Sequence[_Text], mode: Mode) -> list[tuple[float, int, str, range]]:
+    """What may be shown, in the order to try it: cost, rank of the text, side and units. Sentences
+    of a passage that is shown whole are tried only where the whole is too long."""
+    steps: list[tuple[float, int, str, range]] = []
+    for rank, text in enumerate(texts):
+        base, core, every = rank * _RANK_COST, text.core, range(len(text.units))
+        around = [
+            (base + core.start - at, rank, "before", range(at, at + 1))
+            for at in every[: core.start]
+        ] + [
+            (base + at - core.stop + 1, rank, "after", range(at, at + 1))
+            for at in every[core.stop :]
         ]
-        units = tuple(sorted((*have, *(step.units if side == "whole" else new))))
-        tokens = self._measured(text.shown(units)) if new else 0
-        others = sum(size for other, size in self._tokens.items() if other != rank)
-        if not new or tokens + others + self.count(_MARKS.closing) > self.budget:
-            self._ended.add((rank, side))
-            return
-        self.shown[rank], self._tokens[rank] = units, tokens
-        for unit in units:
-            self._said.setdefault(text.unit(unit), rank)
+        steps += [(base, rank, "whole", every)] if mode == "passages" else []
+        steps += [(base, rank, "core", core), *sorted(around, key=itemgetter(0))]
+    return steps if mode == "passages" else sorted(steps, key=itemgetter(0, 1))
 
-    def _measured(self, shown: str) -> int:
-        return self.count(f"{_MARKS.opening(1)} {shown}\n")
 
-    def cut(self, text: _Text) -> str:
-        """As much around the span as the budget allows, and a word in any case."""
-        words, within = text.item.text, (text.units[text.core[0]][0], text.units[text.core[-1]][1])
-        start, end = text.item.span or (0, 0)
-        middle = max(start, within[0]), min(end, within[1])
-        if middle[0] >= middle[1]:
-            first = _WORD.match(words, within[0])
-            middle = (within[0], min(first.end(), within[1])) if first else within
-        header = 3 * self._measured(text.below_its_title([(0, 0)])) <= self.budget
+def _cut(text: _Text, budget: int, count: Callable[[str], int]) -> str:
+    """As much around the span as the budget allows, and a word in any case."""
+    words, first, last = text.item.text, text.units[text.core[0]][0], text.units[text.core[-1]][1]
+    span = text.item.span or (0, 0)
+    middle = max(span[0], first), min(span[1], last)
+    if middle[0] >= middle[1]:
+        word = _WORD.match(words, first)
+        middle = (first, min(word.end(), last) if word else last)
+    title = count(f"{_MARKS.opening(1)} {text.below_its_title([(0, 0)])}\n")
 
-        def shown(room: int) -> str:
-            """The middle with about `room` characters around it, whole words if there are any."""
-            start = max(within[0], middle[0] - room // 2)
-            end = min(within[1], middle[1] + room - (middle[0] - start))
-            if start > within[0] and (space := words.find(" ", start, start + _WORD_REACH)) >= 0:
-                start = min(space + 1, middle[0])
-            if end < within[1] and (space := words.rfind(" ", max(0, end - _WORD_REACH), end)) >= 0:
-                end = max(space, middle[1])
-            return text.below_its_title([(start, end)]) if header else _tidy(words[start:end])
+    def shown(room: int) -> str:
+        """The middle with about `room` characters around it, whole words if there are any."""
+        start = max(first, middle[0] - room // 2)
+        end = min(last, middle[1] + room - (middle[0] - start))
+        if start > first and (space := words.find(" ", start, start + _WORD_REACH)) >= 0:
+            start = min(space + 1, middle[0])
+        if end < last and (space := words.rfind(" ", max(0, end - _WORD_REACH), end)) >= 0:
+            end = max(space, middle[1])
+        return (
+            text.below_its_title([(start, end)]) if 3 * title <= budget else _tidy(words[start:end])
+        )
 
-        low, high = 0, within[1] - within[0]
-        while low < high:
-            room = (low + high + 1) // 2
-            fits = self.count(_MARKS.wrap([shown(room)])) <= self.budget
-            low, high = (room, high) if fits else (low, room - 1)
-        return shown(low)
+    low, high = 0, last - first
+    while low < high:
+        room = (low + high + 1) // 2
+        fits = count(_MARKS.wrap([shown(room)])) <= budget
+        low, high = (room, high) if fits else (low, room - 1)
+    return shown(low)
 
 
 def _tidy(text: str) -> str:

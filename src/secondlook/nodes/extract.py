@@ -90,11 +90,12 @@ def _telling(question: str, found: Sequence[Found], held: Mapping[str, Passage])
     """Those whose span is more than the question over again: a passage may hold the question
     itself, as an exam paper does, and reads as very relevant. Without one row of a table where
     others fit as well."""
-    asked = _words(question)
+    asked = set(_WORD.findall(question.casefold()))
     telling: list[Found] = []
     for item in found:
         passage, place = held[item["id"]], span(item)
-        text, said = passage.text, _words(passage.text[slice(*place)])
+        text = passage.text
+        said = set(_WORD.findall(text[slice(*place)].casefold()))
         again = said <= asked and len(said) >= _MOSTLY * len(asked)
         beside = [one.text for one in held.values() if one.document == passage.document]
         if said and not again and not _is_one_of_many(question, text, place, beside):
@@ -141,18 +142,18 @@ def _is_inserted(context: Context, question: str, passage: Passage, item: Found)
 def _is_one_of_many(question: str, text: str, span: tuple[int, int], beside: Sequence[str]) -> bool:
     """A row of a table, where another one has as much of what the question names; `beside` are the
     passages of its document."""
-    own = next((one for one in _rows(text) if one.start <= span[0] < one.end), None)
+
+    def rows(text: str) -> list[Line]:
+        return [line for line in lines_of(text) if line.kind in {"record", "cells"}]
+
+    own = next((one for one in rows(text) if one.start <= span[0] < one.end), None)
     if own is None:
         return False
     asked, said = frozenset(query_terms(question)), text[slice(*span)]
-    rows = {one[line.start : line.end] for one in beside for line in _rows(one)}
-    named = {row: len(asked.intersection(terms(row))) for row in rows}
+    every = {one[line.start : line.end] for one in beside for line in rows(one)}
+    named = {row: len(asked.intersection(terms(row))) for row in every}
     least = named.pop(text[own.start : own.end])
     return any(count >= least for row, count in named.items() if said not in row)
-
-
-def _rows(text: str) -> list[Line]:
-    return [line for line in lines_of(text) if line.kind in {"record", "cells"}]
 
 
 async def looked_twice(
@@ -194,10 +195,6 @@ def span(item: Found) -> tuple[int, int]:
     length = item["end"] - item["start"]
     start = min(max(item["span_start"] or 0, 0), length)
     return start, min(max(item["span_end"] or 0, start), length)
-
-
-def _words(text: str) -> set[str]:
-    return {word.casefold() for word in _WORD.findall(text)}
 
 
 async def _unread(context: Context, kept: Sequence[Found]) -> DraftData:

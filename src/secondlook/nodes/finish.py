@@ -24,7 +24,7 @@ from secondlook.nodes.cite import cite, cut_note
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.limits import lead, rewrites
-from secondlook.nodes.screen import is_quarantined
+from secondlook.nodes.screen import is_quarantined, noticed
 from secondlook.nodes.state import (
     RELEVANT,
     Drafts,
@@ -108,22 +108,17 @@ def answer_parts(
     told: list[AnswerPart] = []
     for part in parts:
         if (asked := part["asked"]) is not None:
-            draft = part["draft"]
-            places = [at for one in draft["sentences"] for at in one["cited"]] if draft else []
+            draft = part["draft"] or withheld("no_evidence")
+            places = [at for one in draft["sentences"] for at in one["cited"]]
             cited = (numbers.get((at["passage"], at["start"], at["end"])) for at in places)
             unique = tuple(dict.fromkeys(number for number in cited if number is not None))
-            short = draft["short"] if draft else None
-            told.append(AnswerPart(question=asked, short=short, citations=unique))
+            told.append(AnswerPart(question=asked, short=draft["short"], citations=unique))
     return tuple(told)
 
 
 def finished(answer: Answer) -> Finished:
-    told = step(
-        "finish",
-        _SAID[answer.status],
-        claims=len(answer.claims),
-        citations=len(answer.citations),
-    )
+    counted = {"claims": len(answer.claims), "citations": len(answer.citations)}
+    told = step("finish", _SAID[answer.status], counted)
     return {"answer": answer.model_dump(mode="json"), "steps": [told], "warnings": []}
 
 
@@ -211,25 +206,18 @@ def _abstention(draft: DraftData, found: Sequence[Found]) -> str:
 def _about_orders(context: Context, found: Sequence[Found]) -> list[dict[str, Any]]:
     """Warnings that the question or passages give a model orders. `research` has a place of its
     own for both. Passages are not named here: a title can be an order too."""
-    told: list[Trouble] = []
     if context.workflow == "research":
         return []
+    told: list[dict[str, Any]] = []
     signals = look(context.question, channel="question")
     if is_stopped(signals, channel="question"):
-        message = f"the question gives orders to a model: {', '.join(signals.reasons)}"
-        consequence = "only what the evidence says was answered"
-        told.append(
-            Trouble(node="screen", error="Screened", message=message, consequence=consequence)
-        )
+        said = f"the question gives orders to a model: {', '.join(signals.reasons)}"
+        told.append(noticed("screen", "Screened", said, "only what the evidence says was answered"))
     if out := sum(map(is_quarantined, found)):
-        message = f"{out} of the passages that were found give a model orders"
-        consequence = "they were kept out of prompts; the steps say which, and why"
-        told.append(
-            Trouble(
-                node="quarantine", error="Quarantined", message=message, consequence=consequence
-            )
-        )
-    return [one.model_dump() for one in told]
+        said = f"{out} of the passages that were found give a model orders"
+        kept = "they were kept out of prompts; the steps say which, and why"
+        told.append(noticed("quarantine", "Quarantined", said, kept))
+    return told
 
 
 def note_of(draft: DraftData, claims: Sequence[Claim]) -> str | None:

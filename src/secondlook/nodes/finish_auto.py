@@ -43,10 +43,9 @@ def put_together(
     """Of parts one answer, by `workflow`; of two tries the one that brought something."""
     if both:
         return together(question, workflow, calls[: len(answers)], answers)
-    first, *more = answers
-    if not more:
+    first, second = answers[0], answers[-1]
+    if len(answers) == 1:
         return first
-    second = more[0]
     if second.claims:
         return second.model_copy(update={"attempts": first.attempts + second.attempts})
     if calls[0]["kind"] == calls[1]["kind"]:

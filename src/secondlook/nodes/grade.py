@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -50,11 +51,11 @@ if TYPE_CHECKING:
     from secondlook.passage import Passage
     from secondlook.reading.calibration import Calibration
     from secondlook.roles.prompts import Prompt
-    from secondlook.roles.verdicts import Grades, SaidGrade
+    from secondlook.roles.verdicts import SaidGrade
 
 LAST_RESORT = 3
-MIN_RELEVANT = 3  # relevant passages that are enough
 """Passages that an answer rests on where a model lets too few pass: the best of any search."""
+MIN_RELEVANT = 3  # relevant passages that are enough
 _SAID = {
     "answer": "answering from the best",
     "rewrite": "asking again in other words",
@@ -77,94 +78,62 @@ class Weighed(Evidence, Trace):
 async def grade(state: Searched, runtime: Runtime[Context]) -> Weighed:
     context, all_found = runtime.context, state["found"]
     settings = context.settings
-    made = Grading(list(all_found), {})
+    made = Grading(list(all_found), {}, [])
     # Where there was no other way to ask, nothing new has come but from the web.
     web = any(item["origin"] == "web" and item["grade"] == "not graded" for item in all_found)
     if settings.corrective.enable_grading and (web or not state.get("stuck", False)):
         clean = [item for item in all_found if not is_quarantined(item)]
         made = await graded(context, state["question"], clean)
-        made = replace(made, found=[*made.found, *filter(is_quarantined, all_found)])
-    weights = _Weights.of(made.found, context)
+        made = made._replace(found=[*made.found, *filter(is_quarantined, all_found)])
+    grades = Counter(item["grade"] for item in made.found)
+    relevant = grades["about"] + grades["answers"]
+    read = bool(ranking.candidates(made.found))
+    quality = measured(made.found, context.calibration) if read else None
     found = _chosen(made.found, context, last_resort=False)
     number = len(state["searches"])
     welcome = RELEVANT if settings.corrective.enable_grading else {"not graded"}
-    search = Search(
-        query=state["queries"][-1],
-        new=sum(
-            item["search"] == number and item["grade"] in welcome for item in ranking.kept(found)
-        ),
-        relevant=weights.relevant,
-    )
+    kept = ranking.kept(found)
+    fresh = sum(item["search"] == number and item["grade"] in welcome for item in kept)
+    search = Search(query=state["queries"][-1], new=fresh, relevant=relevant)
     # The web is no search of its own: it has no other words. A refused rewrite has brought none.
     searched = 1 + rewrites(state["queries"], state.get("assumed"))
     new = [search] if number < searched else []
     searches = [*state["searches"], *new]
-    way, why, last_resort = _decided(state, context, weights, searches)
-    web = any(item["origin"] == "web" for item in ranking.kept(found))
+    way, why, last_resort = _decided(state, context, made.found, quality, searches)
+    web = any(item["origin"] == "web" for item in kept)
     if way == "answer" and state.get("drafts") and not searches[-1]["new"] and not web:
         way, why = "settle", "nothing was found that the last draft did not have"
     elif last_resort:
         found = _chosen(made.found, context, last_resort=True)
     said = _SAID[way]
-    if way == "settle" and weights.relevant:
+    if way == "settle" and relevant:
         said = "a new draft would see nothing new"
     told = step(
         "grade",
-        f"{weights.relevant} of {weights.graded} passages are about the question: {said}.",
-        {**made.numbers, "query": search["query"], "relevant": weights.relevant},
+        f"{relevant} of {grades.total() - grades['not graded']} passages are about the question: "
+        f"{said}.",
+        {**made.numbers, "query": search["query"], "relevant": relevant},
         new=search["new"],
-        quality=weights.quality,
+        quality=quality,
         route=(way, why),
     )
     return {
         "found": found,
         # For the question as it is understood then, all is searched and graded anew.
         "searches": [] if way == "readings" else new,
-        "quality": weights.quality,
+        "quality": quality,
         "route": way,
         "steps": [told],
         "warnings": made.warnings,
     }
 
 
-@dataclass(frozen=True, slots=True)
-class _Weights:
-    """What the decision goes by."""
-
-    relevant: int
-    answering: int
-    graded: int
-    quality: float | None
-    by_model: bool  # a model graded: then the reader's own hopes do not count
-
-    @classmethod
-    def of(cls, found: Sequence[Found], context: Context) -> _Weights:
-        grades = [item for item in found if item["grade"] != "not graded"]
-        return cls(
-            relevant=sum(item["grade"] in RELEVANT for item in grades),
-            answering=sum(item["grade"] == "answers" for item in grades),
-            graded=len(grades),
-            quality=measured(found, context.calibration) if ranking.candidates(found) else None,
-            by_model=ranking.graded_by_model(grades),
-        )
-
-    def enough(self, context: Context) -> str | None:
-        """Why this is enough to answer from; None where it is not."""
-        if self.answering:
-            return f"{self.answering} answer it"
-        if self.relevant >= MIN_RELEVANT:
-            return f"{self.relevant} are about it"
-        if self.by_model:
-            return None
-        if self.quality is None:
-            return "nobody could read what was found"
-        if self.quality >= min_quality(context.settings, context.calibration):
-            return f"what answers is among the best with a probability of {self.quality:.2f}"
-        return None
-
-
 def _decided(
-    state: Searched, context: Context, weights: _Weights, searches: Sequence[Search]
+    state: Searched,
+    context: Context,
+    found: Sequence[Found],
+    quality: float | None,
+    searches: Sequence[Search],
 ) -> tuple[str, str, bool]:
     """Where to go, why, and whether as a last resort: too little fits, and nothing else may be
     tried."""
@@ -172,10 +141,11 @@ def _decided(
     first = settings.corrective.enable_readings and "assumed" not in state
     if first and unresolved(state["question"]) is not None:
         return "readings", "a word of the question may mean several things", False
-    enough = weights.enough(context) if settings.corrective.enable_grading else "nothing is graded"
-    if enough:
+    grades = Counter(item["grade"] for item in found)
+    relevant = grades["about"] + grades["answers"]
+    if enough := _enough(context, found, grades, quality):
         return "answer", enough, False
-    why = f"{weights.relevant} of {weights.graded} are about it"
+    why = f"{relevant} of {grades.total() - grades['not graded']} are about it"
     if not state.get("stuck", False) and may_search_again(
         state["queries"], searches, settings, assumed=assumed
     ):
@@ -183,10 +153,29 @@ def _decided(
     if settings.web.enable_web_search and not state.get("web_tried", False):
         return "search_web", why, False
     floor = min_web_quality(settings, context.calibration)
-    far = weights.quality is not None and weights.quality < floor and not weights.relevant
+    far = quality is not None and quality < floor and not relevant
     if far and settings.answer.enable_abstention:
         return "settle", f"{why}, and nothing else may be tried", False
     return "answer", f"{why}, and nothing else may be tried: the best has to do", True
+
+
+def _enough(
+    context: Context, found: Sequence[Found], grades: Mapping[Grade, int], quality: float | None
+) -> str | None:
+    """Why what was found is enough to answer from; None where it is not."""
+    settings, relevant = context.settings, grades["about"] + grades["answers"]
+    if not settings.corrective.enable_grading:
+        return "nothing is graded"
+    if grades["answers"]:
+        return f"{grades['answers']} answer it"
+    if relevant >= MIN_RELEVANT:
+        return f"{relevant} are about it"
+    if ranking.graded_by_model(found):  # then the reader's own hopes do not count
+        return None
+    if quality is None:
+        return "nobody could read what was found"
+    good = quality >= min_quality(settings, context.calibration)
+    return f"what answers is among the best with a probability of {quality:.2f}" if good else None
 
 
 def _chosen(found: Sequence[Found], context: Context, *, last_resort: bool) -> list[Found]:
@@ -215,27 +204,12 @@ def _chosen(found: Sequence[Found], context: Context, *, last_resort: bool) -> l
 # The grades: those of the chosen grader, and the reader's for all that it leaves open.
 
 
-@dataclass(frozen=True, slots=True)
-class Grading:
+class Grading(NamedTuple):
     """Passages with their grades, and how these came about."""
 
     found: list[Found]  # all that were given, in their order
     numbers: dict[str, Scalar]
-    warnings: list[dict[str, Any]] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Verdicts:
-    """The usable grades of one grader, by passage."""
-
-    grades: dict[str, Grade] = field(default_factory=dict)
-    unknown: int = 0  # grades for passages that it was not given
-    error: SecondlookError | None = None  # why grades are missing, where something failed
-
-    def __add__(self, other: Verdicts) -> Verdicts:
-        return Verdicts(
-            {**self.grades, **other.grades}, self.unknown + other.unknown, self.error or other.error
-        )
+    warnings: list[dict[str, Any]]
 
 
 async def graded(context: Context, question: str, found: Sequence[Found]) -> Grading:
@@ -247,14 +221,14 @@ async def graded(context: Context, question: str, found: Sequence[Found]) -> Gra
     settings, calls = context.settings, context.ledger.usage().calls
     open_ones = [item for item in found if item["grade"] == "not graded"]
     items = open_ones[: settings.corrective.graded]
-    chosen, model, said = settings.models.servers.grade, "", Verdicts()
+    chosen, grader = settings.models.servers.grade, None
     warnings: list[dict[str, Any]] = []
     if chosen != READER and not context.models.serves("grade"):
         none = UsageError(f"no model serves the role 'grade', so {chosen!r} cannot grade")
         warnings.append(trouble("grade", none, "the reader graded instead"))
     elif chosen != READER:
         fit = fit_to_grade(context)
-        if objection := unfit(fit):
+        if objection := unfit(fit, "passages"):
             warnings.append(trouble("grade", objection, "it was asked all the same, as chosen"))
         as_probed = fit is not None and fit.passages is not None and fit.passages.few_shot
         grader = ModelGrader(
@@ -263,25 +237,23 @@ async def graded(context: Context, question: str, found: Sequence[Found]) -> Gra
             few_shot=as_probed,
             alone=chosen == "llm-each",
         )
-        model = grader.name
-        said = await grader.verdicts(question, items) if items else said
-    asked = len(items) if model else 0
-    missing = asked - len(said.grades)
-    if said.error is not None:
-        consequence = f"the reader graded {missing} of {asked} instead"
-        warnings.append(trouble("grade", said.error, consequence))
-    try:
+        await grader.grade(question, items)
+    by_model = grader.grades if grader else {}
+    missing = len(items) - len(by_model) if grader else 0
+    if grader and grader.error is not None:
+        consequence = f"the reader graded {missing} of {len(items)} instead"
+        warnings.append(trouble("grade", grader.error, consequence))
+    calibration = None
+    with suppress(ModelError):  # no reader: there are no scores, and others tell why
         calibration = context.calibration
-        by_reader = {item["id"]: reader_grade(item, calibration) for item in items}
-    except ModelError:  # no reader: there are no scores, and others tell why
-        by_reader = {}
     done: dict[str, Found] = {}
     for item in items:
-        name = item["id"]
-        if name in said.grades:
-            done[name] = {**item, "grade": said.grades[name], "graded_by": model}
-        elif by_reader.get(name, "not graded") != "not graded":
-            done[name] = {**item, "grade": by_reader[name], "graded_by": READER}
+        name, by = item["id"], context.models.name("grade") if grader else READER
+        given = by_model.get(name)
+        if given is None and calibration is not None:
+            by, given = READER, reader_grade(item, calibration)
+        if given not in {None, "not graded"}:
+            done[name] = cast("Found", {**item, "grade": given, "graded_by": by})
     grades = Counter(item["grade"] for item in done.values())
     numbers: dict[str, Scalar] = {
         "graded": len(done),
@@ -289,10 +261,10 @@ async def graded(context: Context, question: str, found: Sequence[Found]) -> Gra
         "answers": grades["answers"],
         "irrelevant": grades["irrelevant"],
         "by_reader": sum(item["graded_by"] == READER for item in done.values()),
-        "by_model": len(said.grades),
+        "by_model": len(by_model),
         "calls": context.ledger.usage().calls - calls,
         "missing": missing,
-        "unknown": said.unknown,
+        "unknown": grader.unknown if grader else 0,
         "grader": chosen,
     }
     return Grading([done.get(item["id"], item) for item in found], numbers, warnings)
@@ -320,14 +292,6 @@ _GRADES: dict[SaidGrade, Grade] = {"answers": "answers", "about": "about", "no":
 
 
 @dataclass(slots=True)
-class _Calls:
-    """The calls of one grading. A model that is away or not paid for is not asked again."""
-
-    gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
-    closed: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class ModelGrader:
     """`texts` finds passages by id; what it does not find is not graded."""
 
@@ -335,92 +299,82 @@ class ModelGrader:
     texts: Callable[[Sequence[str]], Awaitable[Mapping[str, Passage]]]
     few_shot: bool = False
     alone: bool = False  # each passage in a call of its own
+    grades: dict[str, Grade] = field(default_factory=dict)  # the usable ones, by passage
+    unknown: int = 0  # grades for passages that it was not given
+    error: SecondlookError | None = None  # why grades are missing, where something failed
+    gate: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
+    closed: bool = False  # a model that is away or not paid for is not asked again
 
-    @property
-    def name(self) -> str:
-        return self.models.name("grade")
-
-    @property
-    def prompt(self) -> Prompt:
-        return load("grade_few" if self.few_shot else "grade")
-
-    async def verdicts(self, question: str, items: Sequence[Found]) -> Verdicts:
-        """Never raises for what a model does. What a reply leaves out is asked for once more."""
+    async def grade(self, question: str, items: Sequence[Found]) -> None:
+        """Never raises for what a model does."""
+        if not items:
+            return
         held = await self.texts([item["id"] for item in items])
-        prompt = self.prompt
+        prompt = self._prompt()
         try:
             room = await self.models.room(
                 "grade", max_tokens=prompt.max_tokens, schema=grades_of(AT_ONCE)
             )
         except (ModelError, BudgetExceeded) as error:
-            return Verdicts(error=error)
+            self.error = error
+            return
         bare = approximate_prompt(prompt.render(question=question, evidence=""))
         room = USUAL_TOKENS if room is None else max(_SMALLEST, room - bare)
+        # The whole passage, or where it alone is too long what lies around the reader's span.
+        fitting = max(_SMALLEST, room - _MARK_TOKENS - _REPLY_TOKENS)
         batches: list[list[Block]] = []
         left = 0
-        for item in items:
-            # The whole passage, or where it alone is too long what lies around the reader's span.
-            fitting = max(_SMALLEST, room - _MARK_TOKENS - _REPLY_TOKENS)
-            whole = [evidence_item(item, held[item["id"]])] if item["id"] in held else []
-            packed = pack(question, whole, mode="passages", budget_tokens=fitting)
-            for block in packed.blocks:
+        for item in (item for item in items if item["id"] in held):
+            whole = [evidence_item(item, held[item["id"]])]
+            for block in pack(question, whole, mode="passages", budget_tokens=fitting).blocks:
                 tokens = approximate_tokens(block.text) + _MARK_TOKENS + _REPLY_TOKENS
                 if self.alone or not batches or tokens > left:
                     batches.append([])
                     left = room
                 batches[-1].append(block)
                 left -= tokens
-        calls = _Calls()
-        asking = (self._complete(calls, question, batch) for batch in batches)
-        return sum(await asyncio.gather(*asking), Verdicts())
+        await asyncio.gather(*(self._ask(question, batch) for batch in batches))
 
-    async def _complete(self, calls: _Calls, question: str, batch: Sequence[Block]) -> Verdicts:
-        said = await self._asked(calls, question, batch)
-        missing = [one for one in batch if one.passage not in said.grades]
-        if not missing or said.error is not None or len(missing) == len(batch):
-            return said
-        return said + await self._asked(calls, question, missing)
+    def _prompt(self) -> Prompt:
+        return load("grade_few" if self.few_shot else "grade")
 
-    async def _asked(self, calls: _Calls, question: str, batch: Sequence[Block]) -> Verdicts:
+    async def _ask(self, question: str, batch: Sequence[Block]) -> None:
         """Half at a time where the model counts more tokens than were estimated."""
-        async with calls.gate:
-            if calls.closed:
-                return Verdicts()
+        async with self.gate:
+            if self.closed:
+                return
+            prompt = self._prompt()
+            evidence = evidence_marks(self.models.run).wrap([one.text for one in batch])
             try:
-                evidence = evidence_marks(self.models.run).wrap([one.text for one in batch])
                 reply = await self.models.ask(
                     "grade",
-                    self.prompt.render(question=question, evidence=evidence),
+                    prompt.render(question=question, evidence=evidence),
                     grades_of(len(batch)),
                     node="grade",
-                    max_tokens=self.prompt.max_tokens + _REPLY_TOKENS * len(batch),
+                    max_tokens=prompt.max_tokens + _REPLY_TOKENS * len(batch),
                 )
-                return Verdicts() if reply.value is None else _read(reply.value, batch)
             except (ModelError, BudgetExceeded) as error:
-                calls.closed = calls.closed or speaks_of_the_model(error)
+                self.closed = self.closed or speaks_of_the_model(error)
                 if not isinstance(error, ContextOverflow) or len(batch) == 1:
-                    return Verdicts(error=error)
-        half = len(batch) // 2
-        first = await self._asked(calls, question, batch[:half])
-        return first + await self._asked(calls, question, batch[half:])
+                    self.error = self.error or error
+                    return
+                reply = None
+        if reply is None:
+            half = len(batch) // 2
+            await self._ask(question, batch[:half])
+            await self._ask(question, batch[half:])
+            return
+        entries = reply.value.grades if reply.value else []
+        self.unknown += sum(not 1 <= entry.passage <= len(batch) for entry in entries)
+        for number, one in enumerate(batch, 1):
+            said = {entry.grade for entry in entries if entry.passage == number}
+            if len(said) == 1:  # a passage with two different grades has none
+                self.grades[one.passage] = _GRADES[said.pop()]
 
 
 def speaks_of_the_model(error: SecondlookError) -> bool:
     """Whether the next call would fare no better: not where only this reply or prompt was bad."""
     return not isinstance(error, UnusableReply | ContextOverflow)
-
-
-def _read(said: Grades, batch: Sequence[Block]) -> Verdicts:
-    """Numbers that were not shown are dropped. A passage with two different grades has none."""
-    by_number: dict[int, set[SaidGrade]] = {}
-    for entry in said.grades:
-        by_number.setdefault(entry.passage, set()).add(entry.grade)
-    grades = {
-        one.passage: _GRADES[next(iter(by_number[number]))]
-        for number, one in enumerate(batch, 1)
-        if len(by_number.get(number, ())) == 1
-    }
-    return Verdicts(grades, sum(not 1 <= entry.passage <= len(batch) for entry in said.grades))
 
 
 # Whether a model may be trusted to grade, as `secondlook models probe` has measured it.
@@ -465,24 +419,15 @@ def fit_of(probe: Probe) -> Fit | None:
     return Fit(probe.spec, passages, answers) if passages or answers else None
 
 
-def unfit(fit: Fit | None) -> UnfitGrader | None:
-    """The objection to a model that grades passages badly; None where nothing is known of it."""
-    if fit is None or fit.passages is None or fit.passages.fit:
+def unfit(fit: Fit | None, what: Literal["passages", "answers"]) -> UnfitGrader | None:
+    """The objection to a model that grades badly; None where nothing is known of it."""
+    figures = None if fit is None else fit.passages if what == "passages" else fit.answers
+    if fit is None or figures is None or figures.fit:
         return None
-    return UnfitGrader(
-        f"{fit.model!r} grades passages badly: {in_words(fit.passages)}",
-        hint="models.servers.grade=reader does not ask it",
-    )
-
-
-def unfit_for_answers(fit: Fit | None) -> UnfitGrader | None:
-    """The same for one that judges answers."""
-    if fit is None or fit.answers is None or fit.answers.fit:
-        return None
-    return UnfitGrader(
-        f"{fit.model!r} judges answers badly: {in_words(fit.answers)}",
-        hint="answer.enable_answer_grading=false does without it",
-    )
+    verb, hint = "grades passages", "models.servers.grade=reader does not ask it"
+    if what == "answers":
+        verb, hint = "judges answers", "answer.enable_answer_grading=false does without it"
+    return UnfitGrader(f"{fit.model!r} {verb} badly: {in_words(figures)}", hint=hint)
 
 
 def in_words(figures: GradingFigures) -> str:

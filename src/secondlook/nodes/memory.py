@@ -8,26 +8,23 @@ import hashlib
 import json
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NotRequired, cast
+from textwrap import shorten
+from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002
 from typing_extensions import TypedDict
 
-from secondlook.answer import QueryType  # noqa: TC001
 from secondlook.errors import BudgetExceeded, SecondlookError
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.research import standing, threshold_of
 from secondlook.nodes.state import (
     Chosen,
     Draft,
-    DraftData,
-    Found,
     Question,
     Recall,
     RecalledData,
     Researched,
     Screened,
-    StepData,
     Trace,
     step,
     trouble,
@@ -54,19 +51,6 @@ _MOST_QUOTED = 200
 _OFF = "the settings switch the memory off"
 
 
-class Recollection(Trace):
-    recalled: RecalledData | None
-    route: str
-    plan: NotRequired[list[StepData]]
-    found: NotRequired[list[Found]]
-    draft: NotRequired[DraftData]
-    query_type: NotRequired[QueryType]
-    classified_by: NotRequired[str]
-    escalated: NotRequired[bool]
-    cycles: NotRequired[int]
-    stopped: NotRequired[str]
-
-
 @dataclass(slots=True)
 class _Search:
     """What looking into the memory came to."""
@@ -78,7 +62,8 @@ class _Search:
     hit: Alike | None = None
 
 
-async def recall(state: Question, runtime: Runtime[Context]) -> Recollection:
+async def recall(state: Question, runtime: Runtime[Context]) -> dict[str, Any]:
+    """What is remembered becomes the state, as if it had been researched now."""
     context = runtime.context
     research = context.settings.research
     found, warnings = _Search(_OFF), []
@@ -96,9 +81,7 @@ async def recall(state: Question, runtime: Runtime[Context]) -> Recollection:
     recalled: RecalledData | None = None
     if found.hit is not None:
         entry, like, way = found.hit.entry, found.hit.similarity, "hit"
-        asked = entry.question
-        if len(asked) > _MOST_QUOTED:
-            asked = f"{asked[: _MOST_QUOTED - 3]}..."
+        asked = shorten(entry.question, _MOST_QUOTED, placeholder="...")
         said = (
             f"From memory: researched on {entry.created[:10]} for {asked!r} "
             f"(similarity {like:.3f}). Use --fresh to research it again."
@@ -121,8 +104,7 @@ async def recall(state: Question, runtime: Runtime[Context]) -> Recollection:
         similarity=found.nearest,
         forgotten=found.forgotten,
     )
-    made = {**kept, "recalled": recalled, "route": way, "steps": [told], "warnings": warnings}
-    return cast("Recollection", made)
+    return {**kept, "recalled": recalled, "route": way, "steps": [told], "warnings": warnings}
 
 
 def _searched(context: Context, memory: AnswerMemory, state: Question) -> _Search:

@@ -18,11 +18,11 @@ from secondlook.nodes import ranking
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.finish import Finished  # noqa: TC001
-from secondlook.nodes.retrieve import Retrieved, found_by, where
+from secondlook.nodes.retrieve import found_by, where
+from secondlook.nodes.screen import Retrieved
 from secondlook.nodes.state import (
     Cited,
     Draft,
-    DraftData,
     Evidence,
     Finishing,
     Found,
@@ -87,16 +87,14 @@ async def choose(state: Query, runtime: Runtime[Context]) -> Choice:
         if len(named) <= MOST_WHOLE and (named or not target):
             titles = ", ".join(f'"{passage.title}"' for passage in named)
             said = f"Chose {titles}." if named else "There is nothing to summarise."
-            made = _choice("documents" if named else "nothing", named, said)
-            return {**made, "missing": missing}
+            return _whole("documents" if named else "nothing", named, missing, said)
     elif there is not None and not target:
         named = await _firsts(context, there[:MOST_DOCUMENTS])
     if named:
         total = len(named) if target else len(there or ())
         few = named[:MOST_DOCUMENTS]
         some = f"{len(few)} of {total}" if total > len(few) else f"{total}"
-        made = _choice("many", few, f"Chose {some} documents.", more=total - len(few))
-        return {**made, "missing": missing}
+        return _whole("many", few, missing, f"Chose {some} documents.", more=total - len(few))
     # Passages on a topic. Each must have half of its words, in itself or in its title.
     options = search_options(context.settings.search, k=MOST_PLACES, candidates=MOST_PLACES)
     hits = await asyncio.to_thread(context.shelf.find, target, options, where(state["scope"]))
@@ -110,13 +108,24 @@ async def choose(state: Query, runtime: Runtime[Context]) -> Choice:
     said = "No document has this name, and no passage is about it."
     if found:
         said = f"No document has this name: took {len(found)} passages of {documents} documents."
+    told = step("choose", said, passages=len(found), documents=documents)
     return {
-        "extent": "places" if found else "nothing",
-        "documents": [],
-        "more": 0,
-        "missing": [],
+        **_whole("places" if found else "nothing", [], [], said),
         "found": found,
-        "steps": [step("choose", said, passages=len(found), documents=documents)],
+        "steps": [told],
+    }
+
+
+def _whole(
+    extent: Extent, named: Sequence[Passage], missing: list[str], said: str, *, more: int = 0
+) -> Choice:
+    return {
+        "extent": extent,
+        "documents": [passage.document for passage in named],
+        "more": more,
+        "missing": missing,
+        "found": [taken(passage, "begins a chosen document") for passage in named],
+        "steps": [step("choose", said, documents=len(named), more=more)],
         "warnings": [],
     }
 
@@ -175,19 +184,6 @@ async def whole_document(context: Context, document: str) -> list[Passage]:
     return found
 
 
-def _choice(extent: Extent, named: Sequence[Passage], said: str, *, more: int = 0) -> Choice:
-    found = [taken(passage, "begins a chosen document") for passage in named]
-    return {
-        "extent": extent,
-        "documents": [passage.document for passage in named],
-        "more": more,
-        "missing": [],
-        "found": found,
-        "steps": [step("choose", said, documents=len(named), more=more)],
-        "warnings": [],
-    }
-
-
 def taken(passage: Passage, why: str) -> Found:
     return {**unread(passage), "kept": True, "why": why}
 
@@ -234,16 +230,12 @@ async def outline(state: Overview, runtime: Runtime[Context]) -> Outlined:
     if entries:
         things = ("document" if state["extent"] == "many" else "section") + "s" * (left_out != 1)
         verb = "is" if left_out == 1 else "are"
-        draft = DraftData(
-            method="outline",
-            model=None,
-            sentences=[entry.sentence for entry in entries],
-            short=None,
-            stop="answered",
-            confidence=None,
-            reasons=["word for word from the documents"],
-            note=f"({left_out} more {things} {verb} not shown.)" if left_out else None,
-        )
+        draft = {
+            **withheld("answered", reasons=["word for word from the documents"]),
+            "method": "outline",
+            "sentences": [entry.sentence for entry in entries],
+            "note": f"({left_out} more {things} {verb} not shown.)" if left_out else None,
+        }
         said = f"Made an outline of {len(entries)} lines."
         known = {item["id"] for item in found}
         cited = [place["passage"] for entry in entries for place in entry.sentence["cited"]]
@@ -298,8 +290,8 @@ async def finish(state: Laid, runtime: Runtime[Context]) -> Finished:
     noted: Laid = {**state, "draft": {**state["draft"], "note": note}}
     done = await finishing.finish(noted, runtime)
     claims = done["answer"]["claims"]
-    if state["opening"] and claims:
-        lines = [state["opening"], ""]
+    if claims and (opening := state.get("opening")):
+        lines = [opening, ""]
         for (label, depth, title), claim in zip(state["labels"], claims, strict=True):
             lines += [f"- {title}"] if title else []
             marks = "".join(f"[{number}]" for number in claim["citations"])
@@ -321,8 +313,6 @@ _Item = TypeVar("_Item")
 _PARAGRAPH = re.compile(r"\S(?:.|\n(?![ \t]*\n))*")
 _WORD = re.compile(r"[^\W_]+")
 _ENDS = (".", "!", "?", "…", "。", "！", "？", ':"', '."', '?"')  # noqa: RUF001
-_FIELD = re.compile(r"[A-Z][\w-]{1,20}:\s")
-"""The head of a letter or a row of fields: From: ..., Month: ..."""
 
 
 def of_document(passages: Sequence[Passage], most: int = MOST_SECTIONS) -> tuple[list[Entry], int]:
@@ -365,29 +355,33 @@ def evenly(items: Sequence[_Item], most: int) -> list[_Item]:
 def lead_sentence(passage: Passage, topic: str = "") -> Sentence | None:
     """The first whole sentence that is more than a heading, or the first that has the most words
     of the topic; a short first line where the passage has no sentences."""
-    paragraphs = list(_paragraphs(passage))
-    sentences = []
-    for start, end in paragraphs:
-        for first, last in sentence_bounds(passage.text[start:end]):
-            said = passage.text[start + first : start + last]
-            whole = said.endswith(_ENDS) and not _FIELD.match(said)
-            if whole and _is_line(said):
-                sentences.append((start + first, start + last))
+    text, paragraphs = passage.text, list(_paragraphs(passage))
+    places = [
+        (start + first, start + last)
+        for start, end in paragraphs
+        for first, last in sentence_bounds(text[start:end])
+    ]
+    sentences = [
+        (start, end)
+        for start, end in places
+        if text[start:end].endswith(_ENDS) and _is_line(text[start:end])
+    ]
     # A passage may begin in the midst of a sentence that the one before it has whole.
-    found = [place for place in sentences if not passage.text[place[0]].islower()] or sentences
+    found = [place for place in sentences if not text[place[0]].islower()] or sentences
     if not found:
-        for start, end in paragraphs:
-            line = passage.text[start:end].split("\n", 1)[0].rstrip()
-            if _is_line(line):
-                found = [(start, start + len(line))]
-                break
-        else:
-            return None
-    wanted = set(query_terms(topic)) if topic else set()
-    held = [len(wanted.intersection(terms(passage.text[slice(*place)]))) for place in found]
-    first, last = found[held.index(max(held))]
+        lines = (text[start:end].split("\n", 1)[0].rstrip() for start, end in paragraphs)
+        starts = (start for start, _ in paragraphs)
+        found = [
+            (start, start + len(line))
+            for start, line in zip(starts, lines, strict=True)
+            if _is_line(line)
+        ][:1]
+    if not found:
+        return None
+    wanted = set(query_terms(topic))
+    first, last = max(found, key=lambda place: len(wanted.intersection(terms(text[slice(*place)]))))
     return Sentence(
-        text=" ".join(passage.text[first:last].split()),
+        text=" ".join(text[first:last].split()),
         cited=[Cited(passage=passage.id, start=passage.start + first, end=passage.start + last)],
         support=1.0,
         supported=None,

@@ -120,7 +120,7 @@ async def _accepted(models: Asker, case: PassageCase, *, few_shot: bool) -> dict
         return {name: by_id[name] for name in names}
 
     grader = ModelGrader(models, texts=texts, few_shot=few_shot)
-    said = await grader.verdicts(case.question, [unread(passage) for passage in case.passages])
-    if said.error is not None and speaks_of_the_model(said.error):
-        raise said.error
-    return {name: grade != "irrelevant" for name, grade in said.grades.items()}
+    await grader.grade(case.question, [unread(passage) for passage in case.passages])
+    if grader.error is not None and speaks_of_the_model(grader.error):
+        raise grader.error
+    return {name: grade != "irrelevant" for name, grade in grader.grades.items()}

@@ -17,15 +17,13 @@ from secondlook.library.library import search_options
 from secondlook.nodes import ranking
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.ranking import measured, min_quality
-from secondlook.nodes.screen import kept_clean
+from secondlook.nodes.screen import Retrieved, kept_clean
 from secondlook.nodes.state import (
     Asked,
-    Evidence,
     Found,
     Query,
     Scope,
     Searches,
-    Trace,
     step,
     trouble,
     unread,
@@ -54,12 +52,8 @@ _SHORTEST = 3
 _AND = re.compile(r"\s+(?:and|or)\s+")
 
 
-class Retrieved(Evidence, Trace):
-    pass
-
-
 class Again(Asked, Searches):
-    pass
+    """What is asked, what was found, and the searches so far."""
 
 
 class WebAsked(Retrieved):
@@ -132,43 +126,27 @@ async def rerank(state: Asked, runtime: Runtime[Context]) -> Retrieved:
 
 
 async def fall_back(state: Asked, runtime: Runtime[Context]) -> Retrieved:
-    settings, query = runtime.context.settings, state["queries"][-1]
-    found, read, warnings = await _by_words(
+    settings = runtime.context.settings
+    return await _by_words(
         state,
         runtime.context,
-        question=query,
+        question=state["queries"][-1],
         candidates=_BY_WORDS,
         most=settings.search.candidates,
     )
-    known = {item["id"] for item in state["found"]}
-    before = {item["id"] for item in ranking.kept(state["found"])}
-    new = sum(item["id"] not in known for item in found)
-    entered = sum(item["id"] not in before for item in ranking.kept(found))
-    said = f"Found {new} more by words; {entered} of them are among the best."
-    told = step("fall_back", said, new=new, read=read, entered=entered)
-    clean, kept_out = await kept_clean(runtime.context, found)
-    return {"found": clean, "steps": [*kept_out, told], "warnings": warnings}
 
 
 async def search_again(state: Again, runtime: Runtime[Context]) -> Retrieved:
     """In other words. What is found is read for the user's question."""
-    candidates, number = runtime.context.settings.search.candidates, len(state["searches"])
-    found, read, warnings = await _by_words(
+    candidates = runtime.context.settings.search.candidates
+    return await _by_words(
         state,
         runtime.context,
         question=state["question"],
         candidates=candidates,
         most=max(1, candidates // _SHARE),
-        number=number,
+        number=len(state["searches"]),
     )
-    before = {item["id"] for item in state["found"]}
-    new = sum(item["id"] not in before for item in found)
-    entered = sum(item["search"] == number for item in ranking.kept(found))
-    said = f"Found {new} more in other words; {entered} of them are among the best."
-    query = state["queries"][-1]
-    told = step("search_again", said, query=query, new=new, read=read, entered=entered)
-    clean, kept_out = await kept_clean(runtime.context, found)
-    return {"found": clean, "steps": [*kept_out, told], "warnings": warnings}
 
 
 async def _by_words(
@@ -179,19 +157,20 @@ async def _by_words(
     candidates: int,
     most: int,
     number: int = 0,
-) -> tuple[list[Found], int, list[dict[str, Any]]]:
-    """All passages best first, how many were read for the question, and warnings. A passage that
-    was found before keeps its readings, and the better of its two fusion scores."""
-    settings = context.settings
+) -> Retrieved:
+    """All passages best first, some of them read for the question. A passage that was found before
+    keeps its readings, and the better of its two fusion scores."""
+    settings, query = context.settings, state["queries"][-1]
     search, weights, k = settings.search, settings.adaptive, settings.answer.k
-    known = {item["id"]: item for item in state["found"]}
-    pool = list(known.values())
+    before = {item["id"]: item for item in state["found"]}
+    known, pool = dict(before), list(state["found"])
+    node, how = ("search_again", "in other words") if number else ("fall_back", "by words")
+    read, warnings = 0, []
     try:
         options = search_options(
             search, k=k, dense=weights.dense, lexical=weights.lexical, candidates=candidates
         )
-        query, scope = state["queries"][-1], where(state["scope"])
-        hits = await asyncio.to_thread(context.shelf.find, query, options, scope)
+        hits = await asyncio.to_thread(context.shelf.find, query, options, where(state["scope"]))
         pool = []
         for hit in hits[:candidates]:
             new = found_by(hit)
@@ -201,10 +180,14 @@ async def _by_words(
         pool += known.values()
         found, read = await _read_on(context, question, pool, most=most)
     except Exception as error:  # noqa: BLE001 - what was read before is worth keeping
-        node = "search_again" if number else "fall_back"
-        lost = trouble(node, error, "what the earlier searches found was kept")
-        return ranking.ranked(pool, blend=search.blend, k=k), 0, [lost]
-    return found, read, []
+        found = ranking.ranked(pool, blend=search.blend, k=k)
+        warnings = [trouble(node, error, "what the earlier searches found was kept")]
+    fresh = sum(item["id"] not in before for item in found)
+    entered = sum(item["id"] not in before for item in ranking.kept(found))
+    said = f"Found {fresh} more {how}; {entered} of them are among the best."
+    told = step(node, said, query=query, new=fresh, read=read, entered=entered)
+    clean, kept_out = await kept_clean(context, found)
+    return {"found": clean, "steps": [*kept_out, told], "warnings": warnings}
 
 
 async def _read_on(
@@ -242,7 +225,7 @@ async def follow(state: Asked, runtime: Runtime[Context]) -> Retrieved:
         read = [item for item in ranking.kept(found) if item["relevance"] is not None]
         held = await ranking.texts(context, [item["id"] for item in read[:1]])
         best = held.get(read[0]["id"]) if read else None
-        if best is not None and covered(state["question"], best) < _FOLLOW_BELOW:
+        if best is not None and _covered(state["question"], best) < _FOLLOW_BELOW:
             pairs = await _linked(context, state, best)
             chosen, linked = await _chosen(context, state["question"], best, pairs), len(pairs)
             said = "Nothing that the best passage names helps."
@@ -260,26 +243,21 @@ async def follow(state: Asked, runtime: Runtime[Context]) -> Retrieved:
     return {"found": found, "steps": [*kept_out, told], "warnings": warnings}
 
 
-def covered(question: str, passage: Passage) -> float:
+def _covered(question: str, passage: Passage) -> float:
     """Share of the question's words that the passage has."""
     asked = frozenset(query_terms(question))
-    said = frozenset(chain(terms(passage.text), terms(passage.title)))
+    said = {*terms(passage.text), *terms(passage.title)}
     return len(asked & said) / len(asked) if asked else 1.0
 
 
 def leads(question: str, best: Passage, titles: Sequence[str]) -> list[str]:
     """Names in the best passage that the question does not say, and names in the question that no
     passage which is kept is about."""
-    known = question.casefold() + best.title.casefold()
-    shown = [one.casefold() for one in titles]
-    told = (name for name in names(best.text) if name.casefold() not in known)
-    unmet = (
-        name
-        for joined in names(question[:1].lower() + question[1:])
-        for name in _AND.split(joined)
-        if not any(name.casefold() in one for one in shown)
-    )
-    long = (name for name in chain(unmet, told) if len(name) >= _SHORTEST)
+    known, shown = f"{question}{best.title}".casefold(), "\n".join(titles).casefold()
+    asked = chain.from_iterable(map(_AND.split, names(question[:1].lower() + question[1:])))
+    unmet = [name for name in asked if name.casefold() not in shown]
+    told = [name for name in names(best.text) if name.casefold() not in known]
+    long = (name for name in (*unmet, *told) if len(name) >= _SHORTEST)
     return list({name.casefold(): name for name in long}.values())[:_NAMES]
 
 
@@ -292,7 +270,8 @@ async def _linked(context: Context, state: Asked, best: Passage) -> list[tuple[F
     linked: dict[str, tuple[Found, str]] = {}
     for name in leads(state["question"], best, [item["title"] for item in kept]):
         hits = await asyncio.to_thread(context.shelf.find, name, options, where(state["scope"]))
-        for passage, hit in ((hit.passage, hit) for hit in hits[:_HITS]):
+        for hit in hits[:_HITS]:
+            passage = hit.passage
             topic = passage.title.partition(" (")[0].casefold()
             about = topic and (name.casefold() in topic or topic in best.text.casefold())
             if about and passage.title != best.title and passage.id not in ids:
@@ -368,12 +347,7 @@ async def search_web(state: Asked, runtime: Runtime[Context]) -> Retrieved:
 
 async def search_web_once(state: Again, runtime: Runtime[Context]) -> WebAsked:
     """In the user's own words, however the library was searched; a run asks the web once."""
-    own: Asked = {
-        "question": state["question"],
-        "scope": state["scope"],
-        "queries": [state["question"]],
-        "found": state["found"],
-    }
+    own: Again = {**state, "queries": [state["question"]]}
     return {**await search_web(own, runtime), "web_tried": True}
 
 

@@ -14,7 +14,8 @@ from secondlook.answer import Step, Trouble, Usage
 from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
 from secondlook.nodes import ranking
 from secondlook.nodes.context import Context  # noqa: TC001
-from secondlook.nodes.state import RELEVANT, Asked, Found, Searches, Trace, step, trouble
+from secondlook.nodes.retrieve import Again  # noqa: TC001
+from secondlook.nodes.state import RELEVANT, Found, Trace, step, trouble
 from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles import rewrite as rules
 from secondlook.roles.ambiguity import reading
@@ -37,17 +38,13 @@ _TOPICAL = 4.0
 _GRADE_WEIGHT = {"answers": 1.0, "about": 1.0, "not graded": 0.5, "irrelevant": 0.25}
 
 
-class Retried(Asked, Searches):
-    """What is asked, what was found, and the searches so far."""
-
-
 class Rewritten(Trace):
     queries: list[str]  # the new query; empty where there is none
     stuck: bool
     route: str
 
 
-async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
+async def rewrite(state: Again, runtime: Runtime[Context]) -> Rewritten:
     """One more query where one can be had that is worth a search, else none."""
     context, language = runtime.context, runtime.context.settings.library.language
     if context.ledger.must_end("rewrite"):
@@ -55,11 +52,11 @@ async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
         route = ("none", "nothing more may be asked")
         told = step("rewrite", said, route=route, attempt=len(state["queries"]))
         return {"queries": [], "stuck": True, "route": "none", "steps": [told], "warnings": []}
-    verdict, is_cached = None, False
+    verdict = None
     warnings: list[dict[str, Any]] = []
     if context.models.serves("rewrite"):
         try:
-            verdict, is_cached = await _by_model(context, state)
+            verdict = await _by_model(context, state)
         except (ModelError, BudgetExceeded) as error:
             consequence = "the query was made of the passages' own words"
             warnings.append(trouble("rewrite", error, consequence))
@@ -88,7 +85,6 @@ async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
         rejected=refused,
         words=rules.word_count(query or ""),
         kept=subject.kept_by(query, language) if query else None,
-        cached=is_cached,
     )
     return {
         "queries": [query] if query else [],
@@ -99,7 +95,7 @@ async def rewrite(state: Retried, runtime: Runtime[Context]) -> Rewritten:
     }
 
 
-def _earlier(state: Retried) -> list[str]:
+def _earlier(state: Again) -> list[str]:
     """Every query so far, those of the searches included."""
     searched = [search["query"] for search in state.get("searches") or []]
     return list(dict.fromkeys([*state["queries"], *searched]))
@@ -110,9 +106,8 @@ def _best(found: Sequence[Found]) -> list[Found]:
     return sorted(found, key=lambda item: item["grade"] == "irrelevant")[:_BEST]
 
 
-async def _by_model(context: Context, state: Retried) -> tuple[rules.Verdict, bool]:
-    """What becomes of a model's query, and whether its reply was known already. Raises ModelError
-    or BudgetExceeded."""
+async def _by_model(context: Context, state: Again) -> rules.Verdict:
+    """What becomes of a model's query. Raises ModelError or BudgetExceeded."""
     found, searches, question = state["found"], state.get("searches") or [], state["question"]
     about = sum(item["grade"] in RELEVANT for item in found)
     titles = list(dict.fromkeys(_flat(item["title"]) for item in _best(found) if item["title"]))
@@ -123,29 +118,20 @@ async def _by_model(context: Context, state: Retried) -> tuple[rules.Verdict, bo
         tried="; ".join(map(_flat, _earlier(state))),
         question=" ".join(question.split()),
     )
-    models, words = context.models, rules.most_words(question)
-    longest = max(load("rewrite").max_tokens, _TOKENS_PER_WORD * words)
-    known = rules.rewrites_of(models.models)
-    key = rules.key_of(models, "rewrite", messages, max_tokens=longest)
-    said = known.get(key)
-    is_cached = said is not None
-    if said is None:
-        reply = await models.ask("rewrite", messages, node="rewrite", max_tokens=longest)
-        said = rules.Said(reply.text, reply.finish)
-        known.put(key, said)
+    longest = max(load("rewrite").max_tokens, _TOKENS_PER_WORD * rules.most_words(question))
+    said = await context.models.ask("rewrite", messages, node="rewrite", max_tokens=longest)
     if said.finish == "length":
-        return rules.Verdict(None, "too long", rules.word_count(said.text)), is_cached
-    verdict = rules.accepted(
+        return rules.Verdict(None, "too long", rules.word_count(said.text))
+    return rules.accepted(
         said.text,
         question,
         _earlier(state),
         known=" ".join([context.question, *titles]),
         language=context.settings.library.language,
     )
-    return verdict, is_cached
 
 
-async def _by_code(context: Context, state: Retried) -> str | None:
+async def _by_code(context: Context, state: Again) -> str | None:
     """Of the words of the best passages. Those of a passage on something else lead away."""
     near = [
         item
@@ -191,14 +177,12 @@ async def condense(models: Asker, question: str, turns: Sequence[Turn]) -> Stand
     the time that the run may take."""
     warnings: tuple[Trouble, ...] = ()
     usage = Usage()
-    if bool(turns) and await asyncio.to_thread(is_talk, question):
-        return StandAlone(question)
     turns = [turn for turn in turns if not is_talk(turn.asked)]  # nothing leans on thanks
-    if turns and (asked := reading(question, turns[-1])):  # what was asked back for is certain
-        by = "the reply"
-    elif not turns:
+    if not turns or await asyncio.to_thread(is_talk, question):
         return StandAlone(question)
-    else:
+    # What was asked back for is certain.
+    asked, by = reading(question, turns[-1]) or "", "the reply"
+    if not asked:
         asked, by = question, "nobody"
         try:
             if not await asyncio.to_thread(leans, question, turns):

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from langgraph.runtime import Runtime  # noqa: TC002
@@ -39,7 +39,7 @@ from secondlook.tables.understand.interpreter import understand
 from secondlook.tables.understand.readings import reading_data
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from secondlook.answer import EvidenceKind, Status, StopReason
     from secondlook.nodes.context import Titled
@@ -74,27 +74,18 @@ class Considered(Calls, Trace):
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
-    calls: tuple[CallData, ...]
-    both: bool = False
-    likely: Mapping[str, float] = field(default_factory=dict)
-    """Where it was a close call: how likely tables and documents answer."""
-
-
 async def consider(state: Question, runtime: Runtime[Context]) -> Considered:
-    decision = await _decided(state, runtime)
-    first = decision.calls[0]
-    why = f"{first['why']}."
-    if decision.both:
-        why = "It needs documents and a table: each was asked for its part."
-    numbers = dict(decision.likely)
-    told = step("consider", why, numbers, calls=len(decision.calls), route=(first["workflow"], why))
+    calls, likely = await _decided(state, runtime)
+    first, both = calls[0], len(calls) > 1
+    why = "It needs documents and a table: each was asked for its part."
+    if not both:
+        why = f"{first['why']}."
+    told = step("consider", why, likely, calls=len(calls), route=(first["workflow"], why))
     risky = runtime.context.settings.answer.max_risk is not None and first["workflow"] == SUMMARY
     return {
-        "calls": list(decision.calls),
+        "calls": calls,
         "answers": [],
-        "both": decision.both,
+        "both": both,
         "steps": [told],
         "warnings": [summed_up_without_risk()] if risky else [],
     }
@@ -102,14 +93,14 @@ async def consider(state: Question, runtime: Runtime[Context]) -> Considered:
 
 def summed_up_without_risk() -> dict[str, Any]:
     """A summary is no answer that is right or wrong: a bound on risk does not apply to it."""
-    return trouble(
-        "summarise",
-        UsageError("max_risk is about answers to questions"),
-        "the summary comes without a bound on its risk",
-    )
+    error = UsageError("max_risk is about answers to questions")
+    return trouble("summarise", error, "the summary comes without a bound on its risk")
 
 
-async def _decided(state: Question, runtime: Runtime[Context]) -> Decision:
+async def _decided(
+    state: Question, runtime: Runtime[Context]
+) -> tuple[list[CallData], dict[str, float]]:
+    """Whom to call; and where it was a close call, how likely tables and documents answer."""
     context, question, scope = runtime.context, state["question"], state["scope"]
     summed: Scope | None = None
     likely: dict[str, float] = {}
@@ -123,7 +114,7 @@ async def _decided(state: Question, runtime: Runtime[Context]) -> Decision:
     ):
         workflow, why = SUMMARY, "It asks for a summary"
     elif context.desk is not None and (parts := await _parts(context, want, scope)):
-        return Decision(parts, both=True)
+        return parts, {}
     elif context.tables_given:
         workflow, why = ANALYST, "Tables came with the question"
     else:
@@ -141,18 +132,18 @@ async def _decided(state: Question, runtime: Runtime[Context]) -> Decision:
         workflow, why = ANALYST, signs.why
         if not over_tables:
             workflow, why = from_documents(want, question, context.settings.auto)
-    return Decision((_call(workflow, question, summed or scope, why),), likely=likely)
+    return [_call(workflow, question, summed or scope, why)], likely
 
 
-async def _parts(context: Context, want: Want, scope: Scope) -> tuple[CallData, ...]:
+async def _parts(context: Context, want: Want, scope: Scope) -> list[CallData]:
     """Of a question that needs a document and a table, a call for each kind in its order."""
+    calls: list[CallData] = []
     if want.split is None or want.split.combining != "each":
-        return ()
+        return calls
     parts = want.split.parts
     over = [(await signs_of(context, part)).named for part in parts]
     if len(set(over)) == 1:
-        return ()
-    calls = []
+        return calls
     for tables in dict.fromkeys(over):
         asked = [part for part, of in zip(parts, over, strict=True) if of == tables]
         asked = [asked[0], *(f"{part[:1].lower()}{part[1:]}" for part in asked[1:])]
@@ -163,7 +154,7 @@ async def _parts(context: Context, want: Want, scope: Scope) -> tuple[CallData, 
             workflow = several if len(asked) > 1 else context.settings.auto.routes.one_fact
             why = "this part is about documents"
         calls.append(_call(workflow, joined, scope, why))
-    return tuple(calls)
+    return calls
 
 
 def from_documents(want: Want, question: str, settings: AutoSettings) -> tuple[str, str]:

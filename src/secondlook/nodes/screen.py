@@ -98,13 +98,12 @@ async def screen(state: ToScreen, runtime: Runtime[Context]) -> Passed:
     return passed
 
 
-def _plain(value: Any) -> Any:
-    """What a model means: `Attack.` is a verdict too."""
-    return value.strip(" .!\"'\n").casefold() if isinstance(value, str) else value
-
-
 class Judgement(BaseModel):
-    text: Annotated[Literal["question", "attack"], BeforeValidator(_plain)]
+    # `Attack.` is a verdict too.
+    text: Annotated[
+        Literal["question", "attack"],
+        BeforeValidator(lambda said: str(said).strip(" .!\"'\n").casefold()),
+    ]
 
 
 async def is_attack(context: Context, texts: Mapping[str, str]) -> bool:
@@ -141,11 +140,11 @@ GONE = "it could not be read when it was screened"
 PROMOTED = "in place of a quarantined passage"
 
 
-class Cleaned(Evidence, Trace):
-    pass
+class Retrieved(Evidence, Trace):
+    """Passages, those with orders kept out."""
 
 
-async def quarantine(state: Evidence, runtime: Runtime[Context]) -> Cleaned:
+async def quarantine(state: Evidence, runtime: Runtime[Context]) -> Retrieved:
     found, told = await _cleaned(runtime.context, state["found"])
     return {"found": found, "steps": [told], "warnings": []}
 
@@ -176,21 +175,19 @@ def without_orders(
         if signals is None or not is_stopped(signals, channel="passage"):
             clean.append(one)
             continue
-        message = f"{one.title!r} ({one.id}) gives a model orders: {', '.join(signals.reasons)}"
-        told = Trouble(
-            node="quarantine",
-            error="Quarantined",
-            message=message,
-            consequence="it was kept out of prompts",
-        )
-        warnings.append(told.model_dump())
+        said = f"{one.title!r} ({one.id}) gives a model orders: {', '.join(signals.reasons)}"
+        warnings.append(noticed("quarantine", "Quarantined", said, "it was kept out of prompts"))
     return clean, warnings
+
+
+def noticed(node: str, error: str, message: str, consequence: str) -> dict[str, Any]:
+    """A warning of what is no error of ours."""
+    return Trouble(node=node, error=error, message=message, consequence=consequence).model_dump()
 
 
 def _signals(passage: Passage) -> Signals:
     """Of all of it that a prompt may hold."""
-    shown = "\n".join([passage.title, *passage.heading, passage.text])
-    return look(shown, channel="passage")
+    return look("\n".join([passage.title, *passage.heading, passage.text]), channel="passage")
 
 
 async def _cleaned(context: Context, found: Sequence[Found]) -> tuple[list[Found], dict[str, Any]]:

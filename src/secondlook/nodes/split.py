@@ -184,17 +184,12 @@ async def planned(context: Context, question: str, most: int) -> Split | None:
     plan = reply.value
     if plan is None or len(plan.questions) <= 1:
         return None
-    made = checked(plan, question, most=most)
-    if isinstance(made, str):
-        raise UnusableReply(f"{context.models.name('plan')} made no usable plan: {made}")
-    return made
-
-
-def checked(plan: Plan, question: str, *, most: int) -> Split | str:
-    """The plan as parts, or what is wrong with it."""
     texts = [part.strip().strip("\"'").strip() for part in plan.questions]
     parts = tuple(text if text[-1:] in {"", "?"} else f"{text.rstrip('.')}?" for text in texts)
-    if any(CONTROL_MARK.search(part) or EVIDENCE_MARK.search(part) for part in parts):
-        return "a question carries marks"
     made = Split(parts, plan.combine)
-    return wrong_parts(made, question, most=most) or made
+    wrong = wrong_parts(made, question, most=most)
+    if any(CONTROL_MARK.search(part) or EVIDENCE_MARK.search(part) for part in parts):
+        wrong = "a question carries marks"
+    if wrong:
+        raise UnusableReply(f"{context.models.name('plan')} made no usable plan: {wrong}")
+    return made

@@ -5,20 +5,20 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
 from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
 from secondlook.models.chat import approximate_prompt, approximate_tokens
 from secondlook.nodes import ranking
-from secondlook.nodes.cite import Checker
+from secondlook.nodes.cite import Checker, sentences_were
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
-from secondlook.nodes.outline import Layout, Overview, evenly, taken, whole_document
+from secondlook.nodes.outline import Overview, evenly, taken, whole_document
 from secondlook.nodes.revalidate import guard_of
 from secondlook.nodes.screen import without_orders
-from secondlook.nodes.state import Draft, DraftData, Evidence, Trace, step, trouble
+from secondlook.nodes.state import Draft, Evidence, Trace, step, trouble
 from secondlook.nodes.state import Sentence as Claimed
 from secondlook.reading.support import DEFAULT_MIN_SUPPORT, joined_evidence, sieve_of
 from secondlook.retrieval.terms import terms
@@ -53,7 +53,7 @@ _NOTES_OF_A_PART = 2
 _NO_EVIDENCE = "<<evidence-00000000 1>> \n<<end-00000000>>"
 
 
-class Summarised(Draft, Evidence, Layout, Trace):
+class Summarised(Draft, Evidence, Trace):
     pass
 
 
@@ -83,10 +83,10 @@ async def summarise(state: Overview, runtime: Runtime[Context]) -> Summarised:
     model = context.models.name(ROLE)
     if not any(notes) or sum(map(len, notes)) < min(_FEWEST, work.cut):
         refused = work.refused == len(parts) > 0 and state["extent"] == "places"
+        stop: StopReason = "no_evidence" if refused else "cannot_proceed"
         reason = "too little of what the model wrote stands"
         if refused:
             reason = "the model found nothing on it in the passages"
-        stop: StopReason = "no_evidence" if refused else "cannot_proceed"
         draft, said = withheld(stop, reasons=[reason], model=model), f"No summary: {reason}."
     else:
         sentences, joined = await _joined(work, [note for note in notes if note])
@@ -96,37 +96,19 @@ async def summarise(state: Overview, runtime: Runtime[Context]) -> Summarised:
         if supports:
             covered = sum(supports) / len(supports)
             reasons = [f"the text covers {covered:.0%} of what is said", read]
-        draft = DraftData(
-            method="summary",
-            model=model,
-            sentences=sentences,
-            short=None,
-            stop="answered",
-            confidence=None,
-            reasons=reasons,
-            note=_note(work, len(every), joined=joined),
-        )
+        draft = {
+            **withheld("answered", reasons=reasons, model=model),
+            "method": "summary",
+            "sentences": sentences,
+            "note": _note(work, len(every), joined=joined),
+        }
         said = f"{model} read {len(parts)} parts and wrote {len(sentences)} sentences that stand."
         known = {item["id"] for item in found}
         more = [passage for part in parts for passage in part if passage.id not in known]
         found = [*found, *(taken(passage, "was read") for passage in more)]
-    told = step(
-        NODE,
-        said,
-        parts=len(parts),
-        parts_of_all=len(every),
-        parts_failed=work.failed,
-        sentences=len(draft["sentences"]),
-        cut=work.cut,
-    )
-    return {
-        "draft": draft,
-        "found": found,
-        "opening": "",
-        "labels": [],
-        "steps": [told],
-        "warnings": work.warnings,
-    }
+    numbers = {"parts": len(parts), "parts_of_all": len(every), "parts_failed": work.failed}
+    told = step(NODE, said, numbers, sentences=len(draft["sentences"]), cut=work.cut)
+    return {"draft": draft, "found": found, "steps": [told], "warnings": work.warnings}
 
 
 def outcome(state: Draft) -> Literal["finish", "outline"]:
@@ -284,8 +266,7 @@ def _note(work: _Work, parts_of_all: int, *, joined: bool) -> str | None:
     if not joined:
         said.append("The parts are given one after the other.")
     if work.cut:
-        word = "sentence was" if work.cut == 1 else "sentences were"
-        said.append(f"{work.cut} {word} cut, which the text did not support.")
+        said.append(f"{work.cut} {sentences_were(work.cut)} cut, which the text did not support.")
     return f"({' '.join(said)})" if said else None
 
 
@@ -297,8 +278,7 @@ _WORTH_IT = 0.02
 """A further place must carry the sentence by so much more."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     cited: Cited
     title: str
     text: str
@@ -312,19 +292,12 @@ def _checked(checker: Checker, sentence: Sentence) -> Claimed:
     text = sentence.text
     # A judge that costs more than counting words is asked only about what was gathered.
     sieve = sieve_of(checker.support)
-    gatherer = checker
-    if sieve is not checker.support:
-        gatherer = replace(checker, support=sieve, min_support=DEFAULT_MIN_SUPPORT)
+    gatherer = replace(checker, support=sieve, min_support=DEFAULT_MIN_SUPPORT)
     places = _places(gatherer, text)
     chosen = _gathered(gatherer, text, places)
     (best,) = _supports(checker, text, places, [chosen])
     if best < checker.min_support:
         return claim
-    for at in list(chosen):  # what was needed on the way may not be in the end
-        rest = [other for other in chosen if other != at]
-        (value,) = _supports(checker, text, places, [rest])
-        if rest and value > best - _WORTH_IT and value >= checker.min_support:
-            best, chosen = value, rest
     cited = [places[at].cited for at in chosen]
     together = Claimed(text=text, cited=cited, support=round(best, 4), supported=True)
     return checker.revalidated(together)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from secondlook.answer import Check
 from secondlook.nodes.choices import parsed
-from secondlook.nodes.combine import flat, operation_of, stands_in
+from secondlook.nodes.combine import OPERATIONS, flat, stands_in
 from secondlook.nodes.explain import GENERAL
 from secondlook.nodes.finish_auto import shifted, unanswered
 from secondlook.nodes.limits import lead, without_cut
@@ -289,7 +289,7 @@ def _check_computation(
         report.wrong("computation", where, f"{shown(claim.text)} is not what was computed")
     # Where the question's form tells what must be computed, nothing else was.
     form = wanted(answer.asked).split
-    operation = operation_of(form.combining) if form else None
+    operation = OPERATIONS.get(form.combining) if form else None
     other = operation is not None and operation != made.operation
     wrong(other, f"the question asks for {operation}, not {made.operation}")
 
