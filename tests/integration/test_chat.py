@@ -117,7 +117,7 @@ def test_orders_are_obeyed(piped: Callable[..., tuple[int, str, str]]) -> None:
     said = f"/sources\n{WHO}\n/sources\n/new\n/sources\nwhen did he join?\n/help\n/dance\n"
     code, out, err = piped(said)
     assert code == 0
-    shown = re.findall(r'^\[1\] .+\n    .+\n    ".*Piet Aldous', out, re.MULTILINE)
+    shown = re.findall(r'^\[1\] Minutes.+\n    .+\n    ".*Piet Aldous', out, re.MULTILINE)
     assert len(shown) == 2, "once with the answer, once when asked for"
     assert "Took it as" not in out
     assert "/sources  show where" in out

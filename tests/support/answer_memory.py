@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
 
 ASKED = "How deep is berth 4 of the north quay?"
-REWORDED = "What is the depth of berth 4 of the north quay?"
+REWORDED = "Can you tell me how deep berth 4 of the north quay is?"
 ASKING = Asking(scope="all", manner="usual")
 PASSAGE = "survey.0"
 
