@@ -96,12 +96,13 @@ def main() -> None:
     confine(limits)
     post = _Post(limits["spill"])
     threading.Thread(target=post.listen, args=(inbox,), daemon=True).start()
-    os.makedirs(limits["spill"], mode=0o700, exist_ok=True)  # noqa: PTH103 - a plain string
+    databases = Databases(limits)
     send(outbox, {"ready": True})
     while (job := post.jobs.get()) is not None:
-        outcome = perform(job, limits, outbox)
+        outcome = perform(job, databases, outbox)
         post.busy.clear()
         send(outbox, outcome)
+    databases.close()
     shutil.rmtree(limits["spill"], ignore_errors=True)
 
 
@@ -144,10 +145,35 @@ def confine(limits: dict[str, Any]) -> None:
         resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
 
 
-def open_database(files: list[str], limits: dict[str, Any]) -> duckdb.DuckDBPyConnection:
+class Databases:
+    """One database in memory for the files at hand; another as soon as the files differ."""
+
+    def __init__(self, limits: dict[str, Any]) -> None:
+        self._limits = limits
+        self._files: tuple[str, ...] | None = None
+        self._database: duckdb.DuckDBPyConnection | None = None
+
+    def connection(self, files: list[str], *, is_watched: bool) -> duckdb.DuckDBPyConnection:
+        """To be closed by the caller. Only a session of its own can say how far it has come."""
+        wanted = tuple(sorted(set(files)))
+        if is_watched:
+            return open_database(wanted, self._limits)
+        if self._database is None or wanted != self._files:
+            self.close()
+            self._database, self._files = open_database(wanted, self._limits), wanted
+        return self._database.cursor()
+
+    def close(self) -> None:
+        if self._database is not None:
+            self._database.close()
+        self._database = None
+
+
+def open_database(files: tuple[str, ...], limits: dict[str, Any]) -> duckdb.DuckDBPyConnection:
     """In memory, bounded, without extensions from outside, and blind to all but `files`."""
     import duckdb
 
+    os.makedirs(limits["spill"], mode=0o700, exist_ok=True)  # noqa: PTH103 - closing removes it
     database = duckdb.connect(
         ":memory:",
         config={
@@ -172,7 +198,7 @@ def open_database(files: list[str], limits: dict[str, Any]) -> duckdb.DuckDBPyCo
     return database
 
 
-def perform(job: dict[str, Any], limits: dict[str, Any], outbox: IO[bytes]) -> dict[str, Any]:
+def perform(job: dict[str, Any], databases: Databases, outbox: IO[bytes]) -> dict[str, Any]:
     arguments: dict[str, Any] = job["arguments"]
     is_watched, last = bool(job.get("report")), float("-inf")
 
@@ -187,7 +213,7 @@ def perform(job: dict[str, Any], limits: dict[str, Any], outbox: IO[bytes]) -> d
         arguments["report"] = report
     try:
         task = find(job["task"])
-        with open_database(job["files"], limits) as connection:
+        with databases.connection(job["files"], is_watched=is_watched) as connection:
             return {"value": task(connection, **arguments)}
     except BaseException as error:  # noqa: BLE001 - whatever it is, it costs one task
         return {"error": described(error)}
