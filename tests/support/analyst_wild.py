@@ -83,6 +83,11 @@ class WildDesk:
             raise TableError("the worker died")
         return _real(self.world).examine(table, columns)
 
+    def values(self, table: str, column: str) -> Sequence[str]:
+        if self._now("compute fails"):
+            raise TableError("the worker died")
+        return _real(self.world).values(table, column)
+
     def compute(self, query: Query) -> Computed:
         mood = self._now("compute fails", "computes nothing", "any numbers")
         if mood == "compute fails":

@@ -13,15 +13,14 @@ import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from benchmarks import wikitables
 from secondlook.errors import SecondlookError
 from secondlook.evaluation.library import GivenTables
-from secondlook.tables.query import Filter, Query
-from secondlook.tables.resolver import MOST_VALUES, AskedTable
+from secondlook.tables.resolver import AskedTable
 from secondlook.tables.understand import written
 from secondlook.tables.understand.readings import queries, values_of, wanted_of
 from secondlook.tables.worker import Worker
@@ -51,14 +50,7 @@ def desks(data: EvalSet) -> Iterator[Callable[[str], Desk]]:
 
 
 def asked_table(desk: Desk, table: Table) -> AskedTable:
-    @cache
-    def values(column: str) -> list[str]:
-        there = Filter(column=column, comparison="present")
-        query = Query(
-            table=table.id, where=(there,), select=(column,), distinct=True, limit=MOST_VALUES
-        )
-        return [str(row[0]) for row in desk.compute(query).rows]
-
+    values = partial(desk.values, table.id)
     return AskedTable(table, desk.profile(table.id), values, compute=desk.compute)
 
 

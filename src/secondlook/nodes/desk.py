@@ -31,8 +31,7 @@ from secondlook.roles.prompts.marks import evidence_marks
 from secondlook.roles.screen import stops
 from secondlook.sandbox.port import outcome_from
 from secondlook.tables.profile_text import profile_text
-from secondlook.tables.query import Filter, Query
-from secondlook.tables.resolver import MOST_VALUES, AskedTable, Resolver
+from secondlook.tables.resolver import AskedTable, Resolver
 from secondlook.tables.table import NUMERIC
 from secondlook.tables.words import stems
 
@@ -148,17 +147,10 @@ async def asked_tables(context: Context, question: str) -> tuple[AskedTable, ...
     if desk is None:
         return ()
 
-    def values(table: str, column: str) -> Sequence[str]:
-        there = Filter(column=column, comparison="present")
-        query = Query(
-            table=table, where=(there,), select=(column,), distinct=True, limit=MOST_VALUES
-        )
-        return [str(row[0]) for row in desk.compute(query).rows]
-
     def asked() -> tuple[AskedTable, ...]:
         return tuple(
             AskedTable(
-                table, desk.profile(table.id), partial(values, table.id), compute=desk.compute
+                table, desk.profile(table.id), partial(desk.values, table.id), compute=desk.compute
             )
             for table in meant(desk, question)
         )

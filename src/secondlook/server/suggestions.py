@@ -6,6 +6,7 @@ import asyncio
 import logging
 import re
 import threading
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -16,8 +17,7 @@ from secondlook.errors import SecondlookError
 from secondlook.nodes.desk import measures
 from secondlook.roles.wants import wanted
 from secondlook.server.library import OpenedLibrary  # noqa: TC001
-from secondlook.tables.query import Filter, Query
-from secondlook.tables.resolver import MOST_VALUES, AskedTable
+from secondlook.tables.resolver import AskedTable
 from secondlook.tables.understand.interpreter import understand
 
 if TYPE_CHECKING:
@@ -128,11 +128,5 @@ def _spoken(name: str) -> str:
 
 
 def _asked(desk: Desk, table: str) -> AskedTable:
-    def values(column: str) -> list[str]:
-        there = Filter(column=column, comparison="present")
-        query = Query(
-            table=table, where=(there,), select=(column,), distinct=True, limit=MOST_VALUES
-        )
-        return [str(row[0]) for row in desk.compute(query).rows]
-
+    values = partial(desk.values, table)
     return AskedTable(desk.table(table), desk.profile(table), values, compute=desk.compute)

@@ -13,16 +13,20 @@ from pydantic import ValidationError
 from secondlook.errors import TableError
 from secondlook.tables.examine import examine
 from secondlook.tables.joins import find_joins
-from secondlook.tables.query import Computed
+from secondlook.tables.query import Computed, Filter, Query
 from secondlook.tables.table import Table, TableProfile, named_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from secondlook.tables.query import Query
     from secondlook.tables.table import Examination, Join
     from secondlook.tables.worker import Worker
+
+
+MOST_VALUES = 5000
+"""Distinct values of one column that are looked at."""
+_KEPT_COLUMNS = 100
 
 
 class Desk:
@@ -89,6 +93,21 @@ class Desk:
             file=self._files[meant.id],
         )
         return Computed.model_validate(said)
+
+    def values(self, table: str, column: str) -> tuple[str, ...]:
+        """Distinct values of a column as stored, at most `MOST_VALUES`. They are asked for several
+        times in every question, so the worker keeps some; a file is named by its contents."""
+        kept, key = self._worker.values, (self.file(table), column)
+        if key not in kept:
+            there = Filter(column=column, comparison="present")
+            query = Query(
+                table=table, where=(there,), select=(column,), distinct=True, limit=MOST_VALUES
+            )
+            found = tuple(str(row[0]) for row in self.compute(query).rows)
+            if len(kept) >= _KEPT_COLUMNS:
+                kept.clear()
+            kept[key] = found
+        return kept[key]
 
     def with_tables(self, entries: Sequence[tuple[Table, Path]]) -> Desk:
         """One more desk with these tables on it too; those that are there keep their names."""

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
 Embed: TypeAlias = "Callable[[Sequence[str]], list[list[float]]]"
 """Texts to vectors of length one."""
-MOST_VALUES = 5000
-"""Distinct values of one column that are looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +28,7 @@ class AskedTable:
     table: Table
     profile: TableProfile
     values: Callable[[str], Sequence[str]]
-    """Distinct values of a text column as stored, at most `MOST_VALUES`; read when called."""
+    """Distinct values of a text column as stored (`Desk.values`); read when called."""
     compute: Callable[[Query], Computed] | None = None
     """Where it is given, a reading that finds nothing can be dropped."""
 
@@ -292,7 +290,7 @@ class Values:
         self._stemmed: dict[tuple[str, ...], list[Place]] = defaultdict(list)
         for table in tables:
             for column in (one.name for one in table.table.columns if one.type == "text"):
-                for value in list(table.values(column))[:MOST_VALUES]:
+                for value in table.values(column):
                     words = tuple(one.text for one in atoms(value[: LONGEST_VALUE + 1]))
                     if 0 < len(words) <= LONGEST_NAME and len(value) <= LONGEST_VALUE:
                         place = (table.table.id, column, value)

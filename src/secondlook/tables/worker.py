@@ -61,6 +61,8 @@ class Worker:
         self._turn = threading.Lock()
         self._process: _Process | None = None
         self._closed = threading.Event()
+        self.values: dict[tuple[Path, str], tuple[str, ...]] = {}
+        """What columns hold, by file and name: the same for every question (`Desk.values`)."""
 
     def __enter__(self) -> Self:
         return self
