@@ -67,7 +67,7 @@ function Loading() {
 interface RowsProps {
   rows: readonly Row[];
   all: number;
-  drop: (key: string) => void;
+  drop: (row: Row) => void;
 }
 
 function Rows({ rows, all, drop }: RowsProps) {
@@ -78,7 +78,7 @@ function Rows({ rows, all, drop }: RowsProps) {
   return (
     <ul className="rows-of-library">
       {rows.map((row) => (
-        <DocumentRow key={row.key} row={row} dismiss={() => drop(row.key)} />
+        <DocumentRow key={row.key} row={row} dismiss={() => drop(row)} />
       ))}
     </ul>
   );

@@ -95,7 +95,7 @@ export function FailedMore({ row, dismiss, gone }: { row: Row; dismiss: () => vo
   const forget = async () => {
     gone();
     if (doc) await removeDocument(doc.id);
-    else dismiss();
+    dismiss();
   };
   return (
     <>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Doc, Job, JobFile } from "../types";
-import { filterRows, rowsOf, withoutFile, withTurnedAway } from "./rows";
+import { filterRows, type Row, rowsOf, withoutRow, withTurnedAway } from "./rows";
 import { kindLabel, roughly, sizeInWords, sizeOf, stateWord } from "./words";
 
 function doc(changes: Partial<Doc> = {}): Doc {
@@ -111,9 +111,14 @@ describe("files that were turned away", () => {
   });
 
   it("are forgotten one by one", () => {
-    const left = withoutFile([bad], "file a.pdf");
+    const [row] = rowsOf([], [bad]);
+    const left = withoutRow([bad], row as Row);
     expect(left.flatMap((one) => one.files.map(({ name }) => name))).toEqual(["new.pdf"]);
-    expect(withoutFile(left, "file new.pdf")).toEqual([]);
+  });
+
+  it("are forgotten with the failed document that the library keeps of them", () => {
+    const [row] = rowsOf([doc({ name: "a.pdf", status: "failed" })], [bad]);
+    expect(rowsOf([], withoutRow([bad], row as Row))).toEqual([]);
   });
 });
 

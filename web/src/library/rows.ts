@@ -128,9 +128,10 @@ export function withTurnedAway(known: readonly Job[], jobs: readonly Job[]): rea
   return fresh.length > 0 ? [...known, ...fresh] : known;
 }
 
-/** The same without one file, which the person has seen. */
-export function withoutFile(known: readonly Job[], key: string): readonly Job[] {
+/** The same without the file of a row, which the person has seen. */
+export function withoutRow(known: readonly Job[], { key, doc }: Row): readonly Job[] {
+  const isSeen = (file: JobFile) => (doc ? isSame(doc, file) : keyOfFile(file) === key);
   return known
-    .map((job) => ({ ...job, files: job.files.filter((file) => keyOfFile(file) !== key) }))
+    .map((job) => ({ ...job, files: job.files.filter((file) => !isSeen(file)) }))
     .filter((job) => job.files.length > 0);
 }

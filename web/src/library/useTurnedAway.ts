@@ -1,6 +1,6 @@
 import { useEffect, useState } from "react";
 import type { Job } from "../types";
-import { withoutFile, withTurnedAway } from "./rows";
+import { type Row, withoutRow, withTurnedAway } from "./rows";
 
 /**
  * Files that a job could not take in.
@@ -11,6 +11,6 @@ import { withoutFile, withTurnedAway } from "./rows";
 export function useTurnedAway(jobs: readonly Job[]) {
   const [turnedAway, setTurnedAway] = useState<readonly Job[]>([]);
   useEffect(() => setTurnedAway((known) => withTurnedAway(known, jobs)), [jobs]);
-  const dismiss = (key: string) => setTurnedAway((known) => withoutFile(known, key));
+  const dismiss = (row: Row) => setTurnedAway((known) => withoutRow(known, row));
   return { turnedAway, dismiss };
 }
