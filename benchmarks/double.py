@@ -7,17 +7,19 @@ The double is a server on loopback. It reads the prompts it is sent: where the e
 answer, it gives the exam's own answer in one of several styles, else it refuses. Nothing it says
 right may be lost, and what it says wrong on purpose may not stay: a false sentence among true ones
 (a statement of the same passage with another number or turned round), a citation of another
-passage. Questions of the kinds fact, field, yes or no, why or how, list and follow-up are asked,
-each in every style. Writes benchmarks/results/double.json.
+passage. An answer of the reader in the model's place counts as lost, right or not. Questions of the
+kinds fact, field, yes or no, why or how, and list are asked, each in every style. Writes
+benchmarks/results/double.json.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import random
 import re
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +70,6 @@ class Double:
     shown: bool = False
     cited: str = ""
     false: str = ""
-    calls: Counter[str] = field(default_factory=Counter)
 
     def about(self, case: Case, files: Sequence[str], style: str) -> None:
         self.case, self.files, self.style = case, files, style
@@ -88,9 +89,7 @@ class Double:
             ("You judge an answer", lambda _: '{"verdict": "yes"}'),
         ):
             if system.startswith(mark):
-                self.calls[mark] += 1
                 return said(asked)
-        self.calls[system[:40]] += 1
         return REFUSAL
 
     def blocks(self, prompt: str) -> dict[int, str]:
@@ -147,7 +146,7 @@ class Double:
         cites = n
         if self.style == "wrong citation":
             cites = next((k for k in blocks if k not in found), n)
-            self.cited = blocks[cites]
+            self.shown, self.cited = cites != n, blocks[cites]
         quote = _sentence_with(blocks[n], answer)
         asked = case.question.rstrip("?. ")
         text = style.format(answer=answer, n=cites, question=asked, quote=quote)
@@ -213,11 +212,11 @@ def _falsified(block: str, quote: str) -> str:
 
 def judged(case: Case, double: Double, answer: Answer) -> str:
     """What became of a reply."""
-    if not double.shown:
+    if not double.shown or (double.style == "false sentence" and not double.false):
         return "not shown"
+    if answer.method != "generative":
+        return "lost"
     if double.style == "false sentence":
-        if not double.false:
-            return "not shown"
         said = _plain(answer.text)
         return "stays" if _plain(double.false).rstrip(".") in said else "cut"
     right = outcome(case, answer) == "right"
@@ -241,6 +240,7 @@ def main() -> None:
     chosen = options.parse_args()
     told: list[tuple[str, str, str, str]] = []
     double = Double()
+    os.environ.setdefault("OPENAI_API_KEY", "none")
     scratch = CACHE / "double"
     with ChatServer(double.reply) as server:
         spec = f"openai:capable@{server.url}/v1"

@@ -115,6 +115,7 @@ def main() -> None:
     for name, seconds in took.items():
         share = statuses[name].count("answered") / len(seconds)
         found[name] = {"seconds": spread(seconds), "answered": round(share, 3)}
+    # The results name the command, and no folder of the machine.
     sys.argv = ["OTHER_PYTHON" if one == chosen.other else one for one in sys.argv]
     save("latency", found)
 

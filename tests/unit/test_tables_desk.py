@@ -62,6 +62,12 @@ def test_what_is_computed(desk: Desk) -> None:
         total(desk, orders, "nothing")
 
 
+def test_values_of_a_column_are_read_once(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sorted(desk.values("customers", "city")) == ["Trier", "Ulm"]
+    monkeypatch.setattr(Desk, "compute", None)
+    assert sorted(desk.with_tables([]).values("customers", "city")) == ["Trier", "Ulm"]
+
+
 def test_joins_between_tables(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     both = [table.id for table in desk.tables()]
     found = desk.joins(both)

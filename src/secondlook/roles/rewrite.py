@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import itertools
-import json
 import math
 import re
 import unicodedata
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Final, Literal
 
 from secondlook.retrieval.outline import sentence_starts
 from secondlook.retrieval.terms import STOP_WORDS, language_name, query_terms, terms
@@ -23,8 +20,6 @@ from secondlook.roles.screen import screened
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from secondlook.models.calls import Asker, Models
-    from secondlook.models.chat import Finish, Message, Role
     from secondlook.passage import Passage
 
 # Decides whether what a model made of a question may be searched for.
@@ -423,38 +418,3 @@ def _alike(one: str, other: str) -> bool:
 @lru_cache(maxsize=8)
 def _function_words(language: str) -> frozenset[str]:
     return frozenset(terms(" ".join(STOP_WORDS.get(language, ())), language))
-
-
-# What models said when they were asked to rewrite, so that the same question costs no second
-# call.
-
-MOST_KEPT = 512
-
-
-class Said(NamedTuple):
-    text: str
-    finish: Finish
-
-
-class Rewrites(dict[str, Said]):
-    """The replies of one set of models; the oldest give way."""
-
-    def put(self, key: str, said: Said) -> None:
-        if len(self) >= MOST_KEPT:
-            self.pop(next(iter(self)), None)
-        self[key] = said
-
-
-_ALL: WeakKeyDictionary[Models, Rewrites] = WeakKeyDictionary()
-
-
-def rewrites_of(models: Models) -> Rewrites:
-    return _ALL.setdefault(models, Rewrites())
-
-
-def key_of(asker: Asker, role: Role, messages: Sequence[Message], *, max_tokens: int) -> str:
-    """Everything that shapes a reply: who is asked, what, and how."""
-    options = asker.models.cast.part(role, asker.workflow).options
-    said = [[message.role, message.content] for message in messages]
-    shaping = [asker.name(role), said, max_tokens, options.temperature, options.seed]
-    return hashlib.sha256(json.dumps(shaping).encode()).hexdigest()

@@ -98,7 +98,8 @@ class Desk:
         """Distinct values of a column as stored, at most `MOST_VALUES`. They are asked for several
         times in every question, so the worker keeps some; a file is named by its contents."""
         kept, key = self._worker.values, (self.file(table), column)
-        if key not in kept:
+        found = kept.get(key)
+        if found is None:
             there = Filter(column=column, comparison="present")
             query = Query(
                 table=table, where=(there,), select=(column,), distinct=True, limit=MOST_VALUES
@@ -107,7 +108,7 @@ class Desk:
             if len(kept) >= _KEPT_COLUMNS:
                 kept.clear()
             kept[key] = found
-        return kept[key]
+        return found
 
     def with_tables(self, entries: Sequence[tuple[Table, Path]]) -> Desk:
         """One more desk with these tables on it too; those that are there keep their names."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections import Counter
+from collections import defaultdict
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
+from itertools import chain
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,8 @@ def plain_style() -> Iterator[None]:
     import matplotlib as mpl
 
     with mpl.rc_context(), warnings.catch_warnings():
+        # A name in a script that the built-in font lacks: a browser has other fonts.
+        warnings.filterwarnings("ignore", message=r"Glyph .* missing from")
         mpl.rcdefaults()
         mpl.rcParams.update(_STYLE)  # type: ignore[arg-type]
         yield
@@ -184,19 +187,20 @@ def latency_plot(results: Results) -> Made:
     shown = [name for name in list(results.summaries)[:MOST] if rows.get(name)]
     if not any(row.seconds for name in shown for row in rows[name]):
         return None
-    means: list[Counter[str]] = []
+    means = []
     for name in shown:
-        spent: Counter[str] = Counter()
+        spent: defaultdict[str, float] = defaultdict(float)
         for row in rows[name]:
             for node, seconds in row.seconds_by_node.items():
-                spent[node] += seconds / len(rows[name])  # type: ignore[assignment]
+                spent[node] += seconds / len(rows[name])
         means.append(spent)
-    slowest = [step for step, _ in sum(means, Counter[str]()).most_common(MOST)]
+    every = {step: sum(spent.get(step, 0.0) for spent in means) for step in chain(*means)}
+    slowest = sorted(every, key=lambda step: -every[step])[:MOST]
     figure, (axes,) = _panels(1.9 + 0.55 * len(shown))
     left = [0.0] * len(shown)
     for step, colour in [*zip(slowest, COLOURS, strict=False), ("other steps", "#BBBBBB")]:
         if step in slowest:
-            widths = [float(times[step]) for times in means]
+            widths = [spent[step] for spent in means]
         else:
             whole = [fmean(row.seconds for row in rows[name]) for name in shown]
             widths = [max(0.0, all_ - drawn) for all_, drawn in zip(whole, left, strict=True)]
