@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -57,3 +57,23 @@ def test_a_library_in_milvus_is_searched_changed_rebuilt_and_brought_back(
         assert library.search("apples", rerank=False)[0].passage.title == "orchard"
     with pytest.raises(LibraryFormat, match="lie in its folder"):
         Library.open(place, settings=settings())
+
+
+def test_a_head_that_a_read_missed_is_looked_for_again(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place, query = tmp_path / "library", Server.query
+    missed: list[str] = []
+
+    def hasty(server: Server, collection: str, *asked: Any) -> list[dict[str, Any]]:
+        if collection.endswith("_head") and len(missed) < 2:
+            missed.append(collection)
+            return []
+        return query(server, collection, *asked)
+
+    with Library.open(place, settings=settings()) as library:
+        library.add(folder)
+    monkeypatch.setattr(Server, "query", hasty)
+    with Library.open(place, settings=settings()) as library:
+        assert library.search("apples", rerank=False)[0].passage.title == "orchard"
+    assert len(missed) == 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections import Counter
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
@@ -38,6 +39,7 @@ _MANY_COMMITS = 32
 _FEW_ROWS = 200
 _NOTICEABLE = 0.15
 _HEADS = "_head"
+_UNSEEN_FOR = (0.01, 0.05, 0.2, 0.5)  # seconds between looks for a head that is not seen
 _REBUILD = "secondlook rebuild makes it anew from the stored texts"
 
 
@@ -341,6 +343,18 @@ class Head:
 
 
 def _read_head(server: Server, collection: str) -> Head | None:
+    """Milvus Lite may look at the rows before a head is written and at the deletions after it,
+    and then shows none for a moment: only a head that stays away is not there."""
+    head = _shown_head(server, collection)
+    for pause in _UNSEEN_FOR:
+        if head:
+            break
+        time.sleep(pause)
+        head = _shown_head(server, collection)
+    return head
+
+
+def _shown_head(server: Server, collection: str) -> Head | None:
     fields = ["turn", "part", "parts", "said"]
     turns: dict[int, dict[int, dict[str, Any]]] = {}
     for row in server.query(collection, "turn >= 0", fields):
