@@ -37,13 +37,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.answer import Answer
+    from secondlook.evaluation.datasets.evalset import EvalSet
     from secondlook.evaluation.records import Case
 
 KINDS = ("fact", "field", "yes_no", "why_how", "list")
 WORLDS = Path(__file__).parent / "worlds"
+SCRATCH = CACHE / "double"
 REFUSAL = "NOT IN THE EVIDENCE"
 _NUMBER = re.compile(r"\d+")
-_VERB = re.compile(r"\b(is|are|was|were|must|may|can|will|has|have)\b")
+_VERB = re.compile(r"\b(is|are|was|were|must|may|can|will|has|have)\b(?! not)")
 
 RIGHT = {
     "terse": "{answer} [{n}]",
@@ -101,21 +103,10 @@ class Double:
         }
 
     def holding(self, blocks: dict[int, str]) -> dict[int, list[str]]:
-        """Which answers each block of a right document has; of yes or no, the block that has
-        most words of the question."""
-        case = self.case
-        if case is None:
+        if self.case is None:
             return {}
-        own = {n: text for n, text in blocks.items() if any(map(_inside(text), self.files))}
-        if case.type == "yes_no":
-            asked = set(words(case.question))
-            best = max(own, key=lambda n: len(asked & set(words(own[n]))), default=None)
-            return {} if best is None else {best: list(case.answers[:1])}
-        found = {
-            n: [one for one in case.answers if contains(words(text), words(one))]
-            for n, text in own.items()
-        }
-        return {n: held for n, held in found.items() if held}
+        own = {n: text for n, text in blocks.items() if any(map(inside(text), self.files))}
+        return held_by(own, self.case)
 
     def written(self, prompt: str) -> str:
         blocks = self.blocks(prompt)
@@ -167,7 +158,21 @@ class Double:
         )
 
 
-def _inside(block: str) -> Any:
+def held_by(own: dict[int, str], case: Case) -> dict[int, list[str]]:
+    """Which answers each block of a right document has; of yes or no, the block that has most words
+    of the question."""
+    if case.type == "yes_no":
+        asked = set(words(case.question))
+        best = max(own, key=lambda n: len(asked & set(words(own[n]))), default=None)
+        return {} if best is None else {best: list(case.answers[:1])}
+    found = {
+        n: [one for one in case.answers if contains(words(text), words(one))]
+        for n, text in own.items()
+    }
+    return {n: held for n, held in found.items() if held}
+
+
+def inside(block: str) -> Any:
     """Whether most lines of a block stand in a text."""
     lines = [_plain(line) for line in block.strip().split("\n") if line.strip()]
 
@@ -241,11 +246,10 @@ def main() -> None:
     told: list[tuple[str, str, str, str]] = []
     double = Double()
     os.environ.setdefault("OPENAI_API_KEY", "none")
-    scratch = CACHE / "double"
     with ChatServer(double.reply) as server:
         spec = f"openai:capable@{server.url}/v1"
         for name in chosen.exams:
-            told += _asked(name, chosen, double, spec, scratch)
+            told += _asked(name, chosen, double, spec)
     tables: dict[str, dict[str, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
     for name, style, kind, became in told:
         together = ("all right replies", f"right replies: {kind}") if style in RIGHT else ()
@@ -272,23 +276,19 @@ def _figures(table: dict[str, Counter[str]]) -> dict[str, Any]:
     return found
 
 
-def _asked(
-    name: str, chosen: Any, double: Double, spec: str, scratch: Path
-) -> list[tuple[str, str, str, str]]:
-    data = load_set(WORLDS if name == "worlds" else data_folder() / name)
+def _asked(name: str, chosen: Any, double: Double, spec: str) -> list[tuple[str, str, str, str]]:
+    data = asked_of(name)
     texts: dict[str, str] = {}
-    if not (scratch / name).exists():
-        with Library.open(scratch / name) as library:
-            library.add([str(one) for one in data.documents])
+    opened(name).close()
     cases = [one for one in data.cases if one.type in KINDS and one.answerable]
     if chosen.threads != "all":
         parity = 1 if chosen.threads == "odd" else 0
         cases = [one for one in cases if int(re.sub(r"\D", "", one.thread) or 0) % 2 == parity]
     random.Random(6).shuffle(cases)
     told = []
-    with Secondlook.open(scratch / name, model=spec) as engine:
+    with Secondlook.open(SCRATCH / name, model=spec) as engine:
         for at, case in enumerate(cases[: chosen.limit]):
-            files = [texts.setdefault(one, _text(data.path, one)) for one in case.gold]
+            files = [texts.setdefault(one, text_of(data.path, one)) for one in case.gold]
             for style in chosen.styles:
                 double.about(case, files, style)
                 answer = engine.ask(case.question, workflow=chosen.workflow)
@@ -301,7 +301,20 @@ def _asked(
     return told
 
 
-def _text(folder: Path, name: str) -> str:
+def asked_of(name: str) -> EvalSet:
+    return load_set(WORLDS if name == "worlds" else data_folder() / name)
+
+
+def opened(name: str) -> Library:
+    """The library of an exam's documents, made where it is not there yet."""
+    there = (SCRATCH / name).exists()
+    library = Library.open(SCRATCH / name)
+    if not there:
+        library.add([str(one) for one in asked_of(name).documents])
+    return library
+
+
+def text_of(folder: Path, name: str) -> str:
     parts = [one.extracted.text for one in extract(folder / name) if one.extracted]
     return _plain("\n".join(parts))
 

@@ -209,3 +209,23 @@ def test_a_wrong_citation_is_replaced_by_the_passage_that_carries_the_claim() ->
 )
 def test_what_no_passage_says_is_not_supported(text: str) -> None:
     assert checker().check(Sentence(text, (1,)))["supported"] is False
+
+
+@pytest.mark.parametrize(
+    ("question", "said", "stands"),
+    [
+        ("How deep is berth 4?", "7.8 metres", True),
+        ("How deep is berth 4?", "It is 7.8 metres.", True),
+        ("How deep is berth 4?", "Laut den Unterlagen lautet die Antwort: 7.8 metres.", True),
+        ("How deep is berth 4?", "60 centimetres", False),
+        ("How deep is berth 4?", "9.9 metres", False),
+        ("Did the light go out?", "No.", True),
+        ("Did the light go out?", "Yes.", False),
+    ],
+)
+def test_a_bare_answer_is_judged_with_its_question(question: str, said: str, stands: bool) -> None:
+    passages = passages_of()
+    number = 1 if "berth" in question else 1 + [one.id for one in passages].index("log.0")
+    claim = checker(question=question, min_support=0.6).check(Sentence(said, (number,)))
+    assert claim["supported"] is stands
+    assert claim.get("answers", False) or not stands

@@ -115,13 +115,15 @@ def test_a_number_must_be_there_whatever_the_model_believes() -> None:
         ({"bias": float("nan")}, "bias nan"),
         ({"bias": "much"}, "no support head"),
         ({"caps": None}, "no support head"),
+        ({"answer": [0.0, -1.0]}, "head of format"),
     ],
 )
 def test_a_broken_head_is_refused(tmp_path: Path, change: dict[str, object], message: str) -> None:
     file = tmp_path / "head.json"
     made = {"format": 1, "reader": "tiny@1", "bias": 0.0, "weight": 1.0, "caps": ["number"]}
+    made["answer"] = [0.5, 2.0]
     file.write_text(json.dumps(made), "utf-8")
-    assert read_head(file) == SupportHead("tiny@1", 0.0, 1.0, ("number",))
+    assert read_head(file) == SupportHead("tiny@1", 0.0, 1.0, ("number",), (0.5, 2.0))
     file.write_text(json.dumps(made | change), "utf-8")
     with pytest.raises(SupportHeadError, match=message) as caught:
         read_head(file)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import math
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from langgraph.runtime import Runtime  # noqa: TC002
@@ -275,6 +276,8 @@ async def _written(
             min_support=DEFAULT_MIN_SUPPORT,
             enabled=context.settings.answer.enable_sentence_check,
             guard=guard_of(context, question),
+            question=question,
+            in_context=partial(context.shelf.in_context, question),
         )
         writing = _Writing(context, question, asking, shown, evidence, checker, emit)
         try:

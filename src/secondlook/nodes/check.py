@@ -157,6 +157,8 @@ class _Backed:
             return False
         if missing_numbers(text, known):
             return True
+        if self.sentence.get("answers"):  # it may be in another language, with capitals of its own
+            return False
         return cap(text, "\n\n".join([known, *self.around]), _NAMES) < 1
 
 
@@ -327,15 +329,18 @@ class Weighed(Trace):
 async def check_useful(state: ToWeigh, runtime: Runtime[Context]) -> Weighed:
     context, draft = runtime.context, state["draft"]
     # What the evidence does not carry does not count: it will be cut.
-    text = " ".join(one["text"] for one in standing(draft["sentences"]))
+    stands = standing(draft["sentences"])
+    text = " ".join(one["text"] for one in stands)
     found = Usefulness(0.0, is_useful=False)  # no answer addresses no question
-    if text:
+    if any(one.get("answers") for one in stands):
+        found = Usefulness(1.0, is_useful=True)
+    elif text:
         found = await _usefulness(context, state["question"], text)
-    share, stands = share_grounded(draft, state.get("complaints", []), context.settings)
+    share, grounded = share_grounded(draft, state.get("complaints", []), context.settings)
     judged = JudgedDraft(
         draft=draft,
         grounded=share,
-        is_grounded=stands,
+        is_grounded=grounded,
         useful=found.score,
         is_useful=found.is_useful,
     )

@@ -6,17 +6,24 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 from secondlook.answer import Citation, Claim, Computation, Operand
 from secondlook.nodes import ranking
-from secondlook.nodes.revalidate import Place
+from secondlook.nodes.revalidate import BESIDE, Place
 from secondlook.nodes.state import Cited, Sentence
-from secondlook.reading.support import joined_evidence, sieve_of
+from secondlook.reading.support import (
+    LEAST_QUOTED,
+    CoverageSupport,
+    is_bare,
+    joined_evidence,
+    sieve_of,
+)
 from secondlook.roles.sentences import sentence_bounds
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.nodes.context import Context
     from secondlook.nodes.revalidate import Guard
@@ -29,6 +36,7 @@ _WINDOWS = (1, 2, 3)  # sentences in a row that may make up a quote
 _WORTH_IT = 0.05  # a longer quote must support a claim by so much more
 _LEAST = 0.2  # a cited passage that supports a claim less than this has nothing to do with it
 _GAP = 2  # characters, a blank line at most, between passages that follow on one another
+_SURELY = 0.75  # how well a passage must answer to be cited where the model named another
 _WORTH_JUDGING = 3
 """Places of one passage that are judged, where judging costs more than counting words."""
 
@@ -117,6 +125,13 @@ class _Quote(NamedTuple):
     support: float
 
 
+class _Carried(NamedTuple):
+    quotes: list[_Quote]
+    support: float
+    answers: bool = False
+    """It was judged together with the question, and answers it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Checker:
     """Judges sentences by numbered passages: number 1 is the first."""
@@ -127,6 +142,10 @@ class Checker:
     enabled: bool = True
     guard: Guard | None = None
     """Looks whether a sentence is what was asked for; None where that is switched off."""
+    question: str = ""
+    """What the sentences answer; nothing where they sum up."""
+    in_context: Callable[[Passage], str] = attrgetter("text")
+    """A passage as the reader sees it."""
     known: dict[Said, Sentence] = field(default_factory=dict, compare=False, repr=False)
     """A sentence is heard while it streams and once more at the end: it is judged once."""
 
@@ -134,17 +153,11 @@ class Checker:
         """The sentence with the quotes that carry it. What a model cites is looked at first; where
         that does not carry the sentence and another passage does, the code cites that one."""
         if sentence not in self.known:
-            text = sentence.text
-            own = self._quoted(text, [self.passages[at - 1] for at in sentence.citations])
-            support = 0.0
-            if own:
-                quoted = ((one.passage.title, one.passage.text[one.start : one.end]) for one in own)
-                support = self.support.support([(text, joined_evidence(quoted))])[0]
-            if self.enabled and support < self.min_support:
-                others = self._quoted(text, self.passages)
-                best = max(others, key=lambda quote: quote.support, default=None)
-                if best is not None and best.support >= self.min_support:
-                    own, support = [best], best.support
+            text, named = sentence.text, [self.passages[at - 1] for at in sentence.citations]
+            found = self._carried(text, named)
+            if self.enabled and found.support < self.min_support:
+                found = self._carried_elsewhere(text) or found
+            own, support = found.quotes, found.support
             cited = [
                 Cited(
                     passage=one.passage.id,
@@ -159,6 +172,8 @@ class Checker:
                 support=round(support, 4) if self.enabled else None,
                 supported=support >= self.min_support and bool(own) if self.enabled else None,
             )
+            if found.answers:
+                claimed["answers"] = True
             self.known[sentence] = self.revalidated(claimed)
         return self.known[sentence].copy()
 
@@ -180,20 +195,76 @@ class Checker:
             start, end = cited["start"] - one.start, cited["end"] - one.start
             places.append(Place(one.text, start, end, near))
         objection = self.guard.objection(claimed["text"], places)
-        if objection is None:
+        if objection is None or (objection == BESIDE and self._answers(claimed, held)):
             return claimed
         return {**claimed, "support": 0.0, "supported": False, "objection": objection}
+
+    def _answers(self, claimed: Sentence, held: Mapping[str, Passage]) -> bool:
+        """Whether what it cites says that it answers the question, as more than words can tell."""
+        if claimed.get("answers"):
+            return True
+        named = {place["passage"]: held[place["passage"]] for place in claimed["cited"]}
+        found = self.answering(claimed["text"], [*named.values()])
+        return any(one.support >= self.min_support for one in found)
+
+    def _carried(self, text: str, named: Sequence[Passage]) -> _Carried:
+        """By the cited passages. A sentence that says little by itself is judged together with
+        the question, and so is one that they do not carry otherwise."""
+        own, bare = self._quoted(text, named), is_bare(text)
+        quoted = [(one.passage.title, one.passage.text[one.start : one.end]) for one in own]
+        pairs = [(text, joined_evidence(quoted))] if own else []
+        found = _Carried(own, next(iter(self.support.support(pairs)), 0.0))
+        if self.enabled and (bare or found.support < self.min_support):
+            answering = self.answering(text, named)
+            best = max((one.support for one in answering), default=-1.0)
+            if best >= (0 if bare else self.min_support):
+                least = min(best, self.min_support)
+                own = [one for one in answering if one.support >= least]
+                found = _Carried(own, best, answers=True)
+        return found
+
+    def _carried_elsewhere(self, text: str) -> _Carried | None:
+        """By the one passage of all that carries it best; None where none does."""
+        bare = bool(self.question) and is_bare(text)
+        stated = [] if bare else self._quoted(text, self.passages)
+        for quotes, least, answers in (
+            (stated, self.min_support, False),
+            # Of many passages one is soon found that seems to answer.
+            (self.answering(text, self.passages), _SURELY, True),
+        ):
+            best = max(quotes, key=lambda quote: quote.support, default=None)
+            if best is not None and best.support >= least:
+                return _Carried([best], best.support, answers=answers)
+        return None
+
+    def answering(self, claim: str, passages: Sequence[Passage]) -> list[_Quote]:
+        """From each passage the place that says most surely that this answers the question, as it
+        stands and in its passage; none where nobody can tell."""
+        quotes: list[_Quote] = []
+        for passage in passages if self.question else ():
+            places = _places(passage.text)
+            quoted = [
+                joined_evidence([(passage.title, passage.text[start:end])]) for start, end in places
+            ]
+            words = CoverageSupport().support([(f"{self.question} {claim}", one) for one in quoted])
+            order = sorted(range(len(places)), key=lambda at: -words[at])[:_WORTH_JUDGING]
+            alone = [(claim, (quoted[at],)) for at in order]
+            within = [(claim, (*quote, self.in_context(passage))) for _, quote in alone]
+            values = self.support.answers(self.question, [*alone, *within])
+            if values is None:
+                return []
+            # Whoever verifies the answer later has the quote alone.
+            both = zip(order, values, values[len(order) :], strict=False)
+            fit = [(value, at) for at, least, value in both if least >= LEAST_QUOTED]
+            value, at = max(fit, default=(0.0, order[0]))
+            quotes.append(_Quote(passage, *places[at], value))
+        return quotes
 
     def _quoted(self, claim: str, passages: Sequence[Passage]) -> list[_Quote]:
         """From each passage the fewest sentences in a row that carry the claim as well as any."""
         quotes: list[_Quote] = []
         for passage in passages:
-            bounds = sentence_bounds(passage.text)
-            places = [
-                (bounds[at][0], bounds[at + size - 1][1])
-                for size in _WINDOWS
-                for at in range(len(bounds) - size + 1)
-            ] or [(0, len(passage.text))]
+            places = _places(passage.text)
             pairs = [
                 (claim, joined_evidence([(passage.title, passage.text[start:end])]))
                 for start, end in places
@@ -214,6 +285,16 @@ class Checker:
                     best, least = places[at], value
             quotes.append(_Quote(passage, *best, least))
         return [quote for quote in quotes if quote.support >= _LEAST] or quotes[:1]
+
+
+def _places(text: str) -> list[tuple[int, int]]:
+    """Sentences in a row, by their ends."""
+    bounds = sentence_bounds(text)
+    return [
+        (bounds[at][0], bounds[at + size - 1][1])
+        for size in _WINDOWS
+        for at in range(len(bounds) - size + 1)
+    ] or [(0, len(text))]
 
 
 def cut_note(count: int) -> str:

@@ -138,7 +138,7 @@ async def assembled(state: Finishing, context: Context) -> Answer:
     if claims:
         whole = all(claim.supported is not False for claim in claims) and note is None
         status = "answered" if whole and stop == "answered" else "partial"
-        text = lead(tier, draft["short"]) + " ".join(map(marked, claims))
+        text = lead(tier, draft["short"], draft["method"]) + " ".join(map(marked, claims))
         text += f"\n\n{note}" if note else ""
     elif stop == "refused":
         status = "refused"

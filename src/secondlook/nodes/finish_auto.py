@@ -99,7 +99,7 @@ def together(
     text = [f"{part.question} {one.text}" for part, one in zip(parts, placed, strict=True)]
     tier: Tier | None = None
     if told:
-        plain = [one.text[len(lead(one.tier, one.short)) :] for _, one in told]
+        plain = [one.text[len(lead(one.tier, one.short, one.method)) :] for _, one in told]
         text = [*plain, *lacking]
         tier = "likely" if any(one.tier == "likely" for _, one in told) else "sure"
     claims = tuple(claim for one in placed for claim in one.claims)
@@ -113,7 +113,7 @@ def together(
         update={
             "workflow": workflow,
             "asked": question,
-            "text": lead(tier, None) + "\n\n".join(text),
+            "text": lead(tier, None, "extractive") + "\n\n".join(text),
             "tier": tier,
             "short": "; ".join(filter(None, shorts)) if all(shorts) else None,
             "status": status,

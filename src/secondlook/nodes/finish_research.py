@@ -89,7 +89,7 @@ def _text(
     if not claims:
         parts = [plain.text, chosen]
     elif len(telling) < 2:  # noqa: PLR2004
-        first = lead(plain.tier, plain.short)
+        first = lead(plain.tier, plain.short, plain.method)
         parts = [first + " ".join(map(marked, claims)), chosen, note_of(draft, claims) or ""]
     else:
         under = {number for one in telling for number in one.claims}

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.answer import Tier
+    from secondlook.answer import Method, Tier
     from secondlook.errors import Cap
     from secondlook.nodes.context import Context
     from secondlook.nodes.state import Search
@@ -96,9 +96,10 @@ def dial(context: Context) -> Dial | None:
 # What an answer says of itself. In one place, so that `verify` knows the words.
 
 
-def lead(tier: Tier | None, short: str | None) -> str:
-    """How the text of an answer begins: that it is not sure, and yes or no."""
-    said = f"{short}. " if short in {"Yes", "No"} else ""
+def lead(tier: Tier | None, short: str | None, method: Method) -> str:
+    """How the text of an answer begins: that it is not sure, and yes or no where a passage is
+    quoted. A model says that itself."""
+    said = f"{short}. " if short in {"Yes", "No"} and method == "extractive" else ""
     return f"Most likely: {said}" if tier == "likely" else said
 
 

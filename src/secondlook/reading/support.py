@@ -24,6 +24,9 @@ DEFAULT_JUDGE: Final[JudgeName] = "reader"
 DEFAULT_MIN_SUPPORT: Final = 0.6
 """Below it a sentence counts as unsupported, whoever judges; measured in docs/verify.md."""
 
+LEAST_QUOTED: Final = 0.2
+"""How surely a quote by itself must say that a claim answers its question."""
+
 _MARK = re.compile(r"\[\d{1,6}(?:\s?[,;\u2013-]\s?\d{1,6})*\]")
 
 
@@ -40,6 +43,12 @@ class Support(Protocol):
         """For each (question and answer, evidence) a logit of how far the evidence says that this
         is the answer; None of a judge that was not trained for it."""
 
+    def answers(
+        self, question: str, claims: Sequence[tuple[str, Sequence[str]]]
+    ) -> list[float] | None:
+        """The same for each claim as a probability, by several views of its evidence: "No." or a
+        bare number says nothing without its question. None as above."""
+
 
 def joined_evidence(places: Iterable[tuple[str, str]]) -> str:
     """What a claim is judged by: each (title, quote) that it cites, quotes of one document below
@@ -53,6 +62,11 @@ def joined_evidence(places: Iterable[tuple[str, str]]) -> str:
 def without_marks(claim: str) -> str:
     """The claim without the marks of its citations: [1], [1, 3]."""
     return _MARK.sub(" ", claim)
+
+
+def is_bare(claim: str) -> bool:
+    """Whether it says too little to be judged without its question."""
+    return len(_terms(without_marks(claim))) < _FEW_TERMS
 
 
 def load_support(spec: str = DEFAULT_JUDGE, *, threads: int | None = None) -> Support:
@@ -100,6 +114,7 @@ _OPENING = re.compile(
 )
 """What an answer may begin with and no document says."""
 _FEWEST_LEFT = 2
+_FEW_TERMS = 3  # telling words; with fewer, a fourth of wrong answers pass for supported
 _LONG = 6
 """Sentences. Quotes have one to three of them, each under a title."""
 _LIKELY = 3
@@ -140,6 +155,23 @@ class ReaderSupport:
 
     def together(self, asked: Sequence[tuple[str, str]]) -> list[float] | None:
         return self.judge().judge(asked)
+
+    def answers(
+        self, question: str, claims: Sequence[tuple[str, Sequence[str]]]
+    ) -> list[float] | None:
+        spoken = [" ".join(without_marks(claim).split()) for claim, _ in claims]
+        asked = [
+            [(f"{question} {one}", view) for view in views]
+            for one, (_, views) in zip(spoken, claims, strict=True)
+        ]
+        pairs = list(dict.fromkeys(pair for some in asked for pair in some))
+        logits = dict(zip(pairs, self.judge().judge(pairs), strict=True)) if pairs else {}
+        found = []
+        for one, some, (_, views) in zip(spoken, asked, claims, strict=True):
+            absent = not some or missing_numbers(one, "\n\n".join([question, *views]))
+            logit = sum(logits[pair] for pair in some) / max(1, len(some))
+            found.append(0.0 if absent else round(self.head.answer_probability(logit), 4))
+        return found
 
 
 def supporting_logits(judge: Judge, pairs: Sequence[tuple[str, str]]) -> list[float]:
@@ -237,6 +269,13 @@ class CoverageSupport:
         return [_covered(without_marks(claim), evidence) for claim, evidence in claims]
 
     def together(self, asked: Sequence[tuple[str, str]]) -> list[float] | None:  # noqa: ARG002
+        return None
+
+    def answers(
+        self,
+        question: str,  # noqa: ARG002
+        claims: Sequence[tuple[str, Sequence[str]]],  # noqa: ARG002
+    ) -> list[float] | None:
         return None
 
 
@@ -419,10 +458,18 @@ class SupportHead:
     bias: float
     weight: float
     caps: tuple[Cap, ...] = ALL_CAPS
+    answer: tuple[float, float] = (0.0, 1.0)
+    """Bias and weight for a claim that is judged together with its question."""
 
     def probability(self, logit: float) -> float:
-        value = self.bias + self.weight * logit
-        return 1 / (1 + math.exp(-value)) if value > 0 else math.exp(value) / (1 + math.exp(value))
+        return _logistic(self.bias + self.weight * logit)
+
+    def answer_probability(self, logit: float) -> float:
+        return _logistic(self.answer[0] + self.answer[1] * logit)
+
+
+def _logistic(value: float) -> float:
+    return 1 / (1 + math.exp(-value)) if value > 0 else math.exp(value) / (1 + math.exp(value))
 
 
 @lru_cache(maxsize=1)
@@ -434,12 +481,16 @@ def read_head(file: Traversable) -> SupportHead:
     try:
         form = json.loads(file.read_text("utf-8"))
         caps = tuple(one for one in ALL_CAPS if one in form["caps"])
-        head = SupportHead(str(form["reader"]), float(form["bias"]), float(form["weight"]), caps)
+        bias, weight = map(float, form["answer"])
+        head = SupportHead(
+            str(form["reader"]), float(form["bias"]), float(form["weight"]), caps, (bias, weight)
+        )
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SupportHeadError(
             f"{str(file)!r} is no support head: {error!r}", hint=_AGAIN
         ) from error
-    sound = math.isfinite(head.bias) and math.isfinite(head.weight) and head.weight > 0
+    numbers_found = (head.bias, head.weight, *head.answer)
+    sound = all(map(math.isfinite, numbers_found)) and head.weight > 0 and head.answer[1] > 0
     if form.get("format") != FORMAT or not sound:
         raise SupportHeadError(
             f"{str(file)!r} is a support head of format {form.get('format')!r} with bias "

@@ -11,7 +11,12 @@ from typing import TYPE_CHECKING
 from secondlook.errors import UsageError
 from secondlook.library.library import Shelf
 from secondlook.reading.numbers import missing_numbers
-from secondlook.reading.support import DEFAULT_MIN_SUPPORT, joined_evidence, without_marks
+from secondlook.reading.support import (
+    DEFAULT_MIN_SUPPORT,
+    LEAST_QUOTED,
+    joined_evidence,
+    without_marks,
+)
 from secondlook.verify.report import Report, rests_on, shown
 
 if TYPE_CHECKING:
@@ -267,6 +272,20 @@ def check_evidence(answer: Answer, report: Report, support: Support) -> None:
         if missing := missing_numbers(without_marks(text), evidence):
             listed = ", ".join(dict.fromkeys(missing))
             tell("number", where, f"{shown(listed)} stands nowhere in what it cites")
-        if score < DEFAULT_MIN_SUPPORT:
+        if score < DEFAULT_MIN_SUPPORT and not _answers(answer, text, evidence, support):
             least = f"{score:.2f}, less than {DEFAULT_MIN_SUPPORT:.2f}"
             tell("support", where, f"what it cites supports it by {least}: {shown(text)}")
+
+
+def _answers(answer: Answer, text: str, evidence: str, support: Support) -> bool:
+    """Whether what a claim cites says that it answers what was asked, or a part of it: "No." says
+    nothing by itself."""
+    parts = [part.question for part in answer.parts]
+    steps = [step.question for step in answer.research.steps] if answer.research else []
+    asked = dict.fromkeys([answer.question, *answer.queries, *parts, *steps])
+    views = [(text, (evidence,))]
+    return any(
+        value >= LEAST_QUOTED
+        for question in asked
+        for value in support.answers(question, views) or ()
+    )

@@ -92,7 +92,7 @@ def _check_numbering(answer: Answer, report: Report) -> None:
 
 def _check_text(answer: Answer, report: Report) -> None:
     text = flat(without_cut(answer.text))
-    leads = (lead(answer.tier, answer.short), lead(answer.tier, None))
+    leads = (lead(answer.tier, answer.short, answer.method), lead(answer.tier, None, answer.method))
     at = next((len(one) for one in leads if text.startswith(one)), 0)
     marks: list[int] = []
     titled = headings(answer)
