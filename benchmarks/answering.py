@@ -17,12 +17,13 @@ import random
 import re
 from dataclasses import dataclass, replace
 from functools import partial
-from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from benchmarks.common import auroc, parser, save
+import numpy as np
+
+from benchmarks.common import parser, save
 from benchmarks.double import KINDS, RIGHT, asked_of, held_by, inside, opened, text_of
-from benchmarks.groundedness import HEAD
+from benchmarks.groundedness import HEAD, figures
 from secondlook.evaluation.judging import contains, words
 from secondlook.library.library import Shelf
 from secondlook.nodes.cite import Checker
@@ -54,10 +55,9 @@ class Said:
 
 class Row(NamedTuple):
     said: Said
-    plain: float  # how well the passage carries it by itself
-    logit: float  # that it answers the question
-    stood: bool
-    stands: bool
+    alone: float  # how well the passage supports it by itself
+    asked: float  # the same as an answer to its question
+    logit: float  # that it answers
 
 
 def said(name: str, library: Library) -> Iterator[Said]:
@@ -118,28 +118,21 @@ def fitted(rows: Sequence[Row]) -> list[float]:
     return [round(found.bias, 3), round(found.weights["logit"], 3)]
 
 
-def figures(rows: Sequence[Row]) -> dict[str, Any]:
-    kinds = sorted({row.said.kind for row in rows})
-    right = [row for row in rows if row.said.kind == "right"]
-    wrong = [row for row in rows if row.said.kind != "right"]
-    return {
-        "claims": {kind: sum(row.said.kind == kind for row in rows) for kind in kinds},
-        "auroc": {
-            "alone": round(auroc([one.plain for one in right], [one.plain for one in wrong]), 3),
-            "with its question": round(
-                auroc([one.logit for one in right], [one.logit for one in wrong]), 3
+def measured(rows: Sequence[Row]) -> dict[str, Any]:
+    """Right answers against each kind of wrong ones."""
+    found = {}
+    for kind in sorted({row.said.kind for row in rows} - {"right"}):
+        some = [row for row in rows if row.said.kind in {"right", kind}]
+        right = [row.said.kind == "right" for row in some]
+        found[kind] = {
+            "right": sum(right),
+            "wrong": len(right) - sum(right),
+            "alone": figures(np.array([row.alone for row in some]), right, DEFAULT_MIN_SUPPORT),
+            "with its question": figures(
+                np.array([row.asked for row in some]), right, DEFAULT_MIN_SUPPORT
             ),
-        },
-        "let stand": {
-            kind: {
-                "alone": round(fmean(row.stood for row in rows if row.said.kind == kind), 3),
-                "with its question": round(
-                    fmean(row.stands for row in rows if row.said.kind == kind), 3
-                ),
-            }
-            for kind in kinds
-        },
-    }
+        }
+    return found
 
 
 def main() -> None:
@@ -157,16 +150,15 @@ def main() -> None:
                 asked = replace(alone, question=one.question, in_context=context, known={})
                 before, now = (each.check(Sentence(one.claim, (1,))) for each in (alone, asked))
                 value = max(quote.support for quote in asked.answering(one.claim, [one.passage]))
-                plain, stood, stands = (
-                    before["support"] or 0.0,
-                    before["supported"],
-                    now["supported"],
+                rows.append(
+                    Row(one, before["support"] or 0.0, now["support"] or 0.0, logit(value, head))
                 )
-                rows.append(Row(one, plain, logit(value, head), stood is True, stands is True))
-    halves = {"even": [row for row in rows if not row.said.kept_aside]}
-    halves["kept aside"] = [row for row in rows if row.said.kept_aside]
+    halves = {
+        "even": [row for row in rows if not row.said.kept_aside],
+        "kept aside": [row for row in rows if row.said.kept_aside],
+    }
     answer = fitted(rows)
-    save("answering", {"answer": answer, **{name: figures(half) for name, half in halves.items()}})
+    save("answering", {"answer": answer, **{name: measured(half) for name, half in halves.items()}})
     if chosen.save:
         form = json.loads(HEAD.read_text("utf-8"))
         HEAD.write_text(json.dumps({**form, "answer": answer}, indent=1) + "\n", encoding="utf-8")

@@ -223,13 +223,13 @@ def answered(
     return evaluated
 
 
-def figures(evaluated: Evaluated, shown: Sequence[str] = SHOWN) -> dict[str, Any]:
+def figures(evaluated: Evaluated) -> dict[str, Any]:
     """Each configuration's metrics, and those of its parts where questions are of types."""
 
     def metrics(held: Mapping[str, Any]) -> dict[str, Any]:
         return {
             name: _rounded(held[name].model_dump())
-            for name in shown
+            for name in SHOWN
             if name in held and held[name].value is not None
         }
 
@@ -250,7 +250,6 @@ def differences(
     pairs: Sequence[tuple[str, str]],
     *,
     parts: Mapping[str, Callable[[Row], bool]] | None = None,
-    metrics: Sequence[str] = COMPARED,
 ) -> list[dict[str, Any]]:
     """Each pair of configurations on each part of the questions, p corrected for all together."""
     told = []
@@ -264,7 +263,7 @@ def differences(
             # Where nothing was answered under one of the two there is no faithfulness to compare.
             told += [
                 named | _rounded(found[metric].model_dump(exclude={"p_holm"}))
-                for metric in metrics
+                for metric in COMPARED
                 if metric in found
             ]
     corrected = holm([one["p"] for one in told])

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks import analyst, corrective, eval_results
+from benchmarks import analyst, eval_results
 from secondlook.settings import load
 
 MODULES = sorted(file.stem for file in Path(analyst.__file__).parent.glob("*.py"))
@@ -23,7 +23,6 @@ def test_a_benchmark_can_be_started(name: str) -> None:
 def test_what_benchmarks_switch_can_be_switched() -> None:
     changes: list[Any] = [
         *analyst.WAYS.values(),
-        *({f"corrective.enable_{step}": False} for step in corrective.STEPS),
         {**eval_results.FORCED, "adaptive.min_quality": 0.5, "adaptive.min_rerank_score": 0.0},
     ]
     for one in changes:
