@@ -111,6 +111,9 @@ class Claim(Record):
     computation: Computation | None = Field(
         default=None, description="Set where code computed the claim from cited values."
     )
+    answers: bool = Field(
+        default=False, description="Judged together with the question, as its answer."
+    )
 
 
 class AnswerPart(Record):

@@ -210,6 +210,20 @@ def test_each_new_draft_is_told_what_was_wrong_at_another_temperature(library: L
     assert "built by Napoleon" in model.requests[1].messages[-1].content
 
 
+@pytest.mark.parametrize(
+    "said", ["640 metres [1]", "**640 metres** [1].", "Laut Text ist die Antwort: 640 metres [1]."]
+)
+def test_a_bare_answer_of_a_model_is_given_and_verified(library: Library, said: str) -> None:
+    answer = opened(library, Scripted(answer=said)).ask(WALL)
+    assert (ended(answer), answer.method) == (ANSWERED, "generative")
+    assert "640 metres" in answer.text
+    assert answer.claims[0].answers
+    assert verify(answer, library) == []
+    other = answer.claims[0].model_copy(update={"text": "1,640 metres"})
+    told = {"claims": (other,), "text": answer.text.replace("640", "1,640"), "short": None}
+    assert {one.kind for one in verify(answer.model_copy(update=told), library)} >= {"number"}
+
+
 def test_a_pronoun_is_resolved_by_the_conversation_or_asked_back(library: Library) -> None:
     talk = Conversation(opened(library))
     talk.ask("When was Ilva Marr born?")

@@ -110,6 +110,7 @@ def _cited(
                 support=sentence["support"],
                 supported=sentence["supported"],
                 computation=computation,
+                answers=sentence.get("answers", False),
             )
         )
     return tuple(given.values()), tuple(claims)

@@ -272,7 +272,9 @@ def check_evidence(answer: Answer, report: Report, support: Support) -> None:
         if missing := missing_numbers(without_marks(text), evidence):
             listed = ", ".join(dict.fromkeys(missing))
             tell("number", where, f"{shown(listed)} stands nowhere in what it cites")
-        if score < DEFAULT_MIN_SUPPORT and not _answers(answer, text, evidence, support):
+        if score < DEFAULT_MIN_SUPPORT and not (
+            claim.answers and _answers(answer, text, evidence, support)
+        ):
             least = f"{score:.2f}, less than {DEFAULT_MIN_SUPPORT:.2f}"
             tell("support", where, f"what it cites supports it by {least}: {shown(text)}")
 
