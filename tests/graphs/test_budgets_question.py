@@ -15,7 +15,6 @@ from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import UsageError
 from secondlook.models.calls import Models
 from secondlook.settings.sections import BudgetSettings
-from tests.graphs.test_hostile import never
 from tests.support.analyst_wild import WildDesk, WildOpening
 from tests.support.budgets import _Library, _none
 from tests.support.corrective_hostile import REPLIES
@@ -58,6 +57,11 @@ def _asked(
     engine = Secondlook(library, settings=settings, models=models)
     engine._sandbox = WildOpening(random.Random(1))  # type: ignore[assignment]
     return asyncio.run(engine.aask(question, workflow=workflow, budget=budget)), model
+
+
+async def never(_: ChatRequest) -> str:
+    await asyncio.Event().wait()
+    raise AssertionError("nobody ever sets it")
 
 
 def _honest(request: ChatRequest) -> Any:
