@@ -410,7 +410,11 @@ def _page(at: int, text: str) -> WebPassage:
 
 
 def opened(
-    settings: Settings, library: Any, model: WildModel, probe: Probe | None = None, **services: Any
+    settings: Settings,
+    library: Any,
+    model: FunctionModel,
+    probe: Probe | None = None,
+    **services: Any,
 ) -> Secondlook:
     models = Models(settings, open_chat=lambda _: model, probes=lambda _: probe, pause=no_pause)
     return Secondlook(library, settings=settings, models=models, **services)
