@@ -193,7 +193,7 @@ def sums_of(library: Library) -> dict[str, tuple[int, object]]:
     """What each table comes to, by path; every one of them can be computed with."""
     desk = library.desk()
     measure = Measure(name="sum", statistic="sum", of=Term(column="value"))
-    found = {}
+    found: dict[str, tuple[int, object]] = {}
     for table in desk.tables():
         computed = desk.compute(Query(table=table.id, measures=(measure,)))
         assert table.path is not None
