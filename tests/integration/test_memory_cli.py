@@ -1,4 +1,4 @@
-"""The record of runs and the memory of answers: listed, exported, forgotten, pruned; and bad disks."""
+"""The record of runs and the memory of answers: listed, exported, forgotten, pruned; bad disks."""
 
 from __future__ import annotations
 
