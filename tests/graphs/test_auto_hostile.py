@@ -13,7 +13,7 @@ from secondlook.graphs.registry import WORKFLOWS
 from tests.support.analyst_hostile import QUESTIONS, WildAnalyst, some_settings
 from tests.support.analyst_wild import WildOpening, some_desk
 from tests.support.budgets import LibraryOfTables
-from tests.support.corrective_hostile import opened, some_shelf
+from tests.support.corrective_hostile import MOODS, RARE_MOODS, opened, some_shelf
 from tests.support.hostile_ends import Case, contradictions, ended_by, found_in, judged
 
 if TYPE_CHECKING:
@@ -60,7 +60,10 @@ async def _cases(seed: int, count: int) -> AsyncIterator[Case]:
     engine = opened(settings, library, model)
     for _ in range(count):
         model.change()
-        library.held, library.laid_out = some_shelf(pick), some_desk(pick)
+        library.held, library.laid_out = (
+            some_shelf(pick, moods=(*MOODS, *RARE_MOODS)),
+            some_desk(pick),
+        )
         engine._sandbox = WildOpening(pick)  # type: ignore[assignment]  # instead of a real one
         question = pick.choice(ASKED)
         answer = await engine.aask(question, workflow="auto")

@@ -14,8 +14,15 @@ import pytest
 
 from secondlook.graphs import corrective
 from secondlook.graphs.registry import WORKFLOWS
-from tests.support.corrective_hostile import DISK_FAILS, hostile_cases
-from tests.support.hostile_ends import Asked, contradictions, ended_by, found_in, judged
+from tests.support.corrective_hostile import hostile_cases
+from tests.support.hostile_ends import (
+    Asked,
+    contradictions,
+    disk_errors,
+    ended_by,
+    found_in,
+    judged,
+)
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
@@ -46,8 +53,7 @@ def _crashed(case: Case) -> list[str]:
     """An index that cannot be read may end a run only before anything was found."""
     last = case.answer.steps[-1].node if case.answer.steps else "split"
     allowed = ["LibraryDamaged"] if last in {"split", "ask_part", "combine"} else []
-    allowed += ["OSError"] if set(DISK_FAILS) & set(case.moods) else []
-    return ended_by(case.answer, *allowed)
+    return ended_by(case.answer, *allowed, *disk_errors(case))
 
 
 @pytest.mark.unmeasured

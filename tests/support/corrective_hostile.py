@@ -27,7 +27,7 @@ from secondlook.retrieval.web.port import WebPassage
 from tests.support.corrective import SPEC, fit_probe, shown, step_of
 from tests.support.engine import HARBOUR, WordShelf, passages_of, settings_of
 from tests.support.function_model import FunctionModel, no_pause
-from tests.support.hostile_ends import Case
+from tests.support.hostile_ends import DISK_FAILS, Case
 from tests.support.parts import LIVES
 from tests.support.research import FakeLibrary
 
@@ -348,7 +348,6 @@ MOODS = (
     "passages vanish",
     "excludes nothing",
 )
-DISK_FAILS = ("passages fail", "paths fail")
 RARE_MOODS = ("first find fails", "no paths", "duplicates", *DISK_FAILS)
 
 
