@@ -6,14 +6,14 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from secondlook.graphs.auto import called, most_visits
 from secondlook.graphs.registry import WORKFLOWS
-from tests.support.analyst_hostile import QUESTIONS, WildAnalyst, WildLibrary, some_settings
+from tests.support.analyst_hostile import QUESTIONS, WildAnalyst, some_settings
 from tests.support.analyst_wild import WildOpening, some_desk
-from tests.support.auto import TITLES
-from tests.support.corrective_hostile import opened, some_shelf
+from tests.support.budgets import LibraryOfTables
+from tests.support.corrective_hostile import MOODS, RARE_MOODS, opened, some_shelf
 from tests.support.hostile_ends import Case, contradictions, ended_by, found_in, judged
 
 if TYPE_CHECKING:
@@ -42,11 +42,6 @@ ASKED = (
 )
 
 
-class _Library(WildLibrary):
-    def documents(self, **_: Any) -> tuple[Any, ...]:
-        return TITLES
-
-
 def _settings(pick: random.Random) -> Settings:
     made = some_settings(pick)
     names = ["linear", "adaptive", "corrective", "research"]
@@ -61,11 +56,14 @@ async def _cases(seed: int, count: int) -> AsyncIterator[Case]:
     pick = random.Random(f"auto {seed}")
     settings = _settings(pick)
     model = WildAnalyst(pick, never=settings.budget.seconds > 0)
-    library = _Library(settings, None)
+    library = LibraryOfTables(settings, None)
     engine = opened(settings, library, model)
     for _ in range(count):
         model.change()
-        library.held, library.laid_out = some_shelf(pick), some_desk(pick)
+        library.held, library.laid_out = (
+            some_shelf(pick, moods=(*MOODS, *RARE_MOODS)),
+            some_desk(pick),
+        )
         engine._sandbox = WildOpening(pick)  # type: ignore[assignment]  # instead of a real one
         question = pick.choice(ASKED)
         answer = await engine.aask(question, workflow="auto")

@@ -13,7 +13,14 @@ from secondlook.graphs import research as bounds
 from secondlook.nodes.research import PART
 from secondlook.verify.report import Report
 from secondlook.verify.wording import check_choice, check_research, check_wording
-from tests.support.hostile_ends import Asked, contradictions, ended_by, found_in, judged
+from tests.support.hostile_ends import (
+    Asked,
+    contradictions,
+    disk_errors,
+    ended_by,
+    found_in,
+    judged,
+)
 from tests.support.research_hostile import hostile_cases
 from tests.support.research_world import OPTIONS, ORDER
 
@@ -91,7 +98,7 @@ def test_every_run_is_bounded_and_ends_with_an_answer(
     asked = Asked(monkeypatch, _leaks)
 
     def problems(case: Case) -> list[str]:
-        ended = ended_by(case.answer, "LibraryDamaged")
+        ended = ended_by(case.answer, "LibraryDamaged", *disk_errors(case))
         return [*asked.problems(case, bounds), *_unkept(case), *_unverified(case), *ended]
 
     ends, visited = judged(hostile_cases, problems, RUNS, UNDER_THE_SAME)

@@ -4,12 +4,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from secondlook.engine.secondlook import Secondlook
 from secondlook.library.library import Library
+from secondlook.settings import load
 from tests.support.answers import sample_library
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    from secondlook.settings.sections import Settings
 
 HARBOUR = """# Harbour survey
 
@@ -30,6 +34,18 @@ def samples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """The sample documents in a library that all tests share: look, do not change."""
     with sample_library(tmp_path_factory.mktemp("samples")) as made:
         yield made
+
+
+@pytest.fixture
+def settings(samples: Library, tmp_path: Path) -> Settings:
+    """Of the sample documents, with a record of runs that is new for each test."""
+    return load({"library.path": samples.path, "runs.path": tmp_path / "runs.db"}).settings
+
+
+@pytest.fixture
+def engine(settings: Settings) -> Iterator[Secondlook]:
+    with Secondlook.open(settings=settings) as opened:
+        yield opened
 
 
 @pytest.fixture

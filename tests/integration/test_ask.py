@@ -20,34 +20,15 @@ from secondlook.engine.record import RunStore
 from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import LibraryMissing, UsageError
 from secondlook.library.library import Library
-from secondlook.settings import load
 from secondlook.verify import examine
 from tests.support.function_model import FunctionModel, models_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from secondlook.models.chat import ChatRequest
     from secondlook.settings.sections import Settings
 
 QUESTION = "How thick is the sheet piling of the south quay?"
 SHORT = "9.5 millimetres"
-
-
-@pytest.fixture(scope="module")
-def folder(samples: Library) -> Path:
-    return samples.path
-
-
-@pytest.fixture
-def settings(folder: Path, tmp_path: Path) -> Settings:
-    return load({"library.path": folder, "runs.path": tmp_path / "runs.db"}).settings
-
-
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[Secondlook]:
-    with Secondlook.open(settings=settings) as opened:
-        yield opened
 
 
 def test_answers_with_its_evidence(engine: Secondlook) -> None:
@@ -108,7 +89,9 @@ def test_bad_calls_are_refused_before_a_run_begins(engine: Secondlook, tmp_path:
         secondlook.ask(QUESTION, library=tmp_path / "none")
 
 
-def test_the_embedded_default_opens_no_socket_beyond_loopback(folder: Path, tmp_path: Path) -> None:
+def test_the_embedded_default_opens_no_socket_beyond_loopback(
+    samples: Library, tmp_path: Path
+) -> None:
     """In a process of its own: every connect but to loopback ends it, names are not resolved."""
     script = (
         "import socket, sys\n"
@@ -132,7 +115,7 @@ def test_the_embedded_default_opens_no_socket_beyond_loopback(folder: Path, tmp_
     }
     environment.pop("ORT_DISABLE_TELEMETRY", None)
     done = subprocess.run(
-        [sys.executable, "-c", script, "ask", QUESTION, "--library", str(folder), "--json"],
+        [sys.executable, "-c", script, "ask", QUESTION, "--library", str(samples.path), "--json"],
         capture_output=True,
         text=True,
         env=environment,

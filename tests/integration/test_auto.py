@@ -17,7 +17,6 @@ from secondlook.settings import load
 from secondlook.verify import verify
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from secondlook.events import Event
@@ -48,12 +47,6 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def settings(folder: Path, tmp_path: Path) -> Settings:
     return load({"library.path": folder / "library", "runs.path": tmp_path / "runs.db"}).settings
-
-
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[Secondlook]:
-    with Secondlook.open(settings=settings) as opened:
-        yield opened
 
 
 def test_nobody_has_to_name_a_workflow(engine: Secondlook) -> None:

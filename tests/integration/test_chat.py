@@ -20,7 +20,7 @@ from secondlook.settings import load
 from tests.support.function_model import FunctionModel, models_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from secondlook.models.chat import ChatRequest
@@ -28,22 +28,6 @@ if TYPE_CHECKING:
 
 FIRST = "How deep is berth 4 at the north quay?"
 WHO = "Who is the harbour master?"
-
-
-@pytest.fixture(scope="module")
-def folder(samples: Library) -> Path:
-    return samples.path
-
-
-@pytest.fixture
-def settings(folder: Path, tmp_path: Path) -> Settings:
-    return load({"library.path": folder, "runs.path": tmp_path / "runs.db"}).settings
-
-
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[Secondlook]:
-    with Secondlook.open(settings=settings) as opened:
-        yield opened
 
 
 # Conversations
@@ -89,14 +73,14 @@ def answering(request: ChatRequest) -> str:
 def piped(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-    folder: Path,
+    samples: Library,
     tmp_path: Path,
 ) -> Callable[..., tuple[int, str, str]]:
     monkeypatch.setenv("SECONDLOOK_RUNS_PATH", str(tmp_path / "runs.db"))
 
     def chatted(lines: str, *given: str) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "stdin", io.StringIO(lines))
-        code = main(["chat", "--library", str(folder), *given])
+        code = main(["chat", "--library", str(samples.path), *given])
         out, err = capsys.readouterr()
         return int(code or 0), out, err
 

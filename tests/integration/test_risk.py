@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.cli.main import main
-from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import UsageError
 from secondlook.library.library import Library
 from secondlook.library.report import Text
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from secondlook.engine.secondlook import Secondlook
     from secondlook.settings.sections import Settings
 
 QUESTION = "How deep is berth 4?"
@@ -46,12 +46,6 @@ def settings(harbour: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("SECONDLOOK_LIBRARY_PATH", str(harbour))
     monkeypatch.setenv("SECONDLOOK_RUNS_PATH", str(tmp_path / "runs.db"))
     return load().settings
-
-
-@pytest.fixture
-def engine(settings: Settings) -> Iterator[Secondlook]:
-    with Secondlook.open(settings=settings) as opened:
-        yield opened
 
 
 def own(harbour: Path, threshold: float, reader: str | None = None, *, known: bool = True) -> None:

@@ -9,10 +9,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import ModelTimeout
 from secondlook.graphs import registry
-from secondlook.models.calls import Models
 from secondlook.models.chat import ChatResult, approximate_prompt
 from secondlook.roles.follow_up import Turn
 from secondlook.settings.sections import BudgetSettings
@@ -22,9 +20,9 @@ from tests.support.analyst_hostile import WildLibrary
 from tests.support.analyst_wild import WildDesk, WildOpening
 from tests.support.auto import TITLES
 from tests.support.corrective_hostile import QUESTIONS as ABOUT_PLACES
-from tests.support.corrective_hostile import REPLIES
+from tests.support.corrective_hostile import REPLIES, opened
 from tests.support.engine import HARBOUR, WordShelf, passages_of, settings_of
-from tests.support.function_model import FunctionModel, no_pause
+from tests.support.function_model import FunctionModel
 from tests.support.parts import LIVES
 from tests.support.research import CodeShelf
 from tests.support.research_clerk import honest
@@ -35,6 +33,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.answer import Answer
+    from secondlook.engine.secondlook import Secondlook
     from secondlook.models.chat import ChatRequest, Message
     from secondlook.settings.sections import Settings
 
@@ -178,12 +177,12 @@ def question_for(pick: random.Random, workflow: str) -> str:
     return pick.choice(asked.get(workflow, ABOUT_PLACES))
 
 
-class _Library(WildLibrary):
+class LibraryOfTables(WildLibrary):
     def documents(self, **_: Any) -> tuple[Any, ...]:
         return TITLES
 
 
-def _shelf(pick: random.Random, workflow: str) -> WordShelf:
+def shelf_for(pick: random.Random, workflow: str) -> WordShelf:
     if workflow == "research":
         return CodeShelf()
     long = tuple(("survey", f"Berth {at} is {at} metres deep. {HARBOUR[1][1]}") for at in range(40))
@@ -265,12 +264,10 @@ async def cases(workflow: str, seed: int, count: int, folder: Path) -> AsyncIter
     price, file = pick.choice(list(price_files(folder)))
     settings = some_settings(pick, file)
     model = ScriptedModel(pick)
-    models = Models(settings, open_chat=lambda _: model, probes=_none, pause=no_pause)
-    library: Any = _Library(settings, None)
-    engine = Secondlook(library, settings=settings, models=models)
+    library = LibraryOfTables(settings, None)
+    engine = opened(settings, library, model)
     for _ in range(count):
-        library.held, library.laid_out = _shelf(pick, workflow), WildDesk("customers", pick, ("",))
-        engine._sandbox = WildOpening(pick)  # type: ignore[assignment]  # instead of a real one
+        supply(engine, library, pick, shelf_for(pick, workflow))
         budget = BudgetSettings.model_validate(some_budget(pick))
         model.auditor, model.moods = Auditor(budget, price), some_moods(pick, workflow)
         follows = workflow in {"linear", "corrective"} and pick.random() < 0.2
@@ -280,5 +277,7 @@ async def cases(workflow: str, seed: int, count: int, folder: Path) -> AsyncIter
         yield Case(question, budget, model.auditor, answer)
 
 
-def _none(_: object) -> None:
-    """Nothing was measured of it."""
+def supply(engine: Secondlook, library: LibraryOfTables, pick: random.Random, held: Any) -> None:
+    """What is asked about: a shelf, a desk that works, and a sandbox that may not."""
+    library.held, library.laid_out = held, WildDesk("customers", pick, ("",))
+    engine._sandbox = WildOpening(pick)  # type: ignore[assignment]  # instead of a real one

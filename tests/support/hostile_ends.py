@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
 
 
+DISK_FAILS = ("passages fail", "paths fail")
+
+
 @dataclass(frozen=True, slots=True)
 class Case:
     """One run that was made at random."""
@@ -92,6 +95,11 @@ def ended_by(answer: Answer, *allowed: str) -> list[str]:
     ended = [one for one in answer.warnings if one.node == "run"]
     may = {"TimeoutError", *allowed}
     return [f"{one.error}: {one.message}" for one in ended if one.error not in may]
+
+
+def disk_errors(case: Case) -> list[str]:
+    """With which a shelf whose disk fails may end a run."""
+    return ["OSError"] if set(DISK_FAILS) & set(case.moods) else []
 
 
 def judged(

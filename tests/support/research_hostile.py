@@ -11,6 +11,9 @@ from secondlook.errors import RunError
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.store.answers import AnswerMemory
 from tests.support.corrective_hostile import (
+    MOODS,
+    RARE_MOODS,
+    RARE_REPLIES,
     REPLIES,
     WildModel,
     opened,
@@ -135,6 +138,7 @@ def _letters(request: ChatRequest, pick: random.Random) -> str:
 
 TEMPERS: dict[str, Any] = {
     **REPLIES,
+    **RARE_REPLIES,
     "honest": lambda request, _: honest(request),
     "another": _another,
     "pointing": _pointing,
@@ -193,7 +197,7 @@ async def hostile_cases(seed: int, count: int) -> AsyncIterator[Case]:
     asked_before = pick.choice(QUESTIONS)
     for _ in range(count):
         model.change()
-        library.held = some_shelf(pick, HELD)
+        library.held = some_shelf(pick, HELD, (*MOODS, *RARE_MOODS))
         question = pick.choice([asked_before, pick.choice(QUESTIONS)])
         answer = await engine.aask(question, workflow="research")
         yield Case(settings, (*model.moods, *library.held.moods), question, answer)

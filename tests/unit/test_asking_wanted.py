@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
@@ -21,7 +21,6 @@ from secondlook.tables.understand.readings import (
     Output,
     Reading,
     Wanted,
-    formatted,
     parts,
     reading_data,
     reading_from,
@@ -240,9 +239,6 @@ def test_outputs() -> None:
     }
     missing = values_of(reading(outputs=outputs[:1]), [computed((None,))])
     assert missing == {"word": None}
-    values: tuple[Any, ...] = (["a", 1], {"a": 1.5}, None, 2.0)
-    texts = [formatted(one) for one in values]
-    assert texts == ["a, 1", "{'a': 1.5}", "", "2.0"]
 
 
 def test_a_reading_survives_json() -> None:

@@ -11,11 +11,14 @@ from langgraph.runtime import Runtime
 from secondlook.engine.execution import Watched, failed
 from secondlook.nodes.answer import best_of, settle
 from secondlook.nodes.extract import withheld
+from secondlook.nodes.limits import cut_short_by, without_cut
 from secondlook.nodes.state import DraftData, JudgedDraft, unread
+from secondlook.settings.sections import BudgetSettings
 from tests.support.engine import context_of, passages_of, settings_of, state_of
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
+    from secondlook.errors import Cap
 
 
 def draft(*texts: str, unsupported: tuple[str, ...] = (), **more: Any) -> DraftData:
@@ -112,3 +115,29 @@ def test_a_run_that_has_to_stop_gives_the_best_that_stood() -> None:
     assert (answer.status, answer.stop_reason) == ("partial", "deadline")
     assert "stopped before this was finished" in answer.text
     assert answer.citations[0].passage == "survey.0"
+
+
+# What an answer says of the cap that cut it short, and how that is taken off again.
+
+BUDGETS: list[tuple[Cap, BudgetSettings, str]] = [
+    ("seconds", BudgetSettings(seconds=1), "1 second."),
+    ("seconds", BudgetSettings(seconds=0.5), "0.5 seconds."),
+    ("calls", BudgetSettings(calls=1), "1 model call."),
+    ("tokens", BudgetSettings(tokens=12_000), "12,000 tokens."),
+    ("money", BudgetSettings(money=0.02), "0.02 US dollars."),
+    ("price", BudgetSettings(money=0.02), "price is unknown"),
+]
+
+
+@pytest.mark.parametrize(("cap", "budget", "words"), BUDGETS)
+def test_it_names_the_cap_and_is_known_for_ours(
+    cap: Cap, budget: BudgetSettings, words: str
+) -> None:
+    said = cut_short_by(cap, budget)
+    assert words in said
+    assert without_cut(f"The quay is old. [1]\n\n{said}") == "The quay is old. [1]"
+
+
+def test_the_same_words_within_an_answer_are_the_answers_own() -> None:
+    text = f"It says {cut_short_by('calls', BudgetSettings(calls=2))} on page 3. [1]"
+    assert without_cut(text) == text

@@ -32,6 +32,7 @@ from secondlook.errors import (
     Unsupported,
     UsageError,
 )
+from secondlook.processes import receive, send
 from secondlook.tables import csv_files, formats
 from secondlook.tables import read as reading
 from secondlook.tables.cells import (
@@ -46,7 +47,6 @@ from secondlook.tables.cells import (
 )
 from secondlook.tables.column_types import infer
 from secondlook.tables.read import Read, table_from_frame
-from secondlook.tables.worker_process import receive, send
 from tests.support.tables import database, read_all, read_one, read_text
 
 if TYPE_CHECKING:

@@ -1,3 +1,5 @@
+"""What may be fetched from the web, how it is read, and the step of a workflow that looks there."""
+
 from __future__ import annotations
 
 import asyncio
@@ -7,17 +9,27 @@ import tracemalloc
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from langgraph.runtime import Runtime
 
+from secondlook.answer import Trouble
 from secondlook.errors import SettingsError, WebSearchError
-from secondlook.retrieval.web.fetch import Guard, Refused, Target, parse_url, read_body
-from secondlook.retrieval.web.pages import best_first
+from secondlook.models.prices import Caps
+from secondlook.nodes import ranking
+from secondlook.nodes.retrieve import search_web
+from secondlook.nodes.state import Asked, unread
+from secondlook.retrieval.web.fetch import Fetched, Guard, Refused, Target, parse_url, read_body
+from secondlook.retrieval.web.pages import Cutter, PageReader, best_first, check_readable, snippet
 from secondlook.retrieval.web.port import WebPassage, WebResult
 from secondlook.retrieval.web.service import DuckDuckGoEngine, open_web
 from secondlook.settings.sections import WebSettings
+from tests.support.engine import WordShelf, context_of, passages_of
 from tests.support.web_site import PUBLIC, resolver
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
+
+    from secondlook.nodes.context import Context
+
 
 NAMES = resolver(
     good_test=[PUBLIC],
@@ -219,3 +231,173 @@ def test_the_address_of_a_server_is_a_plain_one(url: str) -> None:
     with pytest.raises(SettingsError, match="plain address") as caught:
         open_web(WebSettings(url=url))
     assert "hunter2" not in str(caught.value)
+
+
+# The step of a workflow that looks on the web.
+
+QUESTION = "how tall is the granite lighthouse"
+PAGES = {
+    "https://a.test/": "The granite lighthouse is 43 metres tall.",
+    "https://b.test/": "Seagulls eat chips. They do so all day.",
+}
+
+
+class Web:
+    """Gives passages of the pages, ranked for what it is asked."""
+
+    def __init__(self, made: Callable[[], list[WebPassage]]) -> None:
+        self._made = made
+        self.asked: list[str] = []
+        self.is_closed = False
+
+    async def search(self, query: str, *, results: int) -> list[WebResult]:
+        return [WebResult(url) for url in PAGES][:results]
+
+    async def find(self, query: str) -> list[WebPassage]:
+        self.asked.append(query)
+        return best_first(self._made(), query, language="english", keep=40)
+
+    async def aclose(self) -> None:
+        self.is_closed = True
+
+
+class NeverEnding(Web):
+    async def find(self, query: str) -> list[WebPassage]:
+        await asyncio.Event().wait()
+        return []
+
+
+def pages() -> list[WebPassage]:
+    from secondlook.document import Extracted
+
+    return [
+        passage
+        for url, text in PAGES.items()
+        for passage in Cutter().page(url, Extracted(text, title="T", kind="html"), WebResult(url))
+    ]
+
+
+def state() -> Asked:
+    found = [
+        unread(item, fusion_score=1 / rank) for rank, item in enumerate(passages_of(), start=1)
+    ]
+    scope: Any = {"documents": None, "labels": []}
+    return {"question": QUESTION, "scope": scope, "queries": ["first", QUESTION], "found": found}
+
+
+def visit(context: Context, before: Asked | None = None) -> dict[str, Any]:
+    return dict(asyncio.run(search_web(before or state(), Runtime(context=context))))
+
+
+def test_passages_of_the_web_compete_with_those_of_the_library() -> None:
+    web = Web(pages)
+    context = context_of(web=web)
+    update = visit(context)
+    assert web.asked == [QUESTION]
+    assert update["warnings"] == []
+    best = update["found"][0]
+    assert best["origin"] == "web"
+    assert best["url"] == "https://a.test/"
+    assert best["kept"]
+    assert best["why"] == "among the best"
+    assert best["relevance"] > 0
+    assert best["lexical_rank"] == 1
+    assert best["fusion_score"] == 1.0
+    assert best["dense_rank"] is None
+    held = context.pages.get([best["id"]])[best["id"]]
+    assert (best["fetched"], best["title"], best["document"]) == (held.fetched, "T", held.document)
+    assert (best["start"], best["end"]) == (held.start, held.end)
+    library = [item for item in update["found"] if item["origin"] == "library"]
+    assert len(library) == len(state()["found"])
+    assert len(ranking.kept(update["found"])) == context.settings.answer.k
+
+
+def test_a_snippet_is_marked_as_one() -> None:
+    def made() -> list[WebPassage]:
+        return snippet("https://c.test/", WebResult("https://c.test/", "C", QUESTION), "gone")
+
+    (item,) = (one for one in visit(context_of(web=Web(made)))["found"] if one["origin"] == "web")
+    assert item["why"] == "among the best (the search engine's summary: its page was not read)"
+
+
+def fails() -> list[WebPassage]:
+    raise WebSearchError("nobody answered", hint="try later")
+
+
+def breaks() -> list[WebPassage]:
+    raise ZeroDivisionError("a mistake of ours")
+
+
+class BrokenShelf(WordShelf):
+    def read(self, query: str, passages: Any, **_: Any) -> Any:
+        raise RuntimeError("the reader is gone")
+
+
+@pytest.mark.parametrize(
+    ("context", "error", "message"),
+    [
+        (lambda: context_of(web=Web(fails)), "WebSearchError", "nobody answered"),
+        (lambda: context_of(web=Web(breaks)), "ZeroDivisionError", "a mistake of ours"),
+        (lambda: context_of(web=None), "WebSearchError", "no web search"),
+        (
+            lambda: context_of(web=Web(pages), shelf=BrokenShelf()),
+            "RuntimeError",
+            "the reader is gone",
+        ),
+        (
+            lambda: context_of(web=NeverEnding(pages), caps=Caps(seconds=0.05)),
+            "TimeoutError",
+            "TimeoutError",
+        ),
+    ],
+)
+def test_whatever_fails_the_answer_rests_on_the_library(
+    context: Callable[[], Context], error: str, message: str
+) -> None:
+    update = visit(context())
+    (warning,) = (Trouble.model_validate(one) for one in update["warnings"])
+    assert warning.node == "search_web"
+    assert warning.error == error
+    assert message in warning.message
+    assert warning.consequence == "skipped: the answer rests on the library alone"
+    assert update["found"] == state()["found"]
+    assert update["steps"][0]["said"] == "The web could not be searched."
+
+
+# Reading pages in the parser's process: what is not even tried, and how it is closed.
+
+
+def page(body: bytes, kind: str = "text/html", *, status: int = 200) -> Fetched:
+    return Fetched("http://good.test/", status, kind, "", body, is_cut=False)
+
+
+@pytest.mark.parametrize(
+    "unread",
+    [
+        page(b"words", status=204),
+        page(b"words", status=206),
+        page(b"words", status=404),
+        page(b"words", "text/css"),
+        page(b"words", "text/javascript"),
+        page(b"words", "application/json"),
+        page(b"words", "application/octet-stream"),
+        page(b"words", "application/zip"),
+        page(b"PK\x03\x04" + bytes(range(32)) * 9),
+        page(b"\x1f\x8b\x08" + bytes(range(32)) * 9, ""),
+        page(b""),
+    ],
+)
+def test_what_holds_no_text_is_not_even_tried(unread: Fetched) -> None:
+    with pytest.raises(WebSearchError):
+        check_readable(unread)
+
+
+def test_a_mail_or_an_archive_in_disguise_is_not_unpacked() -> None:
+    reader = PageReader(seconds=30.0, body_bytes=10_000)
+    mail = b"From: a@b.test\r\nTo: c@d.test\r\nSubject: hello\r\nDate: today\r\n\r\nwords"
+    try:
+        assert reader.read(page(mail, "text/plain")).kind == "text"
+        with pytest.raises(WebSearchError):
+            reader.read(page(mail, ""))
+    finally:
+        reader.close()

@@ -6,7 +6,6 @@ links, images, headings or HTML of theirs.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from secondlook.export.markdown import (
@@ -16,10 +15,10 @@ from secondlook.export.markdown import (
     code,
     flat,
     link,
+    paragraphs,
     quoted,
     recalled,
     steps_tried,
-    words,
 )
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ _SIGNS: Final[dict[Operation, str]] = {
     "most": ">",
     "same": "=",
 }
-_BULLET = re.compile(r"( *)- ")
 
 
 def to_markdown(answer: Answer) -> str:
@@ -54,9 +52,7 @@ def to_markdown(answer: Answer) -> str:
     made = f"Run {code(answer.run)}, {flat(answer.workflow)}, {answer.method}"
     model = f", {code(answer.model)}" if answer.model else ""
     text, scoped = by_step(answer)
-    if not text:
-        shown = _outlined if answer.method in {"outline", "catalogue"} else words
-        text = "\n\n".join(map(shown, re.split(r"\n\s*\n", answer.text.strip())))
+    text = text or paragraphs(answer.text, answer.method)
     warnings = [
         f"- {flat(one.node)}: {flat(one.message)} ({flat(one.error)}); {flat(one.consequence)}"
         for one in answer.warnings
@@ -136,19 +132,6 @@ def _parts(answer: Answer) -> str:
         marks = "".join(f"\\[{number}\\]" for number in part.citations)
         lines.append(f"{at}. {flat(part.question)} {found}{f' {marks}' if marks else ''}")
     return "\n".join(["## Parts", "", *lines])
-
-
-def _outlined(text: str) -> str:
-    """Bullets are the outline's own, what stands behind them is not."""
-    lines: list[str] = []
-    deepest = 0
-    for line in text.splitlines():
-        bullet = _BULLET.match(line)
-        # Indented further than one step from the bullet above it, a line would be code.
-        depth = min(len(bullet[1]) // 2, deepest) if bullet else 0
-        deepest = depth + 1 if bullet else 0
-        lines.append(f"{'  ' * depth}- {flat(line[bullet.end() :])}" if bullet else words(line))
-    return "\n".join(lines)
 
 
 def _standing(answer: Answer) -> str:

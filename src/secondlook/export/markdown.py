@@ -13,7 +13,7 @@ from secondlook.nodes.options import choice_text
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from secondlook.answer import Answer, ResultTable
+    from secondlook.answer import Answer, Method, ResultTable
 
 _SPECIAL = re.compile(
     r"[\\`*_\[\]<>#|~$@]"
@@ -27,6 +27,7 @@ _CONTROL = re.compile(
     r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 )
 """Control characters, and those that turn the direction of writing."""
+_BULLET = re.compile(r"( *)- ")
 _SAFE_SCHEMES = frozenset({"http", "https"})
 _URL_SIGNS = "/:?#@!$&'*+,;=%~-._"
 
@@ -57,6 +58,24 @@ def words(text: str) -> str:
     lines = _CONTROL.sub("", "\n".join(text.splitlines())).split("\n")
     plain = _SPECIAL.sub(r"\\\g<0>", "\n".join(line.strip() for line in lines))
     return _LINE_OPENER.sub(_harmless_opener, plain)
+
+
+def paragraphs(text: str, method: Method) -> str:
+    """The text of an answer. Bullets of an outline are its own, what stands behind them is not."""
+    shown = _outlined if method in {"outline", "catalogue"} else words
+    return "\n\n".join(map(shown, re.split(r"\n\s*\n", text.strip())))
+
+
+def _outlined(text: str) -> str:
+    lines: list[str] = []
+    deepest = 0
+    for line in text.splitlines():
+        bullet = _BULLET.match(line)
+        # Indented further than one step from the bullet above it, a line would be code.
+        depth = min(len(bullet[1]) // 2, deepest) if bullet else 0
+        deepest = depth + 1 if bullet else 0
+        lines.append(f"{'  ' * depth}- {flat(line[bullet.end() :])}" if bullet else words(line))
+    return "\n".join(lines)
 
 
 def _harmless_opener(found: re.Match[str]) -> str:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import json
 import os
 import re
 import signal
 import struct
 import subprocess
-import sys
 import tempfile
 import threading
 import weakref
@@ -27,7 +25,7 @@ from secondlook.errors import (
     UnusableReply,
 )
 from secondlook.models.chat import ChatRequest, ChatResult, Message
-from secondlook.processes import APART
+from secondlook.processes import ended, pipes_of, receive, send, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -252,9 +250,6 @@ def give_back(launch: Launch) -> None:
 
 # A worker process as its owner sees it: started, spoken with, and ended.
 
-_PROGRAM = (
-    "import sys; sys.path[:] = {path!r}; from secondlook.models.gguf_worker import main; main()"
-)
 _LEAVE_SECONDS = 2.0
 _LOG_BYTES = 1 << 16
 _GRAMMAR_ERROR = re.compile(r"llg error: (.*)")
@@ -282,13 +277,11 @@ class WorkerProcess:
         self._log: IO[bytes] = tempfile.TemporaryFile("a+b")  # noqa: SIM115 - closed by end()
         self._logged = 0  # where the log ended when the worker was last told something
         self._is_doomed = False
-        command = [sys.executable, "-X", "utf8", "-c", _PROGRAM.format(path=sys.path)]
         # Threads that wait for each other spin by default: next to any other busy program the
         # model then becomes many times slower than on one thread.
-        pipes: dict[str, Any] = {"env": {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}, **APART}
-        pipes |= {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": self._log}
+        env = {"OMP_WAIT_POLICY": "PASSIVE", **os.environ}
         try:
-            self._process = subprocess.Popen(command, **pipes)  # noqa: S603 - this interpreter
+            self._process = started("secondlook.models.gguf_worker", errors=self._log, env=env)
         except OSError:
             self._log.close()
             raise
@@ -305,11 +298,10 @@ class WorkerProcess:
         self, message: dict[str, Any], on_piece: Callable[[dict[str, Any]], None]
     ) -> dict[str, Any]:
         """The result; pieces of text are passed on as they come. EOFError when the worker died."""
-        assert self._process.stdin is not None  # noqa: S101
-        assert self._process.stdout is not None  # noqa: S101
+        told, said = pipes_of(self._process)
         self._logged = self._log.seek(0, os.SEEK_END)
-        send(self._process.stdin, message)
-        while (reply := receive(self._process.stdout)).get("kind") == "text":
+        send(told, message)
+        while (reply := receive(said)).get("kind") == "text":
             on_piece(reply)
         spec = self._launch.spec
         if reply.get("kind") == "failed":
@@ -338,15 +330,7 @@ class WorkerProcess:
 
     def end(self) -> int:
         """Ends the process and says how it ended; one that ended by itself keeps its status."""
-        for stream in filter(None, (self._process.stdin, self._process.stdout)):
-            with contextlib.suppress(OSError):
-                stream.close()
-        # Its input has ended: it leaves by itself, or it hangs and is made to.
-        try:
-            status = self._process.wait(_LEAVE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            status = self._process.wait()
+        status = ended(self._process, _LEAVE_SECONDS)
         self._log.close()
         return status
 
@@ -362,23 +346,6 @@ class WorkerProcess:
             hint = f"Most likely the machine ran out of memory; try a smaller model. {hint}"
         told = f"the process of the model {self._launch.spec!r} died ({ending})"
         return ModelUnavailable(f"{told}: {complaint}" if complaint else told, hint=hint)
-
-
-# Messages between a model's worker and us: JSON, one message a line.
-
-
-def send(stream: IO[bytes], message: dict[str, Any]) -> None:
-    stream.write(json.dumps(message).encode("ascii") + b"\n")
-    stream.flush()
-
-
-def receive(stream: IO[bytes]) -> dict[str, Any]:
-    """The next message. Raises EOFError when the other side is gone."""
-    line = stream.readline()
-    if not line.endswith(b"\n"):
-        raise EOFError
-    message: dict[str, Any] = json.loads(line)
-    return message
 
 
 # The head of a GGUF file, read by ourselves: what the model is before anything loads it.

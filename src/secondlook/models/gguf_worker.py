@@ -10,15 +10,14 @@ import os
 import queue
 import re
 import secrets
-import signal
 import sys
 import threading
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
-from secondlook.models.gguf import UnusableModel, control_marks, receive, send, usable_context
-from secondlook.processes import die_with_parent
+from secondlook.models.gguf import UnusableModel, control_marks, usable_context
+from secondlook.processes import die_with_parent, own_pipes, receive, send
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -223,12 +222,7 @@ def _refusal(reply: dict[str, Any]) -> Refused:
 
 def main() -> None:
     """Entry point of the process; the first message says which model to load, and how."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide
-    # The pipes are ours alone; what llama.cpp prints goes nowhere, its errors to the log.
-    inbox, outbox = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1):
-        os.dup2(nothing, descriptor)
+    inbox, outbox = own_pipes(silent_errors=False)  # llama.cpp's errors go to the log
     _confine()
     requests: queue.SimpleQueue[dict[str, Any] | None] = queue.SimpleQueue()
     is_idle = threading.Event()

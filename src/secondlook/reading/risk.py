@@ -67,11 +67,6 @@ class RiskTable:
                     return at
         return max(0, len(self.rows) - 1)
 
-    def coverage(self, threshold: float) -> float:
-        """Share of the questions that were answered at this threshold of the table."""
-        answered = max((row.answered for row in self.rows if row.threshold >= threshold), default=0)
-        return answered / self.questions if self.questions else 0.0
-
     def as_data(self) -> dict[str, Any]:
         rows = [[row.threshold, row.answered, row.wrong] for row in self.rows]
         return {"questions": self.questions, "rows": rows}

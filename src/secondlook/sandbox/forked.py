@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.errors import SandboxError, UsageError
-from secondlook.processes import APART
+from secondlook.processes import APART, left
 from secondlook.sandbox import kernel
 from secondlook.sandbox.outcomes import run_job
 from secondlook.sandbox.port import Verdict, missing_packages, trial
@@ -222,11 +222,7 @@ class _Server:
             self._control.shutdown(socket.SHUT_RDWR)
         if self._baseline is None:
             self._process.kill()
-        try:
-            self._process.wait(_END_SECONDS)
-        except subprocess.TimeoutExpired:
-            self._process.kill()
-            self._process.wait()
+        left(self._process, _END_SECONDS)
         self._control.close()
 
 

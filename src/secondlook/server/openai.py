@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from secondlook.answer import Answer, Status, StopReason  # noqa: TC001
 from secondlook.engine.secondlook import MOST_TURNS, turn_of
-from secondlook.export.markdown import analysed, chosen, flat, link, words
+from secondlook.export.markdown import analysed, chosen, flat, link, paragraphs
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.roles.follow_up import Turn
 from secondlook.server.asking import AskBudget, EventStream, begun, leave, left_when_gone
@@ -286,7 +286,6 @@ _OPEN, _CLOSE = "\ue000", "\ue001"  # around a citation's number until its link 
 _OWN_SIGNS = re.compile(f"[{_OPEN}{_CLOSE}]")
 _PLACE = re.compile(rf"{_OPEN}(\d+){_CLOSE}")
 _MARK = re.compile(r"\[(\d{1,6})\]")
-_BULLET = re.compile(r"( *)- ")
 
 
 def run_url(base: str, run: str) -> str:
@@ -350,13 +349,7 @@ def _text(answer: Answer) -> str:
             parts += [_MARK.sub(place, text[done:at]), said]
             done = at + len(said)
     marked = "".join([*parts, _MARK.sub(place, text[done:])])
-    if answer.method not in {"outline", "catalogue"}:
-        return "\n\n".join(map(words, re.split(r"\n\s*\n", marked.strip())))
-    lines = []
-    for line in marked.splitlines():  # bullets are the outline's own, what follows them is not
-        bullet = _BULLET.match(line)
-        lines.append(f"{bullet[1]}- {flat(line[bullet.end() :])}" if bullet else words(line))
-    return "\n".join(lines)
+    return paragraphs(marked, answer.method)
 
 
 def _sources(answer: Answer) -> str:

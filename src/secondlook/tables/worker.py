@@ -10,20 +10,17 @@ import contextlib
 import os
 import queue
 import shutil
-import subprocess
-import sys
 import tempfile
 import threading
 import time
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from secondlook import errors
 from secondlook.errors import SecondlookError, TableError
-from secondlook.processes import APART
-from secondlook.tables.worker_process import receive, send
+from secondlook.processes import Closing, ended, pipes_of, receive, send, started
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,9 +30,6 @@ _START_SECONDS = 60.0
 _WAIT_SECONDS = 0.5
 """On Windows an endless wait cannot be interrupted by Ctrl-C."""
 _LEAVE_SECONDS, _END_SECONDS = 2.0, 5.0
-_PROGRAM = (
-    "import sys; sys.path[:] = {path!r}; from secondlook.tables.worker_process import main; main()"
-)
 _GONE: dict[str, Any] = {"gone": True}
 
 
@@ -50,7 +44,7 @@ class WorkerLimits:
     threads: int = field(default_factory=lambda: max(1, min(4, os.cpu_count() or 1)))
 
 
-class Worker:
+class Worker(Closing):
     """Runs the tasks that `worker_process` lists, one after the other. Threads may share it.
 
     The process starts with the first call. Use it as a context manager, or `close()` it.
@@ -63,12 +57,6 @@ class Worker:
         self._closed = threading.Event()
         self.values: dict[tuple[Path, str], tuple[str, ...]] = {}
         """What columns hold, by file and name: the same for every question (`Desk.values`)."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def call(
         self,
@@ -158,13 +146,8 @@ class _Process:
         self._said: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self._killed = False
         self._is_ready = False
-        self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
-            [sys.executable, "-X", "utf8", "-c", _PROGRAM.format(path=sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            **APART,
-        )
+        self._process = started("secondlook.tables.worker_process")
+        self._inbox, self._outbox = pipes_of(self._process)
         self._hearing = threading.Thread(target=self._hear, name="tables-worker", daemon=True)
         self._hearing.start()
         self._tell({**asdict(limits), "spill": self._spill})
@@ -217,14 +200,13 @@ class _Process:
                 )
 
     def _tell(self, message: dict[str, Any]) -> None:
-        if self._process.stdin is not None:
-            with contextlib.suppress(OSError):  # it died; reading its answer will tell
-                send(self._process.stdin, message)
+        with contextlib.suppress(OSError):  # it died; reading its answer will tell
+            send(self._inbox, message)
 
     def _hear(self) -> None:
         with contextlib.suppress(EOFError, OSError, ValueError):
-            while self._process.stdout is not None:
-                self._said.put(receive(self._process.stdout))
+            while True:
+                self._said.put(receive(self._outbox))
         self._said.put(_GONE)
 
     def kill(self) -> None:
@@ -233,16 +215,6 @@ class _Process:
             self._process.kill()
 
     def end(self) -> None:
-        """With its input closed it leaves by itself, or it hangs and is made to."""
-        with contextlib.suppress(OSError):
-            if self._process.stdin is not None:
-                self._process.stdin.close()
-        try:
-            self._process.wait(_LEAVE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.kill()
-            self._process.wait()  # where every core is busy that takes a while
+        ended(self._process, _LEAVE_SECONDS)
         self._hearing.join(_END_SECONDS)
-        if self._process.stdout is not None:
-            self._process.stdout.close()
         shutil.rmtree(self._spill, ignore_errors=True)

@@ -1,25 +1,19 @@
-"""The process that works on tables: DuckDB within limits, one task after the other.
-
-It is started as a plain program, as the parsers are: `multiprocessing` would import the caller's
-main script again. A task's database can open the files that it was given and nothing else.
-"""
+"""The process that works on tables: DuckDB within limits, one task after the other. A task's
+database can open the files that it was given and nothing else."""
 
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import queue
 import shutil
-import signal
-import struct
-import sys
 import threading
 import time
 from importlib import import_module
 from typing import IO, TYPE_CHECKING, Any
 
 from secondlook.errors import SecondlookError
+from secondlook.processes import confine, own_pipes, receive, send
 from secondlook.tables.cells import quoted
 
 if TYPE_CHECKING:
@@ -48,52 +42,14 @@ def select(connection: Any, *, sql: str, parameters: list[Any] | None = None) ->
     return {"columns": names, "rows": rows}
 
 
-# How the worker process and its parent talk: JSON with its length in front, nothing to
-# unpickle.
-
-_LENGTH = struct.Struct("<Q")
-_LONGEST = 1 << 30
-
-
-def send(stream: IO[bytes], message: dict[str, Any]) -> None:
-    body = json.dumps(message, ensure_ascii=True, separators=(",", ":")).encode()
-    stream.write(_LENGTH.pack(len(body)))
-    stream.write(body)
-    stream.flush()
-
-
-def receive(stream: IO[bytes]) -> dict[str, Any]:
-    """The next message. Raises EOFError when the other side is gone or speaks something else."""
-    head = stream.read(_LENGTH.size)
-    length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else -1
-    if not 0 <= length <= _LONGEST:
-        raise EOFError(f"a message of {length:,} bytes")
-    body = stream.read(length)
-    if len(body) < length:
-        raise EOFError
-    try:
-        message = json.loads(body)
-    except (ValueError, RecursionError) as error:
-        raise EOFError("a message that is no JSON") from error
-    if not isinstance(message, dict):
-        raise EOFError("a message that is no object")  # noqa: TRY004 - as if it were gone
-    return message
-
-
 _PROGRESS_SECONDS = 0.2
 
 
 def main() -> None:
     """Entry point of the process; the first message holds the limits."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent to decide
-    # Keeps the pipes, and points the standard streams at nothing: engines chatter.
-    inbox = os.fdopen(os.dup(0), "rb")
-    outbox = os.fdopen(os.dup(1), "wb", buffering=1 << 20)
-    nothing = os.open(os.devnull, os.O_RDWR)
-    for descriptor in (0, 1, 2):
-        os.dup2(nothing, descriptor)
+    inbox, outbox = own_pipes()
     limits = receive(inbox)
-    confine(limits)
+    confine(int(limits["address_space"]))
     post = _Post(limits["spill"])
     threading.Thread(target=post.listen, args=(inbox,), daemon=True).start()
     databases = Databases(limits)
@@ -126,23 +82,6 @@ class _Post:
             return
         shutil.rmtree(self._spill, ignore_errors=True)
         os._exit(0)
-
-
-def confine(limits: dict[str, Any]) -> None:
-    """Bounds memory as far as the system allows."""
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    os.environ.setdefault("OMP_NUM_THREADS", "1")
-    if sys.platform == "win32":
-        return
-    import resource
-
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    wanted = int(limits["address_space"])
-    if hard != resource.RLIM_INFINITY:
-        wanted = min(wanted, hard)
-    with contextlib.suppress(ValueError, OSError):  # macOS knows the limit but refuses it
-        resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
 
 
 class Databases:

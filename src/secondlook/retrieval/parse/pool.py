@@ -6,29 +6,25 @@ from __future__ import annotations
 import contextlib
 import queue
 import signal
-import subprocess
-import sys
 import threading
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from secondlook.errors import Damaged, ExtractionError, LimitExceeded
-from secondlook.processes import APART, Closing
+from secondlook.processes import Closing, ended, pipes_of, started
 from secondlook.retrieval.parse.source import DEFAULT_LIMITS, Parsed, ParseLimits
 from secondlook.retrieval.parse.worker import receive, send
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 Key = TypeVar("Key")
 
-_WATCH_SECONDS = 0.25
+_WATCH_SECONDS, _LEAVE_SECONDS = 0.25, 0.5
 _START_SECONDS = 60.0  # imports on a cold, busy machine; counted apart from the file's own time
-_PROGRAM = (
-    "import sys; sys.path[:] = {path!r}; from secondlook.retrieval.parse.worker import main; main()"
-)
 
 
 @dataclass(slots=True)
@@ -51,12 +47,12 @@ class _Worker:
                 self.verdict = ""
                 self.started = self.alive = time.monotonic() + (_START_SECONDS if is_gone else 0.0)
             if self.process is None:
-                self.process = _start(self.limits)
-            process = self.process
-            if process.stdin is None or process.stdout is None:
-                raise EOFError  # noqa: TRY301
-            send(process.stdin, str(path))
-            while (message := receive(process.stdout)) is None:
+                self.process = started("secondlook.retrieval.parse.worker")
+                with contextlib.suppress(OSError):  # it died at once; reading its answer will tell
+                    send(pipes_of(self.process)[0], self.limits)
+            told, said = pipes_of(self.process)
+            send(told, str(path))
+            while (message := receive(said)) is None:
                 with self.lock:
                     self.alive = time.monotonic()
                     self.started = min(self.started, self.alive)
@@ -100,33 +96,7 @@ class _Worker:
 
     def stop(self) -> int | None:
         process, self.process = self.process, None
-        if process is None:
-            return None
-        for stream in (process.stdin, process.stdout):
-            if stream is not None:
-                with contextlib.suppress(OSError):
-                    stream.close()
-        # Its pipes are gone: it leaves by itself, or it hangs and is made to.
-        try:
-            return process.wait(0.5)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            return process.wait()
-
-
-def _start(limits: ParseLimits) -> subprocess.Popen[bytes]:
-    program = _PROGRAM.format(path=sys.path)
-    process = subprocess.Popen(  # noqa: S603 - this very interpreter
-        [sys.executable, "-X", "utf8", "-c", program],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        **APART,
-    )
-    if process.stdin is not None:
-        with contextlib.suppress(OSError):  # it died at once; reading its answer will tell
-            send(process.stdin, limits)
-    return process
+        return None if process is None else ended(process, _LEAVE_SECONDS)
 
 
 class ParserPool(Closing):

@@ -298,15 +298,6 @@ def _output(one: Output, computed: Sequence[Computed]) -> JsonValue:
     return None if one.cases else _rounded(_cell(result, one.measure, row), one.decimals)
 
 
-def formatted(value: JsonValue) -> str:
-    """A value as text, as it stands between the brackets of `@name[...]`."""
-    if isinstance(value, list):
-        return ", ".join(formatted(one) for one in value)
-    if isinstance(value, dict):
-        return str(value)
-    return "" if value is None else str(value)
-
-
 def _measured(query: Query, computed: Computed, wanted: Wanted) -> dict[str, JsonValue]:
     keys = len(query.group_by)
     if not keys:
