@@ -70,7 +70,7 @@ def test_a_judge_that_fails_leaves_the_draft_unchecked_and_says_so() -> None:
         def support(self, claims: Any) -> list[float]:
             raise RuntimeError("no session")
 
-        together = support
+        together = answers = support
 
     unmeasured = sentence(RIGHT["text"], *RIGHT["cited"], support=None, supported=None)
     update = checked(draft(unmeasured), context_=replace(context(), support=Broken()))

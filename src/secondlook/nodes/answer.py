@@ -186,11 +186,12 @@ async def read_instead(
     context: Context, question: str, found: Sequence[Found], draft: DraftData
 ) -> DraftData | None:
     """The reader's answer where a model has none: small models overlook much of what is there.
-    None where the model's word stands, as that of one that was measured to judge answers well."""
+    None where the model's word stands: as that of one that was measured to judge answers well, or
+    of a hosted one whose name and price are known."""
     if draft["model"] is None or draft["sentences"]:
         return None
     fit = fit_to_grade(context, "answer")
-    if fit and fit.judges_answers:
+    if fit.judges_answers if fit else context.models.is_known("answer"):
         return None
     own = await extract(context, question, found)
     if not own["sentences"]:
