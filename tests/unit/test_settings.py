@@ -279,7 +279,6 @@ _SHAPE: dict[str, dict[str, Any]] = {
         "models.servers.classify": "llm",
         "research.evaluator": "cosine",
         "research.calls": "separate",
-        "research.enable_synthesis_of_failed": True,
         "research.enable_escalation": False,
         "answer.enable_grounded_check": False,
         "research.enable_screen": False,
