@@ -19,6 +19,7 @@ from tests.support.research import CodeShelf, engine, problems, research, run, s
 from tests.support.research_clerk import (
     Clerk,
     retry_at_once,
+    shown,
     synthesise,
 )
 from tests.support.research_world import (
@@ -106,7 +107,8 @@ def test_three_issues_are_three_steps_with_fresh_passages_and_the_right_choice()
 def test_three_failed_steps_end_in_an_honest_failure(memory: AnswerMemory) -> None:
     model = Clerk()
     made = run(MISLED, model=model, memory=memory)
-    assert model.asked == ["plan", "replan", "replan"], "nothing is written on such evidence"
+    # The reader sees no answer; the model is shown what was found all the same, and finds none.
+    assert model.asked == ["plan", "synthesise", "replan", "synthesise", "replan", "synthesise"]
     assert made.ended == ("abstained", "no_progress")
     assert made.statuses() == ["failed"] * 3
     report = made.research
@@ -210,7 +212,7 @@ def test_a_simple_plan_that_fails_goes_on_in_several_steps_once() -> None:
     made = run(UNKNOWN, model=model)
     assert made.research.escalated
     assert made.research.query_type == "multi_hop"
-    assert model.asked == ["plan", "replan"]
+    assert model.asked == ["plan", "synthesise", "replan"]
     assert made.ended == ("abstained", "low_confidence")
     assert "The only step failed" in made.answer.text
 
@@ -227,10 +229,16 @@ def test_a_failed_step_is_asked_again_in_other_words() -> None:
     assert problems(made.answer) == []
 
 
-def test_a_weak_step_is_kept_with_its_caveat(memory: AnswerMemory) -> None:
-    shelf = CodeShelf(scores={LIGHTS: 0.9})
-    near = research(min_confidence=0.8)
-    made = run(SIMPLE, model=Clerk(), shelf=shelf, memory=memory, settings=near)
+def test_the_reader_doubts_and_does_not_veto(memory: AnswerMemory) -> None:
+    """What a model has read and the evidence carries stands: with a caveat where the reader sees no
+    answer, as it is where the reader is only unsure. A list of titles is no finding."""
+    settings = research(min_confidence=0.8)
+    near = CodeShelf(scores={LIGHTS: 0.9})
+    assert run(SIMPLE, model=Clerk(), shelf=near, settings=settings).statuses() == ["completed"]
+    titled = Clerk(synthesise=lambda request: f"{shown(request)[1].splitlines()[0]} [1].")
+    assert run(SIMPLE, model=titled, shelf=near, settings=settings).statuses()[0] == "failed"
+    far = CodeShelf(scores=dict.fromkeys((text for _, text in CODE), -4.0))
+    made = run(SIMPLE, model=Clerk(), shelf=far, memory=memory, settings=settings)
     assert made.statuses() == ["weak"]
     assert made.ended == ("partial", "answered")
     assert "Step 1 stands on weak evidence" in made.answer.text

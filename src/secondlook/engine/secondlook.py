@@ -28,7 +28,10 @@ from secondlook.events import Answered, Event
 from secondlook.models.budget import keep_refusal
 from secondlook.models.calls import Models, open_models
 from secondlook.models.journal import Calls
+from secondlook.nodes import ranking
 from secondlook.nodes.context import Context
+from secondlook.nodes.limits import rewrites
+from secondlook.nodes.state import RELEVANT
 from secondlook.processes import Closing
 from secondlook.reading.calibration import CALIBRATION_FILE
 from secondlook.reading.support import load_support
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.answer import Answer
+    from secondlook.engine.execution import Watch
     from secondlook.engine.request import AskOptions, QuestionOptions
     from secondlook.library.library import Library
     from secondlook.retrieval.web.port import WebSearch
@@ -185,7 +189,7 @@ class Secondlook(Closing):
             request=run.to_record(self.settings),
         )
 
-    async def _events(self, asked: Run) -> AsyncGenerator[Event]:
+    async def _events(self, asked: Run, watch: Watch | None = None) -> AsyncGenerator[Event]:
         """The work goes on in a task of its own, so that a deadline can end it at any point."""
         self._web_search()  # a setting that cannot work is told before a run begins
         run = asked if asked.scope is not None else asked.prepared(self.settings)
@@ -206,7 +210,7 @@ class Secondlook(Closing):
                     self._recorder.leave(run.id)
                 raise
             events: asyncio.Queue[Event | None] = asyncio.Queue()
-            working = self._work.do(run, context, events.put_nowait)
+            working = self._work.do(run, context, events.put_nowait, watch)
             work = asyncio.create_task(working, name=f"secondlook-{run.id}")
             work.add_done_callback(lambda _: events.put_nowait(None))
             try:
@@ -280,6 +284,75 @@ async def last_answer(events: AsyncIterator[Event]) -> Answer:
         if isinstance(event, Answered):
             answer = event.answer
     return answer
+
+
+# A workflow as users of LangGraph know it.
+
+
+class Graph:
+    """`run` gives the last state of a workflow, `stream` the state after each node as
+    `{node: state}`. A state has what the nodes keep, and in plain form the `generation`, its
+    `documents` with `relevance_scores`, `retry_count`, `web_search`, `hallucination_check` and
+    `usefulness_check`; the last one has the `Answer`. Options are those of `astream`."""
+
+    def __init__(self, engine: Secondlook, workflow: str = "corrective", **options: Any) -> None:
+        self.engine = engine
+        self._options: dict[str, Any] = {**options, "workflow": workflow}
+
+    def run(self, question: str) -> dict[str, Any]:
+        *_, last = self.stream(question)
+        return last["finish"]
+
+    def stream(self, question: str) -> Generator[dict[str, dict[str, Any]]]:
+        return self.engine._loop.iterate(self.astream(question))  # noqa: SLF001 - one module
+
+    async def astream(self, question: str) -> AsyncGenerator[dict[str, dict[str, Any]]]:
+        reached: list[tuple[str, dict[str, Any], Context]] = []
+        last: dict[str, Any] = {"question": question}
+        run = Run(question=question, **self._options)
+        events = self.engine._events(run, lambda *state: reached.append(state))  # noqa: SLF001
+        async with aclosing(events):
+            async for event in events:
+                while reached:
+                    node, state, context = reached.pop(0)
+                    last = await _in_plain_form(state, context)
+                    if node != "finish" or "answer" not in state:
+                        yield {node: last}
+                if isinstance(event, Answered):
+                    text = event.answer.text
+                    yield {"finish": {**last, "generation": text, "answer": event.answer}}
+
+
+async def _in_plain_form(state: dict[str, Any], context: Context) -> dict[str, Any]:
+    from langchain_core.documents import Document
+
+    kept, draft = ranking.kept(state["found"]), state.get("draft")
+    held = await ranking.texts(context, [item["id"] for item in kept])
+    kept = [item for item in kept if item["id"] in held]
+    told: dict[str, Any] = {step["node"]: step["numbers"] for step in state["steps"]}
+    grounded = told.get("check_grounded", {}).get("grounded")
+    useful = told.get("check_useful", {}).get("is_useful")
+    return {
+        **state,
+        "generation": " ".join(one["text"] for one in draft["sentences"]) if draft else "",
+        "documents": [
+            Document(id=item["id"], page_content=held[item["id"]].text, metadata={**item})
+            for item in kept
+        ],
+        "relevance_scores": [
+            "yes" if item["grade"] in RELEVANT else "no"
+            for item in kept
+            if item["grade"] != "not graded"
+        ],
+        "retry_count": max(0, rewrites(state["queries"], state.get("assumed"))),
+        "web_search": "Yes" if state.get("web_tried") else "No",
+        "hallucination_check": _verdict(grounded, "grounded"),
+        "usefulness_check": _verdict(useful, "useful"),
+    }
+
+
+def _verdict(value: float | None, said: str) -> str:
+    return "" if value is None else said if value == 1 else f"not_{said}"
 
 
 # One question, one answer: doors that open the library, ask and close again.

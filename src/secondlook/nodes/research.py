@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.answer import StepStatus, StopReason
+    from secondlook.nodes.answer import Written
     from secondlook.retrieval.index.port import Filter
 
 PART: Final = "Part of the question"
@@ -169,9 +170,7 @@ async def synthesise(state: Researched, runtime: Runtime[Context]) -> Synthesise
     # Where a cosine decides, nothing of a step that failed is shown.
     quiet = not worth and context.settings.research.evaluator == "cosine"
     emit = (lambda _: None) if quiet else runtime.stream_writer
-    draft, complaints, more = await _written(
-        context, current["question"], kept, emit, worth=worth
-    )
+    draft, complaints, more = await _written(context, current["question"], kept, emit, worth=worth)
     warnings += more
     done: StepData = {
         **current,
@@ -219,7 +218,7 @@ async def _written(
         structure = ", then ".join(chosen.structure) or "what answers the question"
         asking = Asking("synthesise", {"structure": structure, "vocabulary": chosen.vocabulary})
         try:
-            made = await written(context, question, kept, emit, asking)
+            made = _without_titles(await written(context, question, kept, emit, asking), kept)
             if not context.settings.answer.enable_grounded_check:
                 return made.draft, list(made.cut), []
             checked = await grounded(context, question, made.draft, made.cut)
@@ -233,6 +232,19 @@ async def _written(
     for sentence in draft["sentences"]:
         emit({"token": f"{sentence['text']} "})
     return draft, [], lost
+
+
+def _without_titles(made: Written, kept: Sequence[Found]) -> Written:
+    """Small models list the titles that they were shown: a title supports itself, and tells
+    nothing."""
+    titles = "|".join(item["title"].casefold() for item in kept)
+    said = made.draft["sentences"]
+    left = [one for one in said if one["text"].strip(" .:*").casefold() not in titles]
+    if len(left) == len(said):
+        return made
+    draft = withheld("no_evidence", reasons=["the model only named its passages"])
+    draft = {**made.draft, "sentences": left} if left else {**draft, "model": made.draft["model"]}
+    return made._replace(draft=draft)
 
 
 def _cut(checked: DraftData, made: DraftData) -> DraftData:

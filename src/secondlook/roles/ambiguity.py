@@ -68,7 +68,11 @@ def unresolved(question: str) -> Unclear | None:
 def in_full(question: str, turns: Sequence[Turn]) -> str:
     """The question said in full from the turns before it. Where only its first part can be, the
     word that is unclear there stands for the same in the whole."""
-    asked, unclear, split = stand_alone(question, turns), unresolved(question), wanted(question).split
+    asked, unclear, split = (
+        stand_alone(question, turns),
+        unresolved(question),
+        wanted(question).split,
+    )
     part = split.parts[0] if split else ""
     own = unresolved(part)
     if asked != question or unclear is None or own is None:
