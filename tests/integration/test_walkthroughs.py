@@ -20,8 +20,6 @@ from tests.support.function_model import FunctionModel, no_pause
 from tests.support.research_clerk import Clerk, question_of, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from secondlook.models.chat import ChatRequest
 
 # A question of law with choices: three steps, each on fresh passages, a choice by its elements,
@@ -46,7 +44,7 @@ STEPS = {
         "intentional torts unlawful touching assault battery elements",
         "criminal battery elements actus reus mens rea general intent",
     ),
-    "Under what circumstances is the use of force justified in self-defense or defense of others?": (
+    "Under what circumstances is force justified in self-defense or in defense of others?": (
         "Defensive Privilege",
         "use of force justified in self-defense or defense of others reasonable proportionate",
         "privilege to repel an attack when a person fears bodily injury",
@@ -197,18 +195,95 @@ SINGERS = {
     " debut, Low Water, came out in June 2003. For her debut Mara Velde won five Grammy Awards.\n\n"
     "## Prizes\n\nMara Velde won her first Grammy as a solo artist in 2004.",
     "Ines Corby": "Ines Corby is a singer, born in Tolham on February 11, 1979. Ines Corby left her"
-    " group, the Copper Owls, in 2011.\n\n## Salt Road\n\nHer solo debut, Salt Road, was released in"
+    " group, the Copper Owls, in 2011.\n\n## Salt Road\n\nHer solo debut, Salt Road, was out in"
     " 2002. For her debut Ines Corby won one Grammy Award.\n\n## Prizes\n\nInes Corby won her first"
     " Grammy in 2005, for a song about the sea.",
     "Tides": "The tide turns every six hours. In spring it rises by four metres at the pier.",
 }
 GROUP, DEBUT = "When did she leave her group?", "What awards for her debut?"
 BIRTH = "How many years between her birth and her first Grammy?"
-FACTS = {
-    "left her group": ("{name} left her group in {year}", r"in (20\d\d)"),
-}
+WANTED = {"leave": "left her group", "award": "For her debut", "birth": "born", "Grammy": "first"}
+
+
+def singing(request: ChatRequest) -> str:
+    """Says who is meant by the conversation, and answers by the sentence that it is shown about
+    the person who is named."""
+    asked = request.messages[-1].content
+    if (parts := asked.partition("Last question: "))[1]:
+        name = max((one for one in SINGERS if one in asked), key=asked.rfind)
+        return re.sub(r"\bher\b", f"{name}'s", parts[2].replace("she", name), count=1)
+    question = question_of(request)
+    words = next((words for sign, words in WANTED.items() if sign in question), "")
+    for number, text in shown(request).items():
+        for said in re.findall(r"[A-Z][^.#]*\.", text):
+            if words in said and any(one in said and one in question for one in SINGERS):
+                return f"{said[:-1]} [{number}]."
+    return "NOT IN THE EVIDENCE"
 
 
 @pytest.fixture(scope="module")
 def singers(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return filled(tmp_path_factory.mktemp("singers"), SINGERS)
+
+
+@pytest.mark.parametrize("model", [None, FunctionModel(singing)], ids=["none", "a model"])
+def test_questions_that_a_pipeline_gets_wrong(singers: Path, model: FunctionModel | None) -> None:
+    with opened(singers, model, **{"runs.keep": 0}) as engine:
+        # In a conversation each is about the person it is about.
+        for name, opening, year, awards, years in (
+            ("Ines Corby", "When was Salt Road by Ines Corby released?", "2011", "one", "26 years"),
+            (
+                "Mara Velde",
+                "When was Low Water by Mara Velde released?",
+                "2006",
+                "five",
+                "23 years",
+            ),
+        ):
+            talk = Conversation(engine)
+            talk.ask(opening)
+            left, debut, birth = (talk.ask(one) for one in (GROUP, DEBUT, BIRTH))
+            assert all(name in one.asked for one in (left, debut, birth))
+            assert {one.status for one in (left, debut, birth)} == {"answered"}
+            assert (left.short, birth.short, birth.method) == (year, years, "computed")
+            assert f"{awards} Grammy" in debut.text
+        # Alone each is about whoever it can only be about, or is asked back.
+        for question in (GROUP, DEBUT, BIRTH):
+            answer = engine.ask(question)
+            assert answer.stop_reason == "ambiguous"
+            assert {"Mara Velde", "Ines Corby"} <= set(
+                re.findall(r"[A-Z]\w+ [A-Z]\w+", answer.text)
+            )
+            assert answer.asks_back
+        only = [engine.ask(one, documents=["Ines Corby"]) for one in (GROUP, DEBUT, BIRTH)]
+        assert [one.status for one in only] == ["answered"] * 3
+        assert (only[0].short, only[2].short) == ("2011", "26 years")
+        assert "one Grammy" in only[1].text
+
+
+# A workflow as users of LangGraph know it.
+
+
+def test_a_workflow_is_run_and_streamed_as_a_graph(singers: Path) -> None:
+    model = FunctionModel(singing)
+    with opened(singers, model, **{"runs.keep": 0}) as engine:
+        rag = Graph(engine)
+        result = rag.run("When did Ines Corby leave her group?")
+        assert "2011" in result["generation"]
+        assert any("2011" in one.page_content for one in result["documents"])
+        assert (result["retry_count"], result["web_search"]) == (0, "No")
+        assert (result["hallucination_check"], result["usefulness_check"]) == ("grounded", "useful")
+        assert result["answer"].citations
+        seen = [(node, state) for event in rag.stream(GROUP) for node, state in event.items()]
+        nodes = [node for node, _ in seen]
+        assert nodes == [step.node for step in seen[-1][1]["answer"].steps]
+        after = dict(seen)
+        assert not after["retrieve"]["relevance_scores"]
+        assert "yes" in after["grade"]["relevance_scores"]
+        assert len(after["grade"]["relevance_scores"]) == len(after["grade"]["documents"])
+        told = [(state["generation"], state["hallucination_check"]) for _, state in seen]
+        assert told[0] == ("", "")
+        assert told[-1][0] == seen[-1][1]["answer"].text
+        missing = list(rag.stream("What colour is the pier of Tolham?"))
+        assert "rewrite" in [node for event in missing for node in event]
+        assert missing[-1]["finish"]["answer"].status == "abstained"
