@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from itertools import combinations, pairwise
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,14 +28,11 @@ from tests.support.research_world import (
     DARK,
     LIGHTS,
     MISLED,
-    NETS,
     OPTIONS,
     ORDER,
     POISONED,
-    RIGHT,
     SIMPLE,
     UNKNOWN,
-    UNTENDED,
     asked,
 )
 
@@ -59,51 +56,6 @@ def kept(ran: Ran, at: int) -> set[str]:
     return {one.passage for one in ran.research.steps[at].evidence if one.kept}
 
 
-def test_three_issues_are_three_steps_with_fresh_passages_and_the_right_choice() -> None:
-    model = Clerk()
-    made = run(WHOLE, model=model)
-    assert made.ended == ("answered", "answered")
-    assert [(one.id, one.phase, one.status) for one in made.research.steps] == [
-        (1, "Presumption of fault", "completed"),
-        (2, "Untended barges", "completed"),
-        (3, "Time to claim", "completed"),
-    ]
-    assert [len(kept(made, at)) for at in range(3)] == [5, 5, 5]
-    for one, other in combinations(range(3), 2):
-        assert not kept(made, one) & kept(made, other)
-    assert (made.answer.short, made.answer.choice and made.answer.choice.letter) == (RIGHT, RIGHT)
-    choice = made.answer.choice
-    assert choice is not None
-    assert choice.text == OPTIONS[RIGHT]
-    assert all(element.citations for element in choice.elements)
-    facts = {one.fact for option in choice.options for one in option.verdicts if one.fact}
-    assert facts
-    assert all(fact in BARGE for fact in facts)
-    met = {one.letter: {verdict.met for verdict in one.verdicts} for one in choice.options}
-    assert met == {"A": {"not met"}, "B": {"not met"}, "C": {"met"}, "D": {"not met"}}
-    said = made.answer.text
-    assert [line for line in said.splitlines() if line.startswith("### ")] == [
-        "### Step 1: Presumption of fault",
-        "### Step 2: Untended barges",
-        "### Step 3: Time to claim",
-    ]
-    assert f"Answer: ({RIGHT}) {OPTIONS[RIGHT]}" in said
-    quotes = {citation.quote for citation in made.answer.citations}
-    assert {LIGHTS, UNTENDED.split(". ", maxsplit=1)[0] + ".", NETS.split(" Later")[0]} <= quotes
-    numbers = [citation.number for citation in made.answer.citations]
-    assert numbers == list(range(1, len(numbers) + 1))
-    assert problems(made.answer) == []
-    assert model.asked == [
-        "plan",
-        "synthesise",
-        "replan",
-        "synthesise",
-        "replan",
-        "synthesise",
-        "choose",
-    ]
-
-
 def test_three_failed_steps_end_in_an_honest_failure(memory: AnswerMemory) -> None:
     model = Clerk()
     made = run(MISLED, model=model, memory=memory)
@@ -124,37 +76,6 @@ def test_three_failed_steps_end_in_an_honest_failure(memory: AnswerMemory) -> No
     assert not report.remembered
     assert memory.list() == []
     assert problems(made.answer) == []
-
-
-# Memory
-
-
-def test_a_second_question_is_answered_from_memory_without_a_call(memory: AnswerMemory) -> None:
-    first = run(BARGE, model=Clerk(), memory=memory)
-    assert first.research.remembered
-    model = Clerk()
-    second = run(BARGE, model=model, memory=memory, name="later")
-    assert second.calls == len(model.asked) == 0
-    assert second.ended == ("answered", "answered")
-    assert second.answer.text == first.answer.text
-    recalled = second.research.recalled
-    assert recalled is not None
-    assert (recalled.question, recalled.similarity) == (BARGE, 1.0)
-    assert not second.research.remembered
-    assert len(memory.list()) == 1
-    assert problems(second.answer) == []
-
-
-def test_a_hit_has_its_choice_made_anew_in_whatever_order(memory: AnswerMemory) -> None:
-    run(WHOLE, model=Clerk(), memory=memory)
-    placed = dict(zip("ABCD", (OPTIONS[letter] for letter in "CADB"), strict=True))
-    model = Clerk()
-    made = run(asked(BARGE, placed), model=model, memory=memory, name="later")
-    assert made.research.recalled is not None
-    assert model.asked == ["choose"]
-    assert made.answer.choice is not None
-    assert made.answer.choice.text == OPTIONS[RIGHT]
-    assert placed[made.answer.choice.letter or ""] == OPTIONS[RIGHT]
 
 
 # What is refused or kept out

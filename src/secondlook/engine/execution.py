@@ -57,9 +57,6 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import BudgetSettings, Settings
     from secondlook.telemetry import Observer
 
-    Watch = Callable[[str, dict[str, Any], Context], None]
-    """Is given the state after each node."""
-
 
 @dataclass(frozen=True, slots=True)
 class Work:
@@ -69,9 +66,7 @@ class Work:
     graphs: Graphs
     draining: Draining
 
-    async def do(
-        self, run: Run, context: Context, hear: Callable[[Event], None], watch: Watch | None = None
-    ) -> None:
+    async def do(self, run: Run, context: Context, hear: Callable[[Event], None]) -> None:
         """Work on a run until it has its answer. Raises `RunStopped` where it was drained."""
 
         def tell(event: Event) -> None:
@@ -79,7 +74,7 @@ class Work:
             self.observer.see(event)
             hear(event)
 
-        watched, ledger = Watched(context, watch), context.ledger
+        watched, ledger = Watched(context, run.watch), context.ledger
         tell(RunStarted(run=run.id, question=run.question, workflow=context.workflow))
         for event in () if run.resumed else run.worked_on.events(run.id):
             tell(event)
@@ -160,7 +155,7 @@ class Watched:
     that of a workflow which was called and has not come back, and `steps` what each node did."""
 
     context: Context
-    watch: Watch | None = None
+    watch: Callable[[str, dict[str, Any], Context], None] | None = None
     state: dict[str, Any] = field(default_factory=dict)
     called: tuple[str, dict[str, Any]] | None = None
     steps: list[Step] = field(default_factory=list)
@@ -205,10 +200,8 @@ class Watched:
                 elif part["type"] == "values":
                     self.called = (called or "", part["data"])
                 if part["type"] == "values":
-                    while self._ended:
-                        node = self._ended.pop(0)
-                        if self.watch is not None:
-                            self.watch(node, part["data"], self.context)
+                    while self._ended and self.watch is not None:
+                        self.watch(self._ended.pop(0), part["data"], self.context)
                 else:
                     for event in self._seen(part["type"], part["data"], called):
                         yield event

@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.answer import Answer
-    from secondlook.engine.execution import Watch
     from secondlook.engine.request import AskOptions, QuestionOptions
     from secondlook.library.library import Library
     from secondlook.retrieval.web.port import WebSearch
@@ -189,7 +188,7 @@ class Secondlook(Closing):
             request=run.to_record(self.settings),
         )
 
-    async def _events(self, asked: Run, watch: Watch | None = None) -> AsyncGenerator[Event]:
+    async def _events(self, asked: Run) -> AsyncGenerator[Event]:
         """The work goes on in a task of its own, so that a deadline can end it at any point."""
         self._web_search()  # a setting that cannot work is told before a run begins
         run = asked if asked.scope is not None else asked.prepared(self.settings)
@@ -210,7 +209,7 @@ class Secondlook(Closing):
                     self._recorder.leave(run.id)
                 raise
             events: asyncio.Queue[Event | None] = asyncio.Queue()
-            working = self._work.do(run, context, events.put_nowait, watch)
+            working = self._work.do(run, context, events.put_nowait)
             work = asyncio.create_task(working, name=f"secondlook-{run.id}")
             work.add_done_callback(lambda _: events.put_nowait(None))
             try:
@@ -309,15 +308,15 @@ class Graph:
     async def astream(self, question: str) -> AsyncGenerator[dict[str, dict[str, Any]]]:
         reached: list[tuple[str, dict[str, Any], Context]] = []
         last: dict[str, Any] = {"question": question}
-        run = Run(question=question, **self._options)
-        events = self.engine._events(run, lambda *state: reached.append(state))  # noqa: SLF001
-        async with aclosing(events):
+        watch = lambda *state: reached.append(state)  # noqa: E731
+        run = Run(question=question, watch=watch, **self._options)
+        async with aclosing(self.engine._events(run)) as events:  # noqa: SLF001
             async for event in events:
-                while reached:
-                    node, state, context = reached.pop(0)
+                for node, state, context in reached:
                     last = await _in_plain_form(state, context)
-                    if node != "finish" or "answer" not in state:
+                    if node != "finish":  # the last one waits for the answer as it is recorded
                         yield {node: last}
+                reached.clear()
                 if isinstance(event, Answered):
                     text = event.answer.text
                     yield {"finish": {**last, "generation": text, "answer": event.answer}}
@@ -328,8 +327,8 @@ async def _in_plain_form(state: dict[str, Any], context: Context) -> dict[str, A
 
     kept, draft = ranking.kept(state["found"]), state.get("draft")
     held = await ranking.texts(context, [item["id"] for item in kept])
-    kept = [item for item in kept if item["id"] in held]
     told: dict[str, Any] = {step["node"]: step["numbers"] for step in state["steps"]}
+    grades = [item["grade"] for item in kept if item["grade"] != "not graded"]
     grounded = told.get("check_grounded", {}).get("grounded")
     useful = told.get("check_useful", {}).get("is_useful")
     return {
@@ -338,21 +337,14 @@ async def _in_plain_form(state: dict[str, Any], context: Context) -> dict[str, A
         "documents": [
             Document(id=item["id"], page_content=held[item["id"]].text, metadata={**item})
             for item in kept
+            if item["id"] in held
         ],
-        "relevance_scores": [
-            "yes" if item["grade"] in RELEVANT else "no"
-            for item in kept
-            if item["grade"] != "not graded"
-        ],
+        "relevance_scores": ["yes" if grade in RELEVANT else "no" for grade in grades],
         "retry_count": max(0, rewrites(state["queries"], state.get("assumed"))),
         "web_search": "Yes" if state.get("web_tried") else "No",
-        "hallucination_check": _verdict(grounded, "grounded"),
-        "usefulness_check": _verdict(useful, "useful"),
+        "hallucination_check": {None: "", 1: "grounded"}.get(grounded, "not_grounded"),
+        "usefulness_check": {None: "", True: "useful"}.get(useful, "not_useful"),
     }
-
-
-def _verdict(value: float | None, said: str) -> str:
-    return "" if value is None else said if value == 1 else f"not_{said}"
 
 
 # One question, one answer: doors that open the library, ask and close again.

@@ -226,8 +226,6 @@ def _why_not(state: ToRemember) -> str | None:
     draft, plan = state["draft"], state["plan"]
     sentences, choice, screen = draft["sentences"], state.get("choice"), state.get("screen")
     broken = [one for one in state.get("warnings", []) if one["error"] in _CUT_SHORT]
-    done = [one["confidence"] for one in plan if one["status"] == "completed"]
-    known = [value for value in done if value is not None]
     checks = (
         (bool(state.get("recalled")), "it comes from memory itself"),
         (draft["stop"] != "answered" or not sentences, f"there is no answer ({draft['stop']})"),
@@ -239,8 +237,7 @@ def _why_not(state: ToRemember) -> str | None:
             "a sentence was not found to be supported by what it cites",
         ),
         (any(one["complaints"] for one in standing(plan)), "sentences were cut"),
-        (not done, "no step was completed"),
-        (len(known) < len(done), "the confidence of a step is unknown"),
+        (all(one["status"] != "completed" for one in plan), "no step was completed"),
         (choice is not None and choice["letter"] is None, "no option could be chosen on it"),
         (choice is not None and not choice["grounded"], "the choice is a guess"),
         (

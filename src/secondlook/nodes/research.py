@@ -43,7 +43,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.answer import StepStatus, StopReason
-    from secondlook.nodes.answer import Written
     from secondlook.retrieval.index.port import Filter
 
 PART: Final = "Part of the question"
@@ -218,11 +217,12 @@ async def _written(
         structure = ", then ".join(chosen.structure) or "what answers the question"
         asking = Asking("synthesise", {"structure": structure, "vocabulary": chosen.vocabulary})
         try:
-            made = _without_titles(await written(context, question, kept, emit, asking), kept)
+            made = await written(context, question, kept, emit, asking)
+            draft = _without_titles(made.draft, kept)
             if not context.settings.answer.enable_grounded_check:
-                return made.draft, list(made.cut), []
-            checked = await grounded(context, question, made.draft, made.cut)
-            return _cut(checked.draft, made.draft), list(checked.complaints), checked.warnings
+                return draft, list(made.cut), []
+            checked = await grounded(context, question, draft, made.cut)
+            return _cut(checked.draft, draft), list(checked.complaints), checked.warnings
         except (ModelError, BudgetExceeded) as error:
             lost = [trouble("synthesise", error, "the passages' own words were taken instead")]
     if not worth:
@@ -234,17 +234,13 @@ async def _written(
     return draft, [], lost
 
 
-def _without_titles(made: Written, kept: Sequence[Found]) -> Written:
+def _without_titles(draft: DraftData, kept: Sequence[Found]) -> DraftData:
     """Small models list the titles that they were shown: a title supports itself, and tells
     nothing."""
     titles = "|".join(item["title"].casefold() for item in kept)
-    said = made.draft["sentences"]
+    said = draft["sentences"]
     left = [one for one in said if one["text"].strip(" .:*").casefold() not in titles]
-    if len(left) == len(said):
-        return made
-    draft = withheld("no_evidence", reasons=["the model only named its passages"])
-    draft = {**made.draft, "sentences": left} if left else {**draft, "model": made.draft["model"]}
-    return made._replace(draft=draft)
+    return _cut({**draft, "sentences": left}, draft)
 
 
 def _cut(checked: DraftData, made: DraftData) -> DraftData:
