@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from secondlook.answer import Answer
-    from secondlook.engine.secondlook import Conversation, Secondlook, aask, ask, astream
+    from secondlook.engine.secondlook import Conversation, Graph, Secondlook, aask, ask, astream
     from secondlook.library.library import Library
 
 __all__ = [
     "Answer",
     "Conversation",
+    "Graph",
     "Library",
     "Secondlook",
     "__version__",
@@ -25,6 +26,7 @@ __version__ = "0.1.0"
 _ROOMS = {
     "Answer": "secondlook.answer",
     "Conversation": "secondlook.engine.secondlook",
+    "Graph": "secondlook.engine.secondlook",
     "Library": "secondlook.library.library",
     "Secondlook": "secondlook.engine.secondlook",
     "aask": "secondlook.engine.secondlook",

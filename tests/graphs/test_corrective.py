@@ -33,7 +33,7 @@ def test_a_step_that_is_off_has_no_visits() -> None:
     most = most_by_node(corrective(enable_rewriting=False, enable_useful_check=False))
     assert not {"rewrite", "search_again", "check_useful", "search_web"} & set(most)
     assert most["answer"] == most["check_grounded"] == 3
-    assert most["grade"] == 2
+    assert most["grade"] == 3
 
 
 def test_langgraph_is_given_the_bound(monkeypatch: pytest.MonkeyPatch) -> None:

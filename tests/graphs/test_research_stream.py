@@ -46,7 +46,6 @@ def thorough() -> Settings:
             "enable_screen_model": True,
             "classifier": "llm",
             "calls": "separate",
-            "enable_synthesis_of_failed": True,
             "enable_escalation": False,
             "enable_stagnation": False,
             "max_steps": 10,

@@ -224,12 +224,7 @@ def test_a_bare_answer_of_a_model_is_given_and_verified(library: Library, said: 
     assert {one.kind for one in verify(answer.model_copy(update=told), library)} >= {"number"}
 
 
-def test_a_pronoun_is_resolved_by_the_conversation_or_asked_back(library: Library) -> None:
-    talk = Conversation(opened(library))
-    talk.ask("When was Ilva Marr born?")
-    answer = talk.ask(GROUP)
-    assert answer.asked == "When did Ilva Marr leave her group?"
-    assert (ended(answer), answer.short, answer.assumed) == (ANSWERED, "2009", None)
+def test_a_pronoun_is_asked_back(library: Library) -> None:
     talk = Conversation(opened(library))
     answer = talk.ask(GROUP)
     assert ended(answer) == ("partial", "ambiguous", False)
@@ -246,17 +241,6 @@ def test_a_vague_term_is_taken_for_what_the_evidence_speaks_of(library: Library)
     assert (ended(answer), answer.assumed) == (ANSWERED, "this album = Harbour Glass")
     assert nodes(answer) == [*BEGIN, "readings", "grade", *CHECKED, *END]
     assert (answer.usage.calls, answer.attempts) == (1, 1)
-
-
-def test_a_question_of_two_facts_is_computed_from_both(library: Library) -> None:
-    answer = opened(library).ask(BIRTH)
-    assert ended(answer) == ANSWERED
-    assert (answer.short, answer.method, answer.usage.calls) == ("23 years", "computed", 0)
-    computation = answer.claims[0].computation
-    assert computation is not None
-    assert [one.text for one in computation.operands] == ["1981", "2004"]
-    assert [part.short for part in answer.parts] == ["1981", "2004"]
-    assert verify(answer, library) == []
 
 
 def test_three_retries_without_an_answer_are_all(

@@ -233,8 +233,6 @@ REASONS: list[tuple[dict[str, Any], str]] = [
     ({"plan": [step_of(complaints=["It is deep."])]}, "sentences were cut"),
     ({"plan": [step_of(status="weak")]}, "no step was completed"),
     ({"plan": []}, "no step was completed"),
-    ({"plan": [step_of(confidence=None)]}, "confidence of a step is unknown"),
-    ({"plan": [step_of(confidence=0.6), step_of(confidence=0.3)]}, "not sure enough (0.45"),
     ({"choice": {**CHOICE, "grounded": False}}, "a guess"),
     ({"screen": SCREEN}, "could not be screened"),
     ({"plan": [step_of("page.9")]}, "is gone by now, or is not of the library"),

@@ -74,7 +74,7 @@ class Work:
             self.observer.see(event)
             hear(event)
 
-        watched, ledger = Watched(context), context.ledger
+        watched, ledger = Watched(context, run.watch), context.ledger
         tell(RunStarted(run=run.id, question=run.question, workflow=context.workflow))
         for event in () if run.resumed else run.worked_on.events(run.id):
             tell(event)
@@ -155,10 +155,13 @@ class Watched:
     that of a workflow which was called and has not come back, and `steps` what each node did."""
 
     context: Context
+    watch: Callable[[str, dict[str, Any], Context], None] | None = None
     state: dict[str, Any] = field(default_factory=dict)
     called: tuple[str, dict[str, Any]] | None = None
     steps: list[Step] = field(default_factory=list)
     _started: dict[str, float] = field(default_factory=dict)
+    _ended: list[str] = field(default_factory=list)
+    """Nodes whose work is not in a state yet."""
 
     def all_steps(self) -> tuple[Step, ...]:
         told = [Step.model_validate(step) for step in self.state.get("steps", ())]
@@ -196,6 +199,9 @@ class Watched:
                     self.state, self.called = part["data"], None
                 elif part["type"] == "values":
                     self.called = (called or "", part["data"])
+                if part["type"] == "values":
+                    while self._ended and self.watch is not None:
+                        self.watch(self._ended.pop(0), part["data"], self.context)
                 else:
                     for event in self._seen(part["type"], part["data"], called):
                         yield event
@@ -219,6 +225,7 @@ class Watched:
             return
         if data.get("error"):
             return
+        self._ended.append(node)
         update, spent = dict(data["result"]), now - self._started.pop(data["id"], now)
         # What a workflow that was called has done and found was seen as it happened.
         steps = update.get("steps", ())

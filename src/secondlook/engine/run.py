@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from secondlook.models.budget import Earlier, Ledger
     from secondlook.models.calls import Models
     from secondlook.models.journal import Journal
-    from secondlook.nodes.context import Titled
+    from secondlook.nodes.context import Context, Titled
     from secondlook.nodes.state import Scope
     from secondlook.settings.sections import RunSettings, Settings
     from secondlook.store.tables import Handed
@@ -59,6 +59,8 @@ class Run:
     max_risk: float | None = None
     budget: Budget | None = None
     caller: Mapping[str, Any] = field(default_factory=dict)
+    watch: Callable[[str, dict[str, Any], Context], None] | None = None
+    """Is given the state after each node; it is not recorded."""
     id: str = field(default_factory=lambda: f"{datetime.now(UTC):%Y%m%d}-{secrets.token_hex(6)}")
     created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 

@@ -28,7 +28,10 @@ from secondlook.events import Answered, Event
 from secondlook.models.budget import keep_refusal
 from secondlook.models.calls import Models, open_models
 from secondlook.models.journal import Calls
+from secondlook.nodes import ranking
 from secondlook.nodes.context import Context
+from secondlook.nodes.limits import rewrites
+from secondlook.nodes.state import RELEVANT
 from secondlook.processes import Closing
 from secondlook.reading.calibration import CALIBRATION_FILE
 from secondlook.reading.support import load_support
@@ -280,6 +283,68 @@ async def last_answer(events: AsyncIterator[Event]) -> Answer:
         if isinstance(event, Answered):
             answer = event.answer
     return answer
+
+
+# A workflow as users of LangGraph know it.
+
+
+class Graph:
+    """`run` gives the last state of a workflow, `stream` the state after each node as
+    `{node: state}`. A state has what the nodes keep, and in plain form the `generation`, its
+    `documents` with `relevance_scores`, `retry_count`, `web_search`, `hallucination_check` and
+    `usefulness_check`; the last one has the `Answer`. Options are those of `astream`."""
+
+    def __init__(self, engine: Secondlook, workflow: str = "corrective", **options: Any) -> None:
+        self.engine = engine
+        self._options: dict[str, Any] = {**options, "workflow": workflow}
+
+    def run(self, question: str) -> dict[str, Any]:
+        *_, last = self.stream(question)
+        return last["finish"]
+
+    def stream(self, question: str) -> Generator[dict[str, dict[str, Any]]]:
+        return self.engine._loop.iterate(self.astream(question))  # noqa: SLF001 - one module
+
+    async def astream(self, question: str) -> AsyncGenerator[dict[str, dict[str, Any]]]:
+        reached: list[tuple[str, dict[str, Any], Context]] = []
+        last: dict[str, Any] = {"question": question}
+        watch = lambda *state: reached.append(state)  # noqa: E731
+        run = Run(question=question, watch=watch, **self._options)
+        async with aclosing(self.engine._events(run)) as events:  # noqa: SLF001
+            async for event in events:
+                for node, state, context in reached:
+                    last = await _in_plain_form(state, context)
+                    if node != "finish":  # the last one waits for the answer as it is recorded
+                        yield {node: last}
+                reached.clear()
+                if isinstance(event, Answered):
+                    text = event.answer.text
+                    yield {"finish": {**last, "generation": text, "answer": event.answer}}
+
+
+async def _in_plain_form(state: dict[str, Any], context: Context) -> dict[str, Any]:
+    from langchain_core.documents import Document
+
+    kept, draft = ranking.kept(state["found"]), state.get("draft")
+    held = await ranking.texts(context, [item["id"] for item in kept])
+    told: dict[str, Any] = {step["node"]: step["numbers"] for step in state["steps"]}
+    grades = [item["grade"] for item in kept if item["grade"] != "not graded"]
+    grounded = told.get("check_grounded", {}).get("grounded")
+    useful = told.get("check_useful", {}).get("is_useful")
+    return {
+        **state,
+        "generation": " ".join(one["text"] for one in draft["sentences"]) if draft else "",
+        "documents": [
+            Document(id=item["id"], page_content=held[item["id"]].text, metadata={**item})
+            for item in kept
+            if item["id"] in held
+        ],
+        "relevance_scores": ["yes" if grade in RELEVANT else "no" for grade in grades],
+        "retry_count": max(0, rewrites(state["queries"], state.get("assumed"))),
+        "web_search": "Yes" if state.get("web_tried") else "No",
+        "hallucination_check": {None: "", 1: "grounded"}.get(grounded, "not_grounded"),
+        "usefulness_check": {None: "", True: "useful"}.get(useful, "not_useful"),
+    }
 
 
 # One question, one answer: doors that open the library, ask and close again.

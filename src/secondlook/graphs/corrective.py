@@ -76,7 +76,11 @@ def build(settings: Settings) -> StateGraph[State, Context]:
         graph.add_node("follow", follow).add_edge("follow", "grade")
     if on.readings:
         graph.add_node("readings", readings)
-        graph.add_conditional_edges("readings", decided, {"grade_on": "grade", "settle": "settle"})
+        graph.add_conditional_edges(
+            "readings",
+            decided,
+            {"grade_on": "grade", "settle": "settle", **({"split": "split"} if on.split else {})},
+        )
     if on.rewrite:
         graph.add_node("rewrite", rewrite)
         onward = ways(search_again=True, grade=on.grading, settle=on.check_useful)
@@ -150,16 +154,18 @@ def most_by_node(settings: Settings) -> dict[str, int]:
     rewrites = chosen.max_rewrites if on.rewrite else 0
     regenerations = MOST_REGENERATIONS if on.regenerate else 0
     # The first draft, one after each search for a better one, and one that a model asked for.
+    # Where a word was unclear, it is split once more when it is known what is meant.
+    begun = 1 + (on.split and on.readings)
     weighed = 1 + (rewrites if on.check_useful else 0) + on.grade_answer
     most = {
-        "split": int(on.split),
+        "split": begun * on.split,
         "ask_part": MOST_PARTS if on.split else 0,
         "combine": int(on.split),
-        "retrieve": 1,
-        "rerank": 1,
-        "follow": int(on.follow),
+        "retrieve": begun,
+        "rerank": begun,
+        "follow": begun * on.follow,
         # A rewrite that is refused leads back here without a search, and is the last one.
-        "grade": 1 + on.readings + on.web + rewrites,
+        "grade": begun + on.readings + on.web + rewrites,
         "readings": int(on.readings),
         "rewrite": rewrites,
         "search_again": rewrites,

@@ -76,7 +76,6 @@ _RESEARCHING = (
     "research.enable_classification",
     "research.enable_multi_query",
     "research.enable_fresh_evidence",
-    "research.enable_synthesis_of_failed",
     "research.enable_escalation",
     "research.enable_replanning",
     "research.enable_stagnation",

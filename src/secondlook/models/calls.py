@@ -200,6 +200,11 @@ class Asker:
         part = self._part(role)
         return part.spec.named and self._chat(part).local
 
+    def is_known(self, role: Role) -> bool:
+        """Whether it is a hosted one with a name and a price that everybody knows."""
+        spec = self._part(role).spec
+        return not spec.local and self.models.price(spec) is not None
+
     async def room(
         self, role: Role, *, max_tokens: int, schema: type[Any] | None = None, final: bool = False
     ) -> int | None:

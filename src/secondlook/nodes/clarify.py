@@ -3,6 +3,7 @@ things may be meant, tells each and asks back. Asks no model."""
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, NotRequired, cast
 
 from langgraph.runtime import Runtime  # noqa: TC002
@@ -26,6 +27,7 @@ from secondlook.nodes.state import (
 )
 from secondlook.roles import ambiguity
 from secondlook.roles.ambiguity import Unclear, Witness
+from secondlook.roles.wants import wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +54,16 @@ class Understood(Readings, Trace):
 
 
 async def readings(state: Asked, runtime: Runtime[Context]) -> Understood:
+    """To `split` where the question, now that it is clear, comes in parts."""
+    made = await _understood(state, runtime)
+    divides = runtime.context.settings.corrective.enable_decomposition
+    asked = await asyncio.to_thread(wanted, made["question"])
+    if divides and made["route"] == "grade_on" and asked.split:
+        made["route"] = made["steps"][0]["route"]["to"] = "split"
+    return made
+
+
+async def _understood(state: Asked, runtime: Runtime[Context]) -> Understood:
     context, question = runtime.context, state["question"]
     unclear = ambiguity.unresolved(question)
     if unclear is None:

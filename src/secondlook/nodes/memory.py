@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import math
 from dataclasses import dataclass
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from typing_extensions import TypedDict
 
 from secondlook.errors import BudgetExceeded, SecondlookError
 from secondlook.nodes.context import Context  # noqa: TC001
-from secondlook.nodes.research import standing, threshold_of
+from secondlook.nodes.research import standing
 from secondlook.nodes.state import (
     Chosen,
     Draft,
@@ -186,7 +185,7 @@ async def remember(state: ToRemember, runtime: Runtime[Context]) -> Kept:
     warnings: list[dict[str, Any]] = []
     if memory is None or not context.settings.research.enable_memory:
         reason: str | None = _OFF
-    elif (reason := _why_not(state, context)) is None:
+    elif (reason := _why_not(state)) is None:
         try:
             reason = await asyncio.to_thread(_put, context, memory, state)
         except (SecondlookError, OSError) as error:
@@ -222,14 +221,11 @@ def _put(context: Context, memory: AnswerMemory, state: ToRemember) -> str | Non
     return None
 
 
-def _why_not(state: ToRemember, context: Context) -> str | None:
+def _why_not(state: ToRemember) -> str | None:
     """The first reason against remembering a research; None where there is none."""
     draft, plan = state["draft"], state["plan"]
     sentences, choice, screen = draft["sentences"], state.get("choice"), state.get("screen")
     broken = [one for one in state.get("warnings", []) if one["error"] in _CUT_SHORT]
-    done = [one["confidence"] for one in plan if one["status"] == "completed"]
-    known = [value for value in done if value is not None]
-    mean, threshold = math.fsum(known) / max(1, len(known)), threshold_of(context)
     checks = (
         (bool(state.get("recalled")), "it comes from memory itself"),
         (draft["stop"] != "answered" or not sentences, f"there is no answer ({draft['stop']})"),
@@ -241,12 +237,7 @@ def _why_not(state: ToRemember, context: Context) -> str | None:
             "a sentence was not found to be supported by what it cites",
         ),
         (any(one["complaints"] for one in standing(plan)), "sentences were cut"),
-        (not done, "no step was completed"),
-        (len(known) < len(done), "the confidence of a step is unknown"),
-        (
-            mean < threshold,
-            f"its steps are not sure enough ({mean:.2f}, below {threshold:.2f})",
-        ),
+        (all(one["status"] != "completed" for one in plan), "no step was completed"),
         (choice is not None and choice["letter"] is None, "no option could be chosen on it"),
         (choice is not None and not choice["grounded"], "the choice is a guess"),
         (

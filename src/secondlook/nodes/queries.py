@@ -350,7 +350,8 @@ async def validated(
     verdict = _primary(given, question, told, language, prompt)
     plain = " ".join(question.split())
     chosen = [verdict.query or plain]
-    repeats = drifters = 0
+    repeats: list[str] = []
+    drifters = 0
     warnings: list[dict[str, Any]] = []
     wanted = ALTERNATIVES if context.settings.research.enable_multi_query else 0
     # A primary query of too many new words is just what an alternative is for, though it shares
@@ -371,11 +372,15 @@ async def validated(
     for text, like in zip(texts, likes, strict=True):
         before = () if text in map(bare, rich) else chosen
         if _is_repeat(text, before, question, language):
-            repeats += 1
+            repeats.append(text)
         elif like < LEAST_LIKE:  # nan where nobody knows
             drifters += 1
         elif len(chosen) <= wanted:
             chosen.append(text)
+    # What repeats and still says something new is worth more than the question with words added.
+    held = Stems(content(" ".join(chosen), language))
+    fresh = [one for one in repeats if any(word not in held for word in content(one, language))]
+    chosen += fresh[: 1 + wanted - len(chosen)]
     by_model = len(chosen) - (not verdict.is_accepted)
     if (missing := 1 + wanted - len(chosen)) > 0:
         passages: list[Passage] = []
@@ -392,7 +397,7 @@ async def validated(
         "wordings": len(chosen),
         "by_model": by_model,
         "primary_refused": verdict.reason if given else None,
-        "repeats": repeats,
+        "repeats": len(repeats),
         "drifters": drifters,
     }
     return Worded(chosen, told_numbers, warnings)

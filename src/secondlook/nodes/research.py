@@ -151,7 +151,8 @@ def _joined(before: Sequence[Found], now: Sequence[Found]) -> list[Found]:
 
 
 # Writes what the passages of a step say: in a model's words, each sentence cited and checked,
-# or word for word. Where the evidence fails, nothing is written.
+# or word for word. A model reads whatever was found: the reader's doubt orders and marks. Without
+# one, nothing is written where the evidence fails.
 
 
 class Synthesised(Plan, Trace):
@@ -165,13 +166,11 @@ async def synthesise(state: Researched, runtime: Runtime[Context]) -> Synthesise
     cosines, warnings = await _cosines(context, current, kept)
     confidence = _confidence(context, kept, cosines)
     worth = status_of(context, confidence) != "failed"
-    complaints: list[str] = []
-    draft = withheld("low_confidence", reasons=["its passages do not seem to answer it"])
-    if worth or context.settings.research.enable_synthesis_of_failed:
-        # Nothing of a step that failed is shown.
-        emit = runtime.stream_writer if worth else lambda _: None
-        draft, complaints, more = await _written(context, current["question"], kept, emit)
-        warnings += more
+    # Where a cosine decides, nothing of a step that failed is shown.
+    quiet = not worth and context.settings.research.evaluator == "cosine"
+    emit = (lambda _: None) if quiet else runtime.stream_writer
+    draft, complaints, more = await _written(context, current["question"], kept, emit, worth=worth)
+    warnings += more
     done: StepData = {
         **current,
         "confidence": confidence,
@@ -205,9 +204,10 @@ async def synthesise(state: Researched, runtime: Runtime[Context]) -> Synthesise
 
 
 async def _written(
-    context: Context, question: str, kept: list[Found], emit: Callable[[Any], None]
+    context: Context, question: str, kept: list[Found], emit: Callable[[Any], None], *, worth: bool
 ) -> tuple[DraftData, list[str], list[dict[str, Any]]]:
-    """The findings, what was cut from them, and what went wrong on the way."""
+    """The findings, what was cut from them, and what went wrong on the way. `worth` is whether the
+    passages seem to answer."""
     lost: list[dict[str, Any]] = []
     by_model = context.settings.models.servers.synthesise == "model"
     if by_model and context.models.serves("answer") and kept:
@@ -218,16 +218,29 @@ async def _written(
         asking = Asking("synthesise", {"structure": structure, "vocabulary": chosen.vocabulary})
         try:
             made = await written(context, question, kept, emit, asking)
+            draft = _without_titles(made.draft, kept)
             if not context.settings.answer.enable_grounded_check:
-                return made.draft, list(made.cut), []
-            checked = await grounded(context, question, made.draft, made.cut)
-            return _cut(checked.draft, made.draft), list(checked.complaints), checked.warnings
+                return draft, list(made.cut), []
+            checked = await grounded(context, question, draft, made.cut)
+            return _cut(checked.draft, draft), list(checked.complaints), checked.warnings
         except (ModelError, BudgetExceeded) as error:
             lost = [trouble("synthesise", error, "the passages' own words were taken instead")]
+    if not worth:
+        reason = "its passages do not seem to answer it"
+        return withheld("low_confidence", reasons=[reason]), [], lost
     draft = await _quoted(context, question, kept)
     for sentence in draft["sentences"]:
         emit({"token": f"{sentence['text']} "})
     return draft, [], lost
+
+
+def _without_titles(draft: DraftData, kept: Sequence[Found]) -> DraftData:
+    """Small models list the titles that they were shown: a title supports itself, and tells
+    nothing."""
+    titles = "|".join(item["title"].casefold() for item in kept)
+    said = draft["sentences"]
+    left = [one for one in said if one["text"].strip(" .:*").casefold() not in titles]
+    return _cut({**draft, "sentences": left}, draft)
 
 
 def _cut(checked: DraftData, made: DraftData) -> DraftData:
@@ -345,6 +358,9 @@ async def evaluate(state: Researched, runtime: Runtime[Context]) -> Evaluated:
         status = status_of(context, last["confidence"])
         unsure = draft["method"] == "extractive" and draft["short"] is None
         status = "weak" if unsure and status == "completed" else status
+        # Of what a model has read and the evidence carries, the reader's doubt is a caveat at most.
+        if _is_written(last) and chosen.evaluator == "calibrated":
+            status = "weak" if status == "failed" else "completed"
     judged: StepData = {**last, "status": status}
     plan = [*state["plan"][:-1], judged]
     # Where nobody has classified it, a question may take several steps.

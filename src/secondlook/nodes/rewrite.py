@@ -18,8 +18,8 @@ from secondlook.nodes.retrieve import Again  # noqa: TC001
 from secondlook.nodes.state import RELEVANT, Found, Trace, step, trouble
 from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles import rewrite as rules
-from secondlook.roles.ambiguity import reading
-from secondlook.roles.follow_up import StandAlone, Turn, leans, stand_alone
+from secondlook.roles.ambiguity import in_full, reading, unresolved
+from secondlook.roles.follow_up import StandAlone, Turn, leans
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK
 from secondlook.roles.wants import is_talk
@@ -185,9 +185,10 @@ async def condense(models: Asker, question: str, turns: Sequence[Turn]) -> Stand
     if not asked:
         asked, by = question, "nobody"
         try:
-            if not await asyncio.to_thread(leans, question, turns):
+            leaning = await asyncio.to_thread(leans, question, turns)
+            if not leaning and await asyncio.to_thread(unresolved, question) is None:
                 return StandAlone(question)
-            asked, by = await asyncio.to_thread(stand_alone, question, turns), "the understander"
+            asked, by = await asyncio.to_thread(in_full, question, turns), "the understander"
             if models.serves("condense"):
                 async with asyncio.timeout(models.ledger.remaining_seconds(final=False)):
                     asked, by = await _by_a_model(models, question, turns), "a model"

@@ -23,10 +23,12 @@ from secondlook.nodes.state import (
     PartData,
     Parts,
     Question,
+    Readings,
     Trace,
     step,
     trouble,
 )
+from secondlook.roles.ambiguity import unresolved
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK
 from secondlook.roles.wants import MOST_PARTS, Combining, Split, filled, wanted, wrong_parts
@@ -41,14 +43,23 @@ class Divided(Parts, Trace):
     route: str
 
 
-async def split(state: Question, runtime: Runtime[Context]) -> Divided:
+class ToSplit(Question, Readings):
+    pass
+
+
+async def split(state: ToSplit, runtime: Runtime[Context]) -> Divided:
     context, question = runtime.context, state["question"]
     # Every part needs a passage of its own among those an answer may rest on.
     most = min(MOST_PARTS, context.settings.answer.k)
     warnings: list[dict[str, Any]] = []
     want = await asyncio.to_thread(wanted, question)
     by, made = "the understander", want.split
-    if made is None or len(made.parts) > most:
+    # Parts that are asked one by one could each take an unclear word for somebody else.
+    first = context.settings.corrective.enable_readings and "assumed" not in state
+    unclear = await asyncio.to_thread(unresolved, question) if first else None
+    if made is not None and unclear is not None:
+        made, by = None, "nobody: who or what is meant comes first"
+    elif made is None or len(made.parts) > most:
         made = None
         if most > 1 and want.kind in {"several", "parts"} and context.models.serves("plan"):
             try:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from secondlook.retrieval.terms import STOP_WORDS
-from secondlook.roles.follow_up import LONGEST, WORDS, names
+from secondlook.roles.follow_up import LONGEST, WORDS, names, stand_alone
 from secondlook.roles.sentences import sentence_bounds
 from secondlook.roles.wants import wanted
 
@@ -47,10 +47,12 @@ _OWNED = re.compile(r"\s+(?P<next>\w+)")
 
 
 def unresolved(question: str) -> Unclear | None:
-    """By the understander; None where every word is clear."""
+    """By the understander; None where every word is clear. A question of several parts is as
+    unclear as the first of them."""
     if not question.strip() or len(question) > LONGEST:
         return None
     want = wanted(question.capitalize() if question.isupper() else question)
+    want = wanted(want.split.parts[0]) if want.split else want
     if want.kind != "unclear":
         return None
     found = re.search(rf"(?<!\w){re.escape(want.about)}(?!\w)", question, re.IGNORECASE)
@@ -61,6 +63,25 @@ def unresolved(question: str) -> Unclear | None:
     owned = _OWNED.match(question, found.end())
     owns = first in _OWNERS or bool(first == "her" and owned and owned["next"] not in WORDS.split())
     return Unclear(word, *found.span(), "noun" if noun else kind, noun, owns)
+
+
+def in_full(question: str, turns: Sequence[Turn]) -> str:
+    """The question said in full from the turns before it. Where only its first part can be, the
+    word that is unclear there stands for the same in the whole."""
+    asked, unclear, split = (
+        stand_alone(question, turns),
+        unresolved(question),
+        wanted(question).split,
+    )
+    part = split.parts[0] if split else ""
+    own = unresolved(part)
+    if asked != question or unclear is None or own is None:
+        return asked
+    full, before, after = stand_alone(part, turns), part[: own.start], part[own.end :]
+    if full == part or not (full.startswith(before) and full.endswith(after)):
+        return question
+    meant = full[len(before) : len(full) - len(after)]
+    return f"{question[: unclear.start]}{meant}{question[unclear.end :]}"
 
 
 # What an unclear word may stand for by the evidence, and whether one reading leads.

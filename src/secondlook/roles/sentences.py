@@ -42,9 +42,10 @@ _LOOKBACK = 160
 # At the end of what has come so far, a mark that is being written and what it would decide.
 _UNDECIDED = 64
 
-_NUMBERS = r"\d{1,3}(?:\s*(?:[,;&–-]|and)\s*(?:evidence\s*)?\d{1,3})*"  # noqa: RUF001
+_NAMED = r"(?:evidence|source|passage|document)s?"
+_NUMBERS = rf"\d{{1,3}}(?:\s*(?:[,;&–-]|and)\s*(?:{_NAMED}\s*)?\d{{1,3}})*"  # noqa: RUF001
 _CITATION = re.compile(
-    rf"\s*(?:[\[【]\s*(?:evidence\s*)?(?P<numbers>{_NUMBERS})\s*[\]】]|{EVIDENCE_MARK.pattern})",
+    rf"\s*(?:[\[【]\s*(?:{_NAMED}\s*)?(?P<numbers>{_NUMBERS})\s*[\]】]|{EVIDENCE_MARK.pattern})",
     re.IGNORECASE,
 )
 # As many in a row as are worth looking at: a text of nothing else must not cost its square.
@@ -59,7 +60,7 @@ _CITED_END = re.compile(
     re.IGNORECASE,
 )
 _CITED_HERE = re.compile(rf"{_CITED.pattern}(?:\s+(?=[.,;:!?]))?", re.IGNORECASE)
-_RANGE = re.compile(r"(\d+)\s*[–-]\s*(?:evidence\s*)?(\d+)|(\d+)", re.IGNORECASE)  # noqa: RUF001
+_RANGE = re.compile(rf"(\d+)\s*[–-]\s*(?:{_NAMED}\s*)?(\d+)|(\d+)", re.IGNORECASE)  # noqa: RUF001
 # A mark that may still be being written: nothing is decided about it yet.
 _UNFINISHED_MARK = re.compile(r"(?:[\[【][^\[\]【】\n]{0,40}|<{1,2}[^<>\n]{0,40}>?)\Z")
 

@@ -60,7 +60,6 @@ class ResearchSettings(Section):
     calls: Literal["merged", "separate"] = setting(
         "merged", "Plan a step and word its searches in one model call, or in two."
     )
-    enable_synthesis_of_failed: bool = setting(False, "Write findings even where a step failed.")
     enable_escalation: bool = setting(True, "Go on in several steps where one step failed.")
     evaluator: Literal["calibrated", "cosine"] = setting(
         "calibrated", "Judge a step by probability, or by mean cosine of at least 0.70."
