@@ -92,6 +92,7 @@ class Script:
     judge: Any = '{"valid": true, "issues": []}'
     remedy: Any = '{"cause": "c", "action": "rewrite_code", "guidance": "g"}'
     explain: Any = "The result is in."
+    stuck: Any = "The result is in."
     prompts: list[tuple[str, str]] = field(default_factory=list)
     _said: dict[str, int] = field(default_factory=dict)
 
@@ -117,6 +118,7 @@ _STEPS = {
     "Find the cause.": "remedy",
     "Tell the person what it says": "explain",
     "Explain what is asked in plain words": "explain",
+    "No result could stand": "stuck",
 }
 
 

@@ -6,6 +6,7 @@ nothing is said: a false alarm costs a model's whole answer.
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from secondlook.reading.numbers import numbers
 from secondlook.tables.table import NUMERIC
+from secondlook.tables.words import without_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -69,14 +71,22 @@ def checks(
     outcome: Outcome,
     profiles: Mapping[str, TableProfile],
     resolved: Sequence[ResolvedData],
+    *,
+    code: str = "",
 ) -> list[AnalysisCheckData]:
-    """One line for each rule that applies. `profiles`: by the tables' ids."""
+    """One line for each rule that applies. `profiles`: by the tables' ids; `code`: that a model
+    wrote."""
     values = _named_values(outcome)
     wanted = requirements["wanted"] if requirements is not None else []
+    named = [one["asked"] for one in resolved if _kind_of_name(one["asked"]) is None]
+    question = without_names(question, named)
     kind_asked = _kind_of_question(question)
     form = _form_checks(question, kind_asked, wanted, outcome, values)
     if outcome.status != "ok" or not outcome.has_result:
         return form
+    if requirements is not None and code and any(one.value is not None for one in values):
+        every = {column.name for profile in profiles.values() for column in profile.columns}
+        form += _method_checks(question, requirements, code, every)
     constraints = " ".join(requirements["constraints"]) if requirements is not None else ""
     used = {one["table"] for one in resolved}
     meant = [profile for key, profile in profiles.items() if len(profiles) == 1 or key in used]
@@ -356,6 +366,62 @@ def _kind_of_name(name: str) -> Kind | None:
 def _kind_of_question(question: str) -> Kind | None:
     """None where it asks for something else: `which year has the highest mean`."""
     return None if _ASKS_OTHERWISE.search(question) else _kind_of_name(question.replace("'", ""))
+
+
+# Whether the code that led to the result does the analysis that was asked for.
+
+_METHODS: Final = {
+    "correlation": r"corr|cov\b|pearson|spearman|kendall|regress|cramer|contingency|crosstab"
+    r"|mutual|\bfit|ols\b|\bdot\b|\* [a-z(]",
+    "regression": r"fit|ols\b|regress|lstsq|coef|glm|logit|predict|corr|cov\b|solve|\* [a-z(]",
+    "test": r"test|stats|scipy|\bsmf?\b|anova|ols\b|fit|permut|cdf|corr",
+    "distribution": r"hist|count|cut\b|quantile|percentile|describe|skew|kurt|box|violin|kde|dist"
+    r"|norm|group|size|std|var\b|unique|test|stats|crosstab|pivot|agg",
+    "trend": r"fit|lstsq|ols\b|regress|corr|cov\b|diff|pct_change|group|resample|rolling|ewm|cum"
+    r"|shift|pivot|kendall|theil|season|stats|[-/*] [a-z(]",
+}
+"""What is called, or done with two values, where code does such an analysis."""
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+
+
+def _method_checks(
+    question: str, requirements: RequirementsData, code: str, columns: set[str]
+) -> list[AnalysisCheckData]:
+    """None of an analysis that could be done by anything. What rules took for one by a word is
+    left where the question asks for a plain measure too."""
+    asked = requirements["analysis"].casefold()
+    kind = next((one for one in _METHODS if one in asked), None)
+    measured = any(_KINDS[one].search(_plain(question)) for one in ("middle", "count", "spread"))
+    plain = measured and requirements["by"] == "rules" and kind != "correlation"
+    if kind is None or plain:
+        return []
+    if re.search(_METHODS[kind], _behind(code, columns), re.IGNORECASE):
+        return [_check("method", f"The code does what was asked for ({kind}).", passed=True)]
+    said = f"A {kind} was asked for; what leads to `result` computes none."
+    return [_check("method", said, passed=False)]
+
+
+def _behind(code: str, columns: set[str]) -> str:
+    """The statements behind the result, without texts, columns and the names that the code gives:
+    whatever it calls its result, what it does is left."""
+    tree = ast.parse(code)
+    rest, needed = list(map(ast.unparse, tree.body)), {"result", "fig", "plt"}
+    behind: list[str] = []
+    while more := [one for one in rest if needed & _changed(one)]:
+        behind, rest = [*behind, *more], [one for one in rest if one not in more]
+        needed |= set(_NAME.findall("\n".join(more)))
+    text = "\n".join(behind)
+    if not re.search(r"\.(?:agg|aggregate|apply|transform)\(", text):  # what to do may be a text
+        text = re.sub(r"'[^'\n]*'|\"[^\"\n]*\"", "''", text)
+    given = {x.id for x in ast.walk(tree) if isinstance(x, ast.Name) and type(x.ctx) is ast.Store}
+    text = without_names(text, [f".{one}" for one in columns if f".{one}(" not in text])
+    return re.sub(r"(?<![.\w])[^\W\d]\w*", lambda one: "x" if one[0] in given else one[0], text)
+
+
+def _changed(statement: str) -> set[str]:
+    """The names that it binds or may put something into."""
+    bare = re.match(r"[\w, ()]+(?= = )", statement)
+    return set(_NAME.findall(bare[0] if bare else statement))
 
 
 # Whether a chart shows anything.
