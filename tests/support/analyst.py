@@ -116,7 +116,7 @@ _STEPS = {
     "Write short Python code": "code",
     "Judge only whether the method fits": "judge",
     "Find the cause.": "remedy",
-    "Tell the person what it says": "explain",
+    "Answer the question in one sentence": "explain",
     "Explain what is asked in plain words": "explain",
     "No result could stand": "stuck",
 }

@@ -352,6 +352,8 @@ def _without_orders(value: Plain) -> Plain:
         return {str(_without_orders(name)): _without_orders(one) for name, one in value.items()}
     if isinstance(value, list):
         return [_without_orders(one) for one in value]
+    if isinstance(value, float) and math.isfinite(value):  # not "an age of 42.333333333333336"
+        return float(value_shown(value))
     return WITHHELD if isinstance(value, str) and is_order(value) else value
 
 

@@ -77,11 +77,12 @@ async def explain_result(state: Analysed, runtime: Runtime[Context]) -> Explaine
             said = await _said(context, "stuck", "explain", state, tried=note)
         except (ModelError, BudgetExceeded) as error:
             warnings = [trouble("explain", error, "code told what was tried")]
-        else:  # nor is a number of its own
-            asked = [state["question"], note]
-            said = [one for one in said if not stray_numbers(one, (), allowed=asked)]
-            question = next((one for one in reversed(said) if one.endswith("?")), question)
-            note = "\n".join(one for one in said if one != question) or note
+        else:  # heard where it asks back, without numbers of its own
+            about = [state["question"], note]
+            said = [one for one in said if not stray_numbers(one, (), allowed=about)]
+            if asked := [one for one in said if one.endswith("?")][-1:]:
+                question = asked[0]
+                note = "\n".join(one for one in said if one != question) or note
     draft = {**withheld(stop, reasons=state["issues"]), "note": note}
     told = step("explain", "Withheld: no result could stand.", issues=len(state["issues"]))
     return _explained(runtime, draft, told, warnings, asks_back=question)
@@ -120,11 +121,10 @@ async def _drafted(
     note, warnings, model = None, [], None
     if _in_its_words(context):
         checks = "\n".join(f"- {one['said']}" for one in state["checks"]) or "none"
-        checks += f"\nThe question was read as: {state['reading']}" if state["reading"] else ""
+        made = state["reading"] or state["attempts"][-1]["code"]
+        holes = {"result": result_shown(outcome), "checks": checks, "made": made}
         try:
-            said = await _said(
-                context, "explain", "explain", state, result=result_shown(outcome), checks=checks
-            )
+            said = await _said(context, "explain", "explain", state, **holes)
             model = context.models.name("explain")
         except (ModelError, BudgetExceeded) as error:
             warnings = [trouble("explain", error, "the result was put into words by code")]
@@ -138,8 +138,10 @@ async def _drafted(
                 note = f"({cut} more {sentences_were(cut)} cut: the result does not say so.)"
     sure, reasons = confidence(state)
     # It stands on the executed result, which every number in it was found in; whether that is what
-    # was asked, nothing vouches for where a word of the question went without a condition.
-    whole = None if (state["query"] or {}).get("taken") else True
+    # was asked, nothing vouches for where a word of the question went without a condition, or
+    # where it names no column and a model chose some.
+    vouched = state["resolved"] if state["query"] is None else not state["query"].get("taken")
+    whole = True if vouched else None
     sentences = [Sentence(text=text, cited=[], support=1.0, supported=whole) for text in told]
     draft: DraftData = {
         **withheld("answered", confidence=sure, reasons=reasons, model=model),
