@@ -22,24 +22,6 @@ def remedy(action: str, guidance: str = "mend it", cause: str = "it was wrong") 
     return json.dumps({"cause": cause, "action": action, "guidance": guidance})
 
 
-def test_a_simple_question_succeeds_at_once() -> None:
-    script = Script(require=formulated("age"), code=MEAN)
-    ran = run("What's the average customer age?", script, **BY_MODEL)
-    assert ran.nodes == (
-        *("lay_out", "understand", "requirements", "profile", "align"),
-        *("code", "evaluate", "explain", "finish"),
-    )
-    mean = sum(CUSTOMERS["age"]) / len(CUSTOMERS["age"])
-    assert ran.answer.values == {"result": pytest.approx(mean)}
-    assert ran.answer.status == "answered"
-    analysis = ran.answer.analysis
-    assert analysis is not None
-    assert (analysis.kind, analysis.code) == ("generated", MEAN)
-    assert all(check.passed for check in analysis.checks)
-    assert {"present", "middle"} <= {check.name for check in analysis.checks}
-    assert analysis.columns[0].column == "age"
-
-
 def test_a_gap_in_the_requirements_is_closed_by_asking_for_what_is_there() -> None:
     script = Script(
         require=[

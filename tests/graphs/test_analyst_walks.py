@@ -99,9 +99,12 @@ def checked(ran: Ran) -> Any:
 
 @HOW
 def test_a_simple_question_is_answered_in_the_words_of_the_model(how: dict[str, Any]) -> None:
-    answer = checked(walked("What's the average customer age?", how))
-    assert answer.values == {"result": 42.3}
-    assert answer.text.startswith("The average customer and age is 42.30. It rests on")
+    ran = walked("What's the average customer age?", how)
+    steps = ("lay_out", "understand", "requirements", "profile", "align", "code", "evaluate")
+    assert ran.nodes == (*steps, "explain", "finish")
+    assert checked(ran).values == {"result": 42.3}
+    assert ran.answer.text.startswith("The average customer and age is 42.30. It rests on")
+    assert {"present", "middle"} <= {check.name for check in ran.answer.analysis.checks}  # type: ignore[union-attr]
 
 
 @HOW

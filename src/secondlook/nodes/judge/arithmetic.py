@@ -378,7 +378,7 @@ _METHODS: Final = {
     "distribution": r"hist|count|cut\b|quantile|percentile|describe|skew|kurt|box|violin|kde|dist"
     r"|norm|group|size|std|var\b|unique|test|stats|crosstab|pivot|agg",
     "trend": r"fit|lstsq|ols\b|regress|corr|cov\b|diff|pct_change|group|resample|rolling|ewm|cum"
-    r"|shift|pivot|kendall|theil|season|stats|[-/*] [a-z(]",
+    r"|shift|sort|pivot|kendall|theil|season|stats|[-/*] [a-z(]",
 }
 """What is called, or done with two values, where code does such an analysis."""
 _NAME: Final = re.compile(r"[^\W\d]\w*")
@@ -414,7 +414,7 @@ def _behind(code: str, columns: set[str]) -> str:
     if not re.search(r"\.(?:agg|aggregate|apply|transform)\(", text):  # what to do may be a text
         text = re.sub(r"'[^'\n]*'|\"[^\"\n]*\"", "''", text)
     given = {x.id for x in ast.walk(tree) if isinstance(x, ast.Name) and type(x.ctx) is ast.Store}
-    text = without_names(text, [f".{one}" for one in columns if f".{one}(" not in text])
+    text = re.sub(rf"\.(?:{'|'.join(map(re.escape, columns))})\b(?!\()", ".x", text)
     return re.sub(r"(?<![.\w])[^\W\d]\w*", lambda one: "x" if one[0] in given else one[0], text)
 
 
