@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.analyst import CUSTOMERS, Script, run
+from tests.support.analyst import Script, run
 from tests.support.engine import WordShelf, passages_of
 
 BY_MODEL: dict[str, Any] = {"enable_grammar": False, "requirements": "model"}
@@ -37,17 +37,6 @@ def test_a_gap_in_the_requirements_is_closed_by_asking_for_what_is_there() -> No
     assert "turnover" in again
     assert "No column is called 'turnover'" in again
     assert 0.8 < float(ran.answer.short or 0) < 1
-
-
-def test_a_concept_is_explained_without_touching_the_data() -> None:
-    script = Script(explain="A p-value tells how surprising data are. Say of age.")
-    ran = run("What is a p-value?", script)
-    assert "code" not in ran.nodes
-    answer = ran.answer
-    assert (answer.status, answer.confidence.value) == ("answered", None)
-    assert answer.analysis is not None
-    assert (answer.analysis.kind, answer.analysis.grounded) == ("concept", False)
-    assert "no document of the library explains this" in answer.text
 
 
 def test_what_cannot_be_aligned_is_told_with_what_could_be_asked() -> None:
