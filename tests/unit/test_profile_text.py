@@ -88,7 +88,7 @@ def test_relevant_columns_come_first() -> None:
         number_column("number_of_the_day"),
     )
 
-    def order(question: str, budget: int = 60) -> list[str]:
+    def order(question: str, budget: int = 75) -> list[str]:
         text = profile_text([table], question=question, budget=budget)
         return re.findall(r"- '(\w+)'", text)
 

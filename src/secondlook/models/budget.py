@@ -280,11 +280,9 @@ def _usage(calls: Iterable[CallUsage]) -> Usage:
         by_node.setdefault((call.node, call.role, call.model), []).append(call)
     lines = tuple(map(summed, by_node.values()))
     total = summed(lines)
-    added = total.model_dump(
-        include=CallUsage.model_fields.keys() & (Usage.model_fields.keys() - {"seconds"})
-    )
+    both = CallUsage.model_fields.keys() & Usage.model_fields.keys() - {"seconds"}
     rate = total.tokens_cached / total.tokens_in if total.tokens_in else None
-    return Usage(**added, cache_hit_rate=rate, by_node=lines)
+    return Usage(**total.model_dump(include=both), cache_hit_rate=rate, by_node=lines)
 
 
 # What the earlier parts of a run leave to its account when it is taken up again.

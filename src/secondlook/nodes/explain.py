@@ -120,9 +120,8 @@ async def _drafted(
     told = told_by_code(state["reading"], columns, outcome, values)
     note, warnings, model = None, [], None
     if _in_its_words(context):
-        checks = "\n".join(f"- {one['said']}" for one in state["checks"]) or "none"
         made = state["reading"] or state["attempts"][-1]["code"]
-        holes = {"result": result_shown(outcome), "checks": checks, "made": made}
+        holes = {"result": result_shown(outcome), "made": made}
         try:
             said = await _said(context, "explain", "explain", state, **holes)
             model = context.models.name("explain")

@@ -78,8 +78,8 @@ def checks(
     wrote."""
     values = _named_values(outcome)
     wanted = requirements["wanted"] if requirements is not None else []
-    named = [one["asked"] for one in resolved if _kind_of_name(one["asked"]) is None]
-    question = without_names(question, named)
+    names = (one["asked"] for one in resolved)  # such as "revenue", which says nothing of a change
+    question = without_names(question, [one for one in names if _kind_of_name(one) is None])
     kind_asked = _kind_of_question(question)
     form = _form_checks(question, kind_asked, wanted, outcome, values)
     if outcome.status != "ok" or not outcome.has_result:
@@ -391,26 +391,24 @@ def _method_checks(
     left where the question asks for a plain measure too."""
     asked = requirements["analysis"].casefold()
     kind = next((one for one in _METHODS if one in asked), None)
-    measured = any(_KINDS[one].search(_plain(question)) for one in ("middle", "count", "spread"))
-    plain = measured and requirements["by"] == "rules" and kind != "correlation"
-    if kind is None or plain:
+    by_rules = requirements["by"] == "rules" and kind != "correlation"
+    plain = (_KINDS[one].search(_plain(question)) for one in ("middle", "count", "spread"))
+    if kind is None or (by_rules and any(plain)):
         return []
-    if re.search(_METHODS[kind], _behind(code, columns), re.IGNORECASE):
-        return [_check("method", f"The code does what was asked for ({kind}).", passed=True)]
-    said = f"A {kind} was asked for; what leads to `result` computes none."
-    return [_check("method", said, passed=False)]
+    passed = re.search(_METHODS[kind], _behind(code, columns), re.IGNORECASE) is not None
+    done = "one" if passed else "none"
+    said = f"A {kind} was asked for, and the code behind the result computes {done}."
+    return [_check("method", said, passed=passed)]
 
 
 def _behind(code: str, columns: set[str]) -> str:
     """The statements behind the result, without texts, columns and the names that the code gives:
     whatever it calls its result, what it does is left."""
     tree = ast.parse(code)
-    rest, needed = list(map(ast.unparse, tree.body)), {"result", "fig", "plt"}
-    behind: list[str] = []
+    text, rest, needed = "", list(map(ast.unparse, tree.body)), {"result", "fig", "plt"}
     while more := [one for one in rest if needed & _changed(one)]:
-        behind, rest = [*behind, *more], [one for one in rest if one not in more]
-        needed |= set(_NAME.findall("\n".join(more)))
-    text = "\n".join(behind)
+        text, rest = "\n".join([text, *more]), [one for one in rest if one not in more]
+        needed |= set(_NAME.findall(text))
     if not re.search(r"\.(?:agg|aggregate|apply|transform)\(", text):  # what to do may be a text
         text = re.sub(r"'[^'\n]*'|\"[^\"\n]*\"", "''", text)
     given = {x.id for x in ast.walk(tree) if isinstance(x, ast.Name) and type(x.ctx) is ast.Store}
@@ -420,8 +418,7 @@ def _behind(code: str, columns: set[str]) -> str:
 
 def _changed(statement: str) -> set[str]:
     """The names that it binds or may put something into."""
-    bare = re.match(r"[\w, ()]+(?= = )", statement)
-    return set(_NAME.findall(bare[0] if bare else statement))
+    return set(_NAME.findall((re.match(r"[\w, ()]+(?= = )", statement) or [statement])[0]))
 
 
 # Whether a chart shows anything.
