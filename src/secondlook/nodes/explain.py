@@ -73,16 +73,12 @@ async def explain_result(state: Analysed, runtime: Runtime[Context]) -> Explaine
     stop, question = _given_up(context, state)
     note, warnings = _tried(state), []
     if question and _in_its_words(context):
-        try:
-            said = await _said(context, "stuck", "explain", state, tried=note)
-        except (ModelError, BudgetExceeded) as error:
-            warnings = [trouble("explain", error, "code told what was tried")]
-        else:  # heard where it asks back, without numbers of its own
-            about = [state["question"], note]
-            said = [one for one in said if not stray_numbers(one, (), allowed=about)]
-            if asked := [one for one in said if one.endswith("?")][-1:]:
-                question = asked[0]
-                note = "\n".join(one for one in said if one != question) or note
+        said, warnings = await _said(context, "stuck", "explain", state, tried=note)
+        about = [state["question"], note]
+        said = [one for one in said if not stray_numbers(one, (), allowed=about)]
+        if asked := [one for one in said if one.endswith("?")][-1:]:  # else it did not understand
+            question = asked[0]
+            note = "\n".join(one for one in said if one != question) or note
     draft = {**withheld(stop, reasons=state["issues"]), "note": note}
     told = step("explain", "Withheld: no result could stand.", issues=len(state["issues"]))
     return _explained(runtime, draft, told, warnings, asks_back=question)
@@ -118,23 +114,20 @@ async def _drafted(
     values = named_values(outcome, wanted_of(state["question"]))
     columns = [one["column"] for one in state["resolved"]]
     told = told_by_code(state["reading"], columns, outcome, values)
-    note, warnings, model = None, [], None
+    note, model = None, None
+    warnings: list[dict[str, Any]] = []
     if _in_its_words(context):
         made = state["reading"] or state["attempts"][-1]["code"]
         holes = {"result": result_shown(outcome), "made": made}
-        try:
-            said = await _said(context, "explain", "explain", state, **holes)
-            model = context.models.name("explain")
-        except (ModelError, BudgetExceeded) as error:
-            warnings = [trouble("explain", error, "the result was put into words by code")]
-        else:
-            kept, cut = _checked(context, state, outcome, said)
-            shown, text = result_shown(outcome), " ".join(kept).casefold()
-            direct = not values or (short_form(values) or shown).casefold() in text
-            direct |= any(says_a_number_of(one, shown) for one in kept)
-            told = kept if kept and direct else [*told, *kept]
-            if cut and state["query"] is None:  # what our own code computed is there as a whole
-                note = f"({cut} more {sentences_were(cut)} cut: the result does not say so.)"
+        said, warnings = await _said(context, "explain", "explain", state, **holes)
+        model = context.models.name("explain") if said else None
+        kept, cut = _checked(context, state, outcome, said)
+        shown, text = result_shown(outcome), " ".join(kept).casefold()
+        direct = not values or (short_form(values) or shown).casefold() in text
+        direct |= any(says_a_number_of(one, shown) for one in kept)
+        told = kept if kept and direct else [*told, *kept]
+        if cut and state["query"] is None:  # what our own code computed is there as a whole
+            note = f"({cut} more {sentences_were(cut)} cut: the result does not say so.)"
     sure, reasons = confidence(state)
     # It stands on the executed result, which every number in it was found in; whether that is what
     # was asked, nothing vouches for where a word of the question went without a condition, or
@@ -154,12 +147,16 @@ async def _drafted(
 
 async def _said(
     context: Context, name: str, node: str, state: Mapping[str, Any], **holes: Any
-) -> list[str]:
-    """The sentences of a model's explanation, without those that are the prompt's own."""
-    reply = await ask(context, name, node, state, final=True, **holes)
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """The sentences of a model's explanation, without those that are the prompt's own; none, and
+    why, where the model fails."""
+    try:
+        reply = await ask(context, name, node, state, final=True, **holes)
+    except (ModelError, BudgetExceeded) as error:
+        return [], [trouble(node, error, "it was put into words without a model")]
     own = load(f"analyst_{name}").own_words
     reviewed = review(reply.text, 0, own_words=own, question=state["question"])
-    return [sentence.text for sentence in reviewed.sentences]
+    return [sentence.text for sentence in reviewed.sentences], []
 
 
 def _checked(
@@ -241,11 +238,8 @@ async def explain_concept(state: Question, runtime: Runtime[Context]) -> Explain
     said: list[str] = []
     model = None
     if context.models.serves("explain"):
-        try:
-            said = await _said(context, "concept", "explain_concept", state)
-            model = context.models.name("explain") if said else None
-        except (ModelError, BudgetExceeded) as error:
-            warnings = [trouble("explain_concept", error, "the glossary was looked up instead")]
+        said, warnings = await _said(context, "concept", "explain_concept", state)
+        model = context.models.name("explain") if said else None
     if not said and (named := entries_in(question)[:_MOST_TERMS]):
         said = [sentence for entry in named for sentence in entry.sentences]
         example, columns = named[0].example, []

@@ -13,6 +13,7 @@ import re
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from secondlook.nodes.code.guard import parsed
 from secondlook.reading.numbers import numbers
 from secondlook.tables.table import NUMERIC
 from secondlook.tables.words import without_names
@@ -404,7 +405,8 @@ def _method_checks(
 def _behind(code: str, columns: set[str]) -> str:
     """The statements behind the result, without texts, columns and the names that the code gives:
     whatever it calls its result, what it does is left."""
-    tree = ast.parse(code)
+    if not isinstance(tree := parsed(code), ast.Module):
+        return code
     text, rest, needed = "", list(map(ast.unparse, tree.body)), {"result", "fig", "plt"}
     while more := [one for one in rest if needed & _changed(one)]:
         text, rest = "\n".join([text, *more]), [one for one in rest if one not in more]
