@@ -417,6 +417,7 @@ class CallUsage(Record):
     characters_in: int = 0
     characters_out: int = 0
     cost: float | None = Field(default=None, description="US dollars; None when unknown.")
+    saved: float = Field(default=0.0, description="US dollars that cached tokens saved.")
     seconds: float = 0.0
     retries: int = 0
     parse_failures: int = 0
@@ -432,6 +433,8 @@ class Usage(Record):
     cost: float | None = Field(
         default=0.0, description="US dollars; None when any call's price is unknown."
     )
+    saved: float = Field(default=0.0, description="US dollars that cached tokens saved.")
+    cache_hit_rate: float | None = Field(default=None, description="Share of `tokens_in` cached.")
     seconds: float = 0.0
     by_node: tuple[CallUsage, ...] = ()
 

@@ -80,13 +80,13 @@ def filled(name: str) -> tuple[str, str]:
     """A prompt with every hole filled by its own name."""
     prompt = load(name)
     values = {hole: f"({hole})" for hole in prompt.holes}
-    system, user = prompt.render(**{**values, "tables": evidence_marks("run").wrap(["TABLES"])})
+    system, user = prompt.render(**{**values, "tables": evidence_marks("run").enclose("TABLES")})
     return system.content, user.content
 
 
 def test_all_prompts_begin_with_the_same_words_and_the_same_tables() -> None:
     """A cache knows a prompt by its beginning: what differs comes last."""
-    assert len(PROMPTS) == 7
+    assert len(PROMPTS) == 8
     begun = set()
     for name in PROMPTS:
         system, user = filled(name)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.analyst import CUSTOMERS, Script, run
+from tests.support.analyst import Script, run
 from tests.support.engine import WordShelf, passages_of
 
 BY_MODEL: dict[str, Any] = {"enable_grammar": False, "requirements": "model"}
@@ -20,24 +20,6 @@ def formulated(*variables: str, analysis: str = "descriptive") -> str:
 
 def remedy(action: str, guidance: str = "mend it", cause: str = "it was wrong") -> str:
     return json.dumps({"cause": cause, "action": action, "guidance": guidance})
-
-
-def test_a_simple_question_succeeds_at_once() -> None:
-    script = Script(require=formulated("age"), code=MEAN)
-    ran = run("What's the average customer age?", script, **BY_MODEL)
-    assert ran.nodes == (
-        *("lay_out", "understand", "requirements", "profile", "align"),
-        *("code", "evaluate", "explain", "finish"),
-    )
-    mean = sum(CUSTOMERS["age"]) / len(CUSTOMERS["age"])
-    assert ran.answer.values == {"result": pytest.approx(mean)}
-    assert ran.answer.status == "answered"
-    analysis = ran.answer.analysis
-    assert analysis is not None
-    assert (analysis.kind, analysis.code) == ("generated", MEAN)
-    assert all(check.passed for check in analysis.checks)
-    assert {"present", "middle"} <= {check.name for check in analysis.checks}
-    assert analysis.columns[0].column == "age"
 
 
 def test_a_gap_in_the_requirements_is_closed_by_asking_for_what_is_there() -> None:
@@ -55,54 +37,6 @@ def test_a_gap_in_the_requirements_is_closed_by_asking_for_what_is_there() -> No
     assert "turnover" in again
     assert "No column is called 'turnover'" in again
     assert 0.8 < float(ran.answer.short or 0) < 1
-
-
-def test_an_impossible_correlation_is_caught_and_fixed() -> None:
-    script = Script(
-        require=formulated("age", "income", analysis="correlation"),
-        code=[
-            "result = df['age'].corr(df['income']) + 0.25",
-            "result = df['age'].corr(df['income'])",
-        ],
-        remedy=remedy("rewrite_code", guidance="use corr alone", cause="calculation error"),
-    )
-    ran = run(
-        "Calculate the correlation between age and income", script, remedies="model", **BY_MODEL
-    )
-    assert ran.nodes.count("remediate") == 1
-    assert ran.answer.status == "answered"
-    told = ran.told("code")[1]
-    assert "use corr alone" in told
-    assert "+ 0.25" in told
-    assert "correlation" in told.partition("What was wrong:")[2]
-    assert -1 <= float(ran.answer.short or 2) <= 1
-
-
-def test_a_concept_is_explained_without_touching_the_data() -> None:
-    script = Script(explain="A p-value tells how surprising data are. Say of age.")
-    ran = run("What is a p-value?", script)
-    assert "code" not in ran.nodes
-    answer = ran.answer
-    assert (answer.status, answer.confidence.value) == ("answered", None)
-    assert answer.analysis is not None
-    assert (answer.analysis.kind, answer.analysis.grounded) == ("concept", False)
-    assert "no document of the library explains this" in answer.text
-
-
-def test_the_cap_on_remedies_ends_in_an_account_and_a_question_back() -> None:
-    script = Script(
-        require=formulated("sales"),
-        code=[f"result = df['sales'].trend_{at}()" for at in range(9)],
-        remedy=remedy("revise_requirements", guidance="Is it the slope of a line that you mean?"),
-    )
-    ran = run("Calculate the trend coefficient", script, remedies="model", **BY_MODEL)
-    assert ran.nodes.count("remediate") == 3
-    assert ran.nodes.count("code") == 8  # twice in each of four rounds
-    answer = ran.answer
-    assert (answer.status, answer.stop_reason) == ("abstained", "attempts_exhausted")
-    assert answer.asks_back == "Is it the slope of a line that you mean?"
-    assert "trend_" in answer.text
-    assert answer.values == {}
 
 
 def test_what_cannot_be_aligned_is_told_with_what_could_be_asked() -> None:

@@ -153,7 +153,7 @@ def _other(value: Any) -> Any:
 
 CODE = "result = {'mean age': df['age'].mean(), 'oldest': int(df['age'].max())}\nprint('done')"
 FRAME = "result = df.groupby('region', as_index=False)['sales'].sum()"
-BY_MODEL: dict[str, Any] = {"enable_grammar": False}
+BY_MODEL: dict[str, Any] = {"enable_grammar": False, "explain": "template"}
 AT_LEAST = 25
 
 
@@ -268,7 +268,9 @@ def _shared(backend: str) -> Any:
 
 def test_numbers_of_a_model_are_in_the_result(held: Library, settings: Settings) -> None:
     script = Script(code="result = df['age'].mean()", explain="The customers are 42.3 years old.")
-    answer = kept(run("How old are they?", script, **BY_MODEL, explain="model").answer, settings)
+    answer = kept(
+        run("How old are they?", script, **BY_MODEL | {"explain": "model"}).answer, settings
+    )
     assert verify(answer, held, settings=settings) == []
     claim = answer.claims[0].model_copy(update={"text": "The customers are 47.9 years old."})
     forged = answer.model_copy(update={"claims": (claim,), "text": claim.text})

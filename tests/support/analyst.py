@@ -92,6 +92,7 @@ class Script:
     judge: Any = '{"valid": true, "issues": []}'
     remedy: Any = '{"cause": "c", "action": "rewrite_code", "guidance": "g"}'
     explain: Any = "The result is in."
+    stuck: Any = "The result is in."
     prompts: list[tuple[str, str]] = field(default_factory=list)
     _said: dict[str, int] = field(default_factory=dict)
 
@@ -115,8 +116,9 @@ _STEPS = {
     "Write short Python code": "code",
     "Judge only whether the method fits": "judge",
     "Find the cause.": "remedy",
-    "Tell the person what it says": "explain",
+    "Answer the question in one sentence": "explain",
     "Explain what is asked in plain words": "explain",
+    "No result could stand": "stuck",
 }
 
 

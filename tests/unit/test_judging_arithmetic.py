@@ -337,3 +337,21 @@ def test_a_whole_number_that_is_not_there_is_found(value: int, off: int) -> None
 @given(st.text(max_size=120))
 def test_any_sentence_is_survived(sentence: str) -> None:
     assert isinstance(stray_numbers(sentence, [1.0, "x"]), list)
+
+
+@pytest.mark.parametrize(
+    ("analysis", "code", "does"),
+    [
+        ("correlation", "r, p = stats.pearsonr(df.Age, df.Fare)\nresult = {'p': p}", True),
+        ("correlation", "x, y = df.Age - 1, df.Fare - 2\nresult = (x * y).mean()", True),
+        ("correlation", "corr = df.Age.mean()\nresult = {'correlation': corr / 100}", False),
+        ("correlation", "c = df.corr()\nresult = df.Age.mean()", False),
+        ("regression analysis", "m = sm.OLS(df.Age, df.Fare).fit()\nresult = m.rsquared", True),
+        ("trend", "slope = df.Fare.mean()\nresult = slope", False),
+        ("descriptive", "result = df.Fare.mean()", True),
+    ],
+)
+def test_code_must_do_the_analysis_asked_for(analysis: str, code: str, does: bool) -> None:
+    needed: RequirementsData = {**requirements(), "analysis": analysis}
+    found = checks("", needed, outcome(0.5), profiles(), [], code=code)
+    assert all(one["passed"] for one in found) is does

@@ -180,7 +180,7 @@ _NEEDS_MODEL = frozenset(
     (
         *("answer.enable_sentence_check", "answer.enable_answer_grading"),
         *("corrective.enable_regeneration", "models.servers.synthesise"),
-        *("analyst.enable_code_check", "analyst.enable_remediation"),
+        *("analyst.enable_code_check", "analyst.enable_remediation", "models.servers.explain"),
     )
 )
 """What does nothing to words that the reader took from a passage, or asks a model itself."""

@@ -106,12 +106,14 @@ class Ledger:
         price, model = reservation.price, reservation.model
         tokens = {"tokens_in": tokens_in, "tokens_out": tokens_out, "tokens_cached": tokens_cached}
         cost = price.of(**tokens) if price else None
+        anew = price.of(tokens_in=tokens_in, tokens_out=tokens_out) if price else NOTHING
         call = CallUsage(
             node=reservation.node,
             role=reservation.role,
             model=model,
             calls=1,
             cost=None if cost is None else float(cost),
+            saved=float(anew - (cost or NOTHING)),
             **tokens,
             **others,
         )
@@ -277,8 +279,10 @@ def _usage(calls: Iterable[CallUsage]) -> Usage:
     for call in calls:
         by_node.setdefault((call.node, call.role, call.model), []).append(call)
     lines = tuple(map(summed, by_node.values()))
-    total = summed(lines).model_dump(include=Usage.model_fields.keys() - {"seconds", "by_node"})
-    return Usage(**total, by_node=lines)
+    total = summed(lines)
+    both = CallUsage.model_fields.keys() & Usage.model_fields.keys() - {"seconds"}
+    rate = total.tokens_cached / total.tokens_in if total.tokens_in else None
+    return Usage(**total.model_dump(include=both), cache_hit_rate=rate, by_node=lines)
 
 
 # What the earlier parts of a run leave to its account when it is taken up again.

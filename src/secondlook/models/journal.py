@@ -36,6 +36,7 @@ class JournalEntry:
     characters_out: int = 0
     seconds: float = 0.0
     cost: float | None = None
+    saved: float = 0.0
     calls: int = 1
     retries: int = 0
     parse_failures: int = 0

@@ -222,15 +222,16 @@ async def ask(
     temperature: float | None = None,
     **holes: str,
 ) -> Reply[Any]:
-    """The reply to the prompt `analyst_<name>`. Every such prompt begins with the tables and the
-    question, byte for byte the same for the same tables and question, so that it can be cached."""
+    """The reply to the prompt `analyst_<name>`. Every such prompt begins with the tables, byte for
+    byte the same for the same tables in any run, then the question, so that it can be cached."""
     prompt = load(f"analyst_{name}")
     question, shown = state["question"], ""
-    if tables := await asked_tables(context, question):
+    # What our own code computed needs no look at the tables, which would take long to read.
+    if state.get("query") is None and (tables := await asked_tables(context, question)):
         joins = await asyncio.to_thread(desk_of(context).joins, [one.table.id for one in tables])
         harmless = [_harmless_table(one.table, one.profile) for one in tables]
         text = profile_text(harmless, question=question, budget=PROFILE_TOKENS, joins=joins)
-        shown = evidence_marks(context.run).wrap([text])  # between the run's marks
+        shown = evidence_marks(context.run).enclose(text)
     looked = [
         f"- {one['column']}: {sentence}"
         for one in state.get("looked", ())
@@ -351,6 +352,8 @@ def _without_orders(value: Plain) -> Plain:
         return {str(_without_orders(name)): _without_orders(one) for name, one in value.items()}
     if isinstance(value, list):
         return [_without_orders(one) for one in value]
+    if isinstance(value, float) and math.isfinite(value):  # not "an age of 42.333333333333336"
+        return float(value_shown(value))
     return WITHHELD if isinstance(value, str) and is_order(value) else value
 
 

@@ -20,6 +20,7 @@ from secondlook.nodes.desk import (
     ask,
     asked_tables,
     last_outcome,
+    meant,
     measures,
     result_shown,
     value_shown,
@@ -52,8 +53,6 @@ if TYPE_CHECKING:
     from secondlook.sandbox.port import Frame, Outcome, Plain
 
 _LISTED = 8
-_SHARED = 2
-"""Words of the question that a sentence without a value must have."""
 _MOST_SAID = 24
 """Of one value: rows or groups that a sentence lists."""
 
@@ -72,9 +71,22 @@ async def explain_result(state: Analysed, runtime: Runtime[Context]) -> Explaine
     # Nothing that a check spoke against is shown as an answer: what was tried is, and what would
     # help.
     stop, question = _given_up(context, state)
-    draft = {**withheld(stop, reasons=state["issues"]), "note": _tried(state)}
+    note, warnings = _tried(state), []
+    if question and _in_its_words(context):
+        said, warnings = await _said(context, "stuck", "explain", state, tried=note)
+        about = [state["question"], note]
+        said = [one for one in said if not stray_numbers(one, (), allowed=about)]
+        if asked := [one for one in said if one.endswith("?")][-1:]:  # else it did not understand
+            question = asked[0]
+            note = "\n".join(one for one in said if one != question) or note
+    draft = {**withheld(stop, reasons=state["issues"]), "note": note}
     told = step("explain", "Withheld: no result could stand.", issues=len(state["issues"]))
-    return _explained(runtime, draft, told, [], asks_back=question)
+    return _explained(runtime, draft, told, warnings, asks_back=question)
+
+
+def _in_its_words(context: Context) -> bool:
+    """Whether a model says what came of it."""
+    return context.settings.models.servers.explain == "model" and context.models.serves("explain")
 
 
 def _explained(
@@ -102,25 +114,26 @@ async def _drafted(
     values = named_values(outcome, wanted_of(state["question"]))
     columns = [one["column"] for one in state["resolved"]]
     told = told_by_code(state["reading"], columns, outcome, values)
-    note, warnings, model = None, [], None
-    if context.settings.models.servers.explain == "model" and context.models.serves("explain"):
-        checks = "\n".join(f"- {one['said']}" for one in state["checks"]) or "none"
-        try:
-            said = await _said(
-                context, "explain", "explain", state, result=result_shown(outcome), checks=checks
-            )
-            model = context.models.name("explain")
-        except (ModelError, BudgetExceeded) as error:
-            warnings = [trouble("explain", error, "the result was put into words by code")]
-        else:
-            kept = _checked(context, state, outcome, said)
-            told = kept or told
-            if cut := len(said) - len(kept):
-                note = f"({cut} more {sentences_were(cut)} cut: the result does not say so.)"
+    note, model = None, None
+    warnings: list[dict[str, Any]] = []
+    if _in_its_words(context):
+        made = state["reading"] or state["attempts"][-1]["code"]
+        holes = {"result": result_shown(outcome), "made": made}
+        said, warnings = await _said(context, "explain", "explain", state, **holes)
+        model = context.models.name("explain") if said else None
+        kept, cut = _checked(context, state, outcome, said)
+        shown, text = result_shown(outcome), " ".join(kept).casefold()
+        direct = not values or (short_form(values) or shown).casefold() in text
+        direct |= any(says_a_number_of(one, shown) for one in kept)
+        told = kept if kept and direct else [*told, *kept]
+        if cut and state["query"] is None:  # what our own code computed is there as a whole
+            note = f"({cut} more {sentences_were(cut)} cut: the result does not say so.)"
     sure, reasons = confidence(state)
     # It stands on the executed result, which every number in it was found in; whether that is what
-    # was asked, nothing vouches for where a word of the question went without a condition.
-    whole = None if (state["query"] or {}).get("taken") else True
+    # was asked, nothing vouches for where a word of the question went without a condition, or
+    # where it names no column and a model chose some.
+    vouched = state["resolved"] if state["query"] is None else not state["query"].get("taken")
+    whole = True if vouched else None
     sentences = [Sentence(text=text, cited=[], support=1.0, supported=whole) for text in told]
     draft: DraftData = {
         **withheld("answered", confidence=sure, reasons=reasons, model=model),
@@ -134,34 +147,38 @@ async def _drafted(
 
 async def _said(
     context: Context, name: str, node: str, state: Mapping[str, Any], **holes: Any
-) -> list[str]:
-    """The sentences of a model's explanation, without those that are the prompt's own."""
-    reply = await ask(context, name, node, state, final=True, **holes)
+) -> tuple[list[str], list[dict[str, Any]]]:
+    """The sentences of a model's explanation, without those that are the prompt's own; none, and
+    why, where the model fails."""
+    try:
+        reply = await ask(context, name, node, state, final=True, **holes)
+    except (ModelError, BudgetExceeded) as error:
+        return [], [trouble(node, error, "it was put into words without a model")]
     own = load(f"analyst_{name}").own_words
     reviewed = review(reply.text, 0, own_words=own, question=state["question"])
-    return [sentence.text for sentence in reviewed.sentences]
+    return [sentence.text for sentence in reviewed.sentences], []
 
 
-def _checked(context: Context, state: Analysed, outcome: Outcome, said: Sequence[str]) -> list[str]:
-    """The sentences that speak of the result, give no orders, and say no number of their own."""
+def _checked(
+    context: Context, state: Analysed, outcome: Outcome, said: Sequence[str]
+) -> tuple[list[str], int]:
+    """The sentences that speak of the tables or of the result and give no orders; those with a
+    number of their own are cut, and counted."""
     question, columns = state["question"], [one["column"] for one in state["resolved"]]
-    kept = list(said)
+    tables = meant(context.desk, question) if context.desk else ()
+    allowed = [question, *columns, *(str(table.rows) for table in tables)]
+    near = list(said)
     if (guard := guard_of(context, question)) is not None:
-        known = set(query_terms(" ".join([question, *columns])))
-        shown = result_shown(outcome)
-        kept = [
-            one
-            for one in kept
-            if (
-                says_a_number_of(one, shown)
-                or len(known & set(terms(one))) >= min(_SHARED, len(known))
-            )
-            and guard.objection(one, []) is None
-        ]
+        shown, needed = result_shown(outcome), state["requirements"] or {"analysis": ""}
+        names = (column.name for table in tables for column in table.columns)
+        known = set(query_terms(" ".join([*allowed, shown, needed["analysis"], *names])))
+        near = [one for one in said if says_a_number_of(one, shown) or known & set(terms(one))]
+        near = [one for one in near if guard.objection(one, []) is None]
     if not context.settings.analyst.enable_arithmetic:
-        return kept
+        return near, 0
     values = values_of(outcome)
-    return [one for one in kept if not stray_numbers(one, values, allowed=[question, *columns])]
+    kept = [one for one in near if not stray_numbers(one, values, allowed=allowed)]
+    return kept, len(near) - len(kept)
 
 
 def told_by_code(
@@ -221,11 +238,8 @@ async def explain_concept(state: Question, runtime: Runtime[Context]) -> Explain
     said: list[str] = []
     model = None
     if context.models.serves("explain"):
-        try:
-            said = await _said(context, "concept", "explain_concept", state)
-            model = context.models.name("explain") if said else None
-        except (ModelError, BudgetExceeded) as error:
-            warnings = [trouble("explain_concept", error, "the glossary was looked up instead")]
+        said, warnings = await _said(context, "concept", "explain_concept", state)
+        model = context.models.name("explain") if said else None
     if not said and (named := entries_in(question)[:_MOST_TERMS]):
         said = [sentence for entry in named for sentence in entry.sentences]
         example, columns = named[0].example, []

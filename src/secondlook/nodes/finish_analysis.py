@@ -55,7 +55,7 @@ async def analysed(state: Analysing, context: Context) -> Answer:
             return plain.model_copy(update={"analysis": Analysis(kind="concept")})
         update = {
             "analysis": Analysis(kind="concept", grounded=False),
-            "text": f"{plain.text}\n\n{GENERAL}",
+            "text": f"{' '.join(claim.text for claim in plain.claims)}\n\n{GENERAL}",
             "confidence": Confidence(reasons=plain.confidence.reasons),
         }
         return plain.model_copy(update=update)

@@ -36,6 +36,7 @@ from secondlook.tables.table import NUMERIC
 from secondlook.tables.understand.charts import asks_for_chart
 from secondlook.tables.understand.interpreter import understand as read_question
 from secondlook.tables.understand.readings import reading_data, wanted_of
+from secondlook.tables.words import without_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -148,14 +149,14 @@ async def _formulated(
 # What a question over tables needs, by its words.
 
 _KINDS: tuple[tuple[str, str], ...] = (
-    ("correlation", r"correlat\w*|relationship between|association"),
+    ("correlation", r"correlat\w*"),
     ("regression", r"regress\w*|predict\w*|linear model|coefficient of determination|r-?squared"),
     ("classification", r"classif\w*|logistic|decision tree|random forest|accuracy"),
     ("test", r"t-?test|anova|chi-?squared?|p-?value|shapiro|kolmogorov|significan\w*|normality"),
     ("distribution", r"distribut\w*|skew\w*|kurtosis|histogram|normally"),
     ("outliers", r"outliers?|z-?scores?|anomal\w*"),
     ("missing", r"missing|null values?|nan\b|empty cells?"),
-    ("trend", r"trends?|over time|growth|time series|slope"),
+    ("trend", r"trends?|time series|slope"),
     ("group", r"\b(?:for|per|by) each\b|grouped? by|per (?:year|month|day)|breakdown"),
 )
 
@@ -168,11 +169,12 @@ _QUOTED = re.compile(
 
 
 def _by_rules(question: str, wanted: Wanted, variables: Iterable[str]) -> RequirementsData:
-    names = list(wanted.names)
-    kinds = (kind for kind, words in _KINDS if re.search(rf"\b(?:{words})", question.casefold()))
+    names, named = list(wanted.names), list(dict.fromkeys(variables))
+    text = without_names(question, named).casefold()
+    kinds = (kind for kind, words in _KINDS if re.search(rf"\b(?:{words})", text))
     success = "a chart of the data" if asks_for_chart(question) else "the value or values asked for"
     return RequirementsData(
-        variables=list(dict.fromkeys(variables)),
+        variables=named,
         constraints=[],
         analysis=next(kinds, "visualization" if asks_for_chart(question) else "descriptive"),
         success=f"a value for each of: {', '.join(names)}" if names else success,

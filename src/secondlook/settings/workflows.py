@@ -142,4 +142,4 @@ class Servers(Section):
     remedy: Literal["rules", "model"] = setting(
         "rules", "Finds a failure's cause: rules or a model."
     )
-    explain: Literal["template", "model"] = setting("template", "Words a result: code, or a model.")
+    explain: Literal["model", "template"] = setting("model", "Words a result: a model, or code.")

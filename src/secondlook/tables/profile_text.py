@@ -134,7 +134,8 @@ def profile_text(
 
     everything = Extent(len(order), 0, len(tables))
     if fits(everything):
-        return telling.tell(everything)
+        # Whatever is asked, it is told in the same order: a provider can cache it.
+        return replace(telling, order=tuple(ranked(tables, ""))).tell(everything)
     least = Extent(0, 0, len(tables), joins=0, warnings=0)
     for bare in (Extent(0, 0, len(tables)), least):
         if fits(bare):

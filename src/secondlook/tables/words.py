@@ -46,6 +46,13 @@ _PEOPLE = "men:man women:woman people:person children:child"
 IRREGULAR = dict(pair.split(":") for pair in _PEOPLE.split())
 
 
+def without_names(text: str, names: list[str]) -> str:
+    """What is left of a question beside the columns that it names: a column called "growth" asks
+    for no trend."""
+    listed = "|".join(map(re.escape, sorted(filter(None, names), key=len, reverse=True)))
+    return re.sub(rf"(?<!\w)(?:{listed})(?!\w)", " ", text, flags=re.IGNORECASE) if listed else text
+
+
 @dataclass(frozen=True, slots=True)
 class Atom:
     start: int

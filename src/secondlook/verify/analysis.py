@@ -201,9 +201,9 @@ def check_results(answer: Answer, analysis: Analysis, again: Outcome, report: Re
     if not any(call.node == "explain" for call in answer.usage.by_node):
         message = f"the result says {shown(' '.join(by_code))}, not {shown(' '.join(said))}"
         report.wrong("text", "answer", message)
-    held = values_of(again)
+    held, rows = values_of(again), [str(one.rows) for one in analysis.inputs]
     for at, text in enumerate(said, 1):
-        if stray := stray_numbers(text, held, allowed=[answer.asked, *columns]):
+        if stray := stray_numbers(text, held, allowed=[answer.asked, *columns, *rows]):
             listed = ", ".join(dict.fromkeys(stray))
             report.wrong("number", f"claim {at}", f"{shown(listed)} is not in the result")
 

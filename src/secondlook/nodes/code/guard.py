@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from secondlook.nodes.code.flow import MODULES, ROOTS, Flow, root_of
 from secondlook.reading.numbers import numbers
+from secondlook.tables.understand.charts import asks_for_chart
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping
@@ -51,17 +52,18 @@ def check(
     return (
         _forbidden(tree)
         or _invented(tree, {name.casefold() for names in tables.values() for name in names})
-        or _not_from_tables(tree)
+        or _not_from_tables(tree, may_draw=asks_for_chart(question))
         or _written_value(tree, question)
     )
 
 
-def _not_from_tables(tree: ast.Module) -> Refusal | None:
+def _not_from_tables(tree: ast.Module, *, may_draw: bool) -> Refusal | None:
     flow = Flow()
     flow.follow(tree.body)
-    if flow.opaque:
-        return None
     bound = [name for name in _WANTED if name in flow.bound]
+    # What is drawn with matplotlib needs no name: it keeps the chart itself.
+    if flow.opaque or (may_draw and not bound and "plt" in flow.dependent):
+        return None
     if not bound:
         said = "Assign the value that answers the question to `result`, and a chart to `fig`"
         return Refusal("no_result", f"{said}, outside of any function.")

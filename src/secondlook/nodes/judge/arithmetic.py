@@ -6,14 +6,17 @@ nothing is said: a false alarm costs a model's whole answer.
 
 from __future__ import annotations
 
+import ast
 import json
 import math
 import re
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
+from secondlook.nodes.code.guard import parsed
 from secondlook.reading.numbers import numbers
 from secondlook.tables.table import NUMERIC
+from secondlook.tables.words import without_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -69,14 +72,22 @@ def checks(
     outcome: Outcome,
     profiles: Mapping[str, TableProfile],
     resolved: Sequence[ResolvedData],
+    *,
+    code: str = "",
 ) -> list[AnalysisCheckData]:
-    """One line for each rule that applies. `profiles`: by the tables' ids."""
+    """One line for each rule that applies. `profiles`: by the tables' ids; `code`: that a model
+    wrote."""
     values = _named_values(outcome)
     wanted = requirements["wanted"] if requirements is not None else []
+    names = (one["asked"] for one in resolved)  # such as "revenue", which says nothing of a change
+    question = without_names(question, [one for one in names if _kind_of_name(one) is None])
     kind_asked = _kind_of_question(question)
     form = _form_checks(question, kind_asked, wanted, outcome, values)
     if outcome.status != "ok" or not outcome.has_result:
         return form
+    if requirements is not None and code and any(one.value is not None for one in values):
+        every = {column.name for profile in profiles.values() for column in profile.columns}
+        form += _method_checks(question, requirements, code, every)
     constraints = " ".join(requirements["constraints"]) if requirements is not None else ""
     used = {one["table"] for one in resolved}
     meant = [profile for key, profile in profiles.items() if len(profiles) == 1 or key in used]
@@ -356,6 +367,60 @@ def _kind_of_name(name: str) -> Kind | None:
 def _kind_of_question(question: str) -> Kind | None:
     """None where it asks for something else: `which year has the highest mean`."""
     return None if _ASKS_OTHERWISE.search(question) else _kind_of_name(question.replace("'", ""))
+
+
+# Whether the code that led to the result does the analysis that was asked for.
+
+_METHODS: Final = {
+    "correlation": r"corr|cov\b|pearson|spearman|kendall|regress|cramer|contingency|crosstab"
+    r"|mutual|\bfit|ols\b|\bdot\b|\* [a-z(]",
+    "regression": r"fit|ols\b|regress|lstsq|coef|glm|logit|predict|corr|cov\b|solve|\* [a-z(]",
+    "test": r"test|stats|scipy|\bsmf?\b|anova|ols\b|fit|permut|cdf|corr",
+    "distribution": r"hist|count|cut\b|quantile|percentile|describe|skew|kurt|box|violin|kde|dist"
+    r"|norm|group|size|std|var\b|unique|test|stats|crosstab|pivot|agg",
+    "trend": r"fit|lstsq|ols\b|regress|corr|cov\b|diff|pct_change|group|resample|rolling|ewm|cum"
+    r"|shift|sort|pivot|kendall|theil|season|stats|[-/*] [a-z(]",
+}
+"""What is called, or done with two values, where code does such an analysis."""
+_NAME: Final = re.compile(r"[^\W\d]\w*")
+
+
+def _method_checks(
+    question: str, requirements: RequirementsData, code: str, columns: set[str]
+) -> list[AnalysisCheckData]:
+    """None of an analysis that could be done by anything. What rules took for one by a word is
+    left where the question asks for a plain measure too."""
+    asked = requirements["analysis"].casefold()
+    kind = next((one for one in _METHODS if one in asked), None)
+    by_rules = requirements["by"] == "rules" and kind != "correlation"
+    plain = (_KINDS[one].search(_plain(question)) for one in ("middle", "count", "spread"))
+    if kind is None or (by_rules and any(plain)):
+        return []
+    passed = re.search(_METHODS[kind], _behind(code, columns), re.IGNORECASE) is not None
+    done = "one" if passed else "none"
+    said = f"A {kind} was asked for, and the code behind the result computes {done}."
+    return [_check("method", said, passed=passed)]
+
+
+def _behind(code: str, columns: set[str]) -> str:
+    """The statements behind the result, without texts, columns and the names that the code gives:
+    whatever it calls its result, what it does is left."""
+    if not isinstance(tree := parsed(code), ast.Module):
+        return code
+    text, rest, needed = "", list(map(ast.unparse, tree.body)), {"result", "fig", "plt"}
+    while more := [one for one in rest if needed & _changed(one)]:
+        text, rest = "\n".join([text, *more]), [one for one in rest if one not in more]
+        needed |= set(_NAME.findall(text))
+    if not re.search(r"\.(?:agg|aggregate|apply|transform)\(", text):  # what to do may be a text
+        text = re.sub(r"'[^'\n]*'|\"[^\"\n]*\"", "''", text)
+    given = {x.id for x in ast.walk(tree) if isinstance(x, ast.Name) and type(x.ctx) is ast.Store}
+    text = re.sub(rf"\.(?:{'|'.join(map(re.escape, columns))})\b(?!\()", ".x", text)
+    return re.sub(r"(?<![.\w])[^\W\d]\w*", lambda one: "x" if one[0] in given else one[0], text)
+
+
+def _changed(statement: str) -> set[str]:
+    """The names that it binds or may put something into."""
+    return set(_NAME.findall((re.match(r"[\w, ()]+(?= = )", statement) or [statement])[0]))
 
 
 # Whether a chart shows anything.

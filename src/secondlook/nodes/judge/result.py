@@ -91,7 +91,9 @@ async def _checked(
     if context.settings.analyst.enable_arithmetic:
         tables = await asked_tables(context, question)
         profiles = {one.table.id: one.profile for one in tables}
-        checks = arithmetic(question, state["requirements"], outcome, profiles, state["resolved"])
+        about = (state["requirements"], outcome, profiles, state["resolved"])
+        code = state["attempts"][-1]["code"] if state["query"] is None else ""
+        checks = arithmetic(question, *about, code=code)
     generated, sound = state["query"] is None, all(one["passed"] for one in checks)
     by_model = context.settings.models.servers.judge == "model" and context.models.serves("judge")
     if not (generated and sound and by_model):

@@ -63,9 +63,17 @@ class EvidenceMarks:
         ]
         return "\n".join([*opened, self.closing])
 
+    def enclose(self, text: str) -> str:
+        """One text that is the same in many runs: the key, which no text can know, stands in the
+        closing mark alone, so that all before it can be cached."""
+        return f"{_OPENING} {self.clean(text)}\n{self.closing}"
 
+
+_OPENING = "<<evidence 1>>"
 _WRAPPED = re.compile(
-    rf"<<evidence-(?P<key>[0-9a-f]{{{KEY_LENGTH}}}) \d+>> .*\n<<end-(?P=key)>>", re.DOTALL
+    rf"(?:<<evidence-(?P<key>[0-9a-f]{{{KEY_LENGTH}}}) \d+>> .*\n<<end-(?P=key)>>"
+    rf"|{_OPENING} .*\n<<end-[0-9a-f]{{{KEY_LENGTH}}}>>)",
+    re.DOTALL,
 )
 
 

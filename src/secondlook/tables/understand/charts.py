@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _ASKED = re.compile(
     r"\b(?:plot|plots|chart|charts|graph|draw|histogram|scatter ?plot|scatter|visuali[sz]e)\b"
-    r"|\bshow (?:me )?(?:the |a )?(?:distribution|trend)\b",
+    r"|\bshow (?:\w+ ){0,4}(?:distribution|trend)s?\b",
     re.IGNORECASE,
 )
 _DRAWN = re.compile(
