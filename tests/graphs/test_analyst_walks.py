@@ -40,17 +40,18 @@ Could you clarify which analysis you'd like?"""
 class Capable(Script):
     def __init__(self, *slips: str) -> None:
         """`slips`: code that it writes before it writes the right one."""
+        codes = iter(slips)
         super().__init__(
             understand=lambda told: (
                 f'{{"work": "{"concept" if "What is a " in told else "data"}"}}'
             ),
             require=self._require,
-            code=lambda told: f"```python\n{next(self.codes, '') or self._right(told)}\n```",
+            code=lambda told: f"```python\n{next(codes, '') or self._right(told)}\n```",
             remedy='{"cause": "calculation error", "action": "rewrite_code", "guidance": "again"}',
             explain=self._explain,
             stuck=UNCLEAR,
         )
-        self.codes, self.at = iter(slips), count()
+        self.at = count()
 
     @staticmethod
     def _asked(prompt: str) -> tuple[str, list[str]]:

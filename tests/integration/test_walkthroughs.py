@@ -86,7 +86,12 @@ def filled(folder: Path, texts: Any) -> Path:
 def test_a_question_of_law_takes_three_steps_and_is_chosen_by_its_elements_and_remembered(
     tmp_path: Path, *, local: bool
 ) -> None:
-    said = {"plan": planned, "replan": planned, "synthesise": written, "choose": weighed}
+    said: dict[str, Any] = {
+        "plan": planned,
+        "replan": planned,
+        "synthesise": written,
+        "choose": weighed,
+    }
     model = Clerk(local=local, **said)
     with opened(filled(tmp_path, LAW), model, "law") as engine:
         answer = engine.ask(STEM, choices=list(OPTIONS))
@@ -152,7 +157,7 @@ def singing(request: ChatRequest) -> str:
     question = question_of(request)
     words = next((words for sign, words in WANTED.items() if sign in question), "?")
     for at, text in shown(request).items():
-        for said in re.findall(r"[A-Z][^.#]*\.", text):
+        for said in re.findall(r"[A-Z][^.#\n]*\.", text):
             if words in said and any(one in said and one in question for one in SINGERS):
                 return f"{said[:-1]} [{at}]."
     return "NOT IN THE EVIDENCE"
@@ -174,7 +179,7 @@ def test_who_is_meant_is_known_from_the_conversation_or_the_files_or_asked_back(
             talk.ask(f"When did {album} by {name} come out?")
             told = [talk.ask(one) for one in (GROUP, DEBUT, BIRTH)]
             told += [engine.ask(one, documents=[name]) for one in (GROUP, DEBUT, BIRTH)]
-            assert {one.status for one in told} == {"answered"}
+            assert [one.text for one in told if one.status != "answered"] == []
             assert all(name in one.asked for one in told[:3])
             for left, debut, years in (told[:3], told[3:]):
                 assert (left.short, years.method) == (year, "computed")

@@ -67,7 +67,7 @@ def test_a_judge_that_fails_leaves_the_draft_unchecked_and_says_so() -> None:
     class Broken:
         name = "broken"
 
-        def support(self, claims: Any) -> list[float]:
+        def support(self, *_: Any) -> list[float]:
             raise RuntimeError("no session")
 
         together = answers = support

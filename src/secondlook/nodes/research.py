@@ -237,9 +237,9 @@ async def _written(
 def _without_titles(draft: DraftData, kept: Sequence[Found]) -> DraftData:
     """Small models list the titles that they were shown: a title supports itself, and tells
     nothing."""
-    titles = "|".join(item["title"].casefold() for item in kept)
+    titles = {item["title"].casefold() for item in kept}
     said = draft["sentences"]
-    left = [one for one in said if one["text"].strip(" .:*").casefold() not in titles]
+    left = [one for one in said if one["text"].strip(" .:*#").casefold() not in titles]
     return _cut({**draft, "sentences": left}, draft)
 
 
