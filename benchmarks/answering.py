@@ -17,6 +17,7 @@ import random
 import re
 from dataclasses import dataclass, replace
 from functools import partial
+from statistics import fmean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -57,7 +58,7 @@ class Row(NamedTuple):
     said: Said
     alone: float  # how well the passage supports it by itself
     asked: float  # the same as an answer to its question
-    logit: float  # that it answers
+    logit: float | None  # that it answers
 
 
 def said(name: str, library: Library) -> Iterator[Said]:
@@ -97,23 +98,20 @@ def _known(one: Any, known: list[Any]) -> bool:
     return any(contains(other, one) or contains(one, other) for other in known)
 
 
-def logit(probability: float, head: SupportHead) -> float:
-    least = 1e-4
-    odds = min(1 - least, max(least, probability))
-    return (math.log(odds / (1 - odds)) - head.answer[0]) / head.answer[1]
+def logit(probability: float, head: SupportHead) -> float | None:
+    """None where a missing number decided."""
+    if not 0 < probability < 1:
+        return None
+    return (math.log(probability / (1 - probability)) - head.answer[0]) / head.answer[1]
 
 
 def fitted(rows: Sequence[Row]) -> list[float]:
     """On even threads, as if so many of what is written were right."""
-    ours = [row for row in rows if not row.said.kept_aside]
-    right = sum(row.said.kind == "right" for row in ours)
-    worth = RIGHT_AMONG_WRITTEN / (1 - RIGHT_AMONG_WRITTEN) * (len(ours) - right) / max(1, right)
-    outcomes = [
-        Outcome(
-            {"logit": row.logit}, row.said.kind == "right", worth if row.said.kind == "right" else 1
-        )
-        for row in ours
-    ]
+    ours = [(row.logit, row.said.kind == "right") for row in rows if not row.said.kept_aside]
+    known = [(value, right) for value, right in ours if value is not None]
+    share = fmean(right for _, right in known)
+    worth = RIGHT_AMONG_WRITTEN / (1 - RIGHT_AMONG_WRITTEN) * (1 - share) / share
+    outcomes = [Outcome({"logit": value}, right, worth if right else 1) for value, right in known]
     found = fit_logistic(outcomes, ["logit"])
     return [round(found.bias, 3), round(found.weights["logit"], 3)]
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import SettingsError
+from secondlook.models.calls import open_models
 from secondlook.models.prices import FREE, Price, Prices
 from secondlook.models.specs import (
     Cast,
     parse_spec,
 )
+from secondlook.settings import load
 from secondlook.settings.sections import ModelSettings
 
 if TYPE_CHECKING:
@@ -22,6 +24,24 @@ if TYPE_CHECKING:
 def _no_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("OLLAMA_HOST", "OPENAI_BASE_URL", "OPENAI_API_BASE"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "remedy"),
+    [
+        ("gguf:/nowhere/a.gguf", "secondlook models get"),
+        ("openai:gpt-4o", "set OPENAI_API_KEY"),
+        ("openai:a@http://127.0.0.1:9/v1", "start the server"),
+        ("ollama:a@http://127.0.0.1:9", "start it: ollama serve"),
+    ],
+)
+def test_a_model_that_is_named_and_cannot_be_used_is_an_error_with_its_remedy(
+    text: str, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(SettingsError, match="cannot be used") as caught:
+        open_models(load({"models.default": text}).settings)
+    assert remedy in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from secondlook.cli.ask import ModelOption  # noqa: TC001 - read when the command is made
 from secondlook.cli.command import Call, command, flag, option
 from secondlook.errors import UsageError
 
@@ -35,18 +36,21 @@ def serve(
     host: str | None = option(None, "Address to listen on [127.0.0.1].", None, "--host"),
     port: int | None = option(None, "Port to listen on [8765]; 0 = a free one.", None, "--port"),
     token: str | None = option(None, "What clients must send.", None, "--token"),
+    model: ModelOption = None,
     no_open: bool = flag("--no-open", "Do not open the browser."),
     stdio: bool = flag("--stdio", "Serve an assistant (MCP) on standard input instead."),
 ) -> int:
     """Open the page in your browser; programs find the API there."""
-    settings = call.load({"serve.host": host, "serve.port": port}).settings
+    settings = call.load({"serve.host": host, "serve.port": port, "models.default": model}).settings
     if stdio:
         _serve_mcp(call, settings)
         return 0
     if call.shows_progress:
         call.say("Starting ...")
+    from secondlook.models.calls import open_models
     from secondlook.server import app as serving
 
+    open_models(settings)  # one that cannot be used is told now, not to the first who asks
     chosen = chosen_token(settings, token)
     listening = serving.listen(settings.serve.host, settings.serve.port)
     opens = not (no_open or call.as_json or call.quiet) and has_display()

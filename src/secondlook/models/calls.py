@@ -133,18 +133,23 @@ class Models:
 
 
 def open_models(settings: Settings) -> Models:
-    """The models that the settings name. Nothing is loaded or reached until one is asked, but a
-    path that was mistyped is told at once."""
+    """The models that the settings name. Nothing is loaded until one is asked."""
     models = Models(settings)
-    refuse_missing_files(models)
+    refuse_unfit(models)
     return models
 
 
-def refuse_missing_files(models: Models) -> None:
+def refuse_unfit(models: Models) -> None:
+    """Whoever names a model wants its answers: where it cannot give any, that is told at once and
+    with its remedy."""
     for spec in models.cast.specs():
-        if spec.provider == "gguf" and not spec.path.is_file():
-            hint = "name one as gguf:PATH; secondlook doctor lists those within reach"
-            raise SettingsError(f"there is no model file {spec.model!r}", hint=hint)
+        if spec.named:
+            from secondlook.models.discovery import fitness
+
+            said, remedy = fitness(spec)
+            if remedy is not None:
+                hint = f"{remedy}; secondlook doctor lists models within reach"
+                raise SettingsError(f"{spec.text!r} cannot be used: {said}", hint=hint)
 
 
 def open_chat(spec: ModelSpec, settings: ModelSettings) -> Chat:

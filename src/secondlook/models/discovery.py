@@ -126,7 +126,9 @@ def is_gguf(path: Path) -> bool:
 
 
 def asked(url: str) -> dict[str, Any] | None:
-    """JSON from a server nearby; None when nobody answers, or not with an object."""
+    """JSON from a server nearby, empty where it refuses; None when nobody answers, or not with an
+    object."""
+    from urllib.error import HTTPError
     from urllib.request import ProxyHandler, Request, build_opener
 
     # A proxy from the environment is for the outside, never for this machine's own services.
@@ -134,6 +136,8 @@ def asked(url: str) -> dict[str, Any] | None:
     try:
         with opener.open(Request(url), timeout=_SECONDS_TO_ANSWER) as reply:  # noqa: S310  # http
             content = json.load(reply)
+    except HTTPError:
+        return {}
     except (OSError, ValueError):
         return None
     return content if isinstance(content, dict) else None
