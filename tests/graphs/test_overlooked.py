@@ -9,6 +9,8 @@ import pytest
 
 from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow
+from secondlook.models.calls import Models
+from secondlook.models.specs import Cast, Part, RoleOptions, parse_spec
 from secondlook.nodes import answer as overlooked
 from secondlook.nodes.grade import Fit
 from tests.support.engine import QUESTION, context_of, state_of
@@ -18,6 +20,7 @@ from tests.support.grading import figures
 if TYPE_CHECKING:
     from secondlook.models.chat import ChatRequest
 
+OPTIONS = RoleOptions()
 UNKNOWN = "what did the keeper of lamps drink"
 
 
@@ -62,4 +65,17 @@ def test_a_model_that_judges_well_is_believed(
 ) -> None:
     known = Fit("ollama:function", None, figures(fit=fit))
     monkeypatch.setattr(overlooked, "fit_to_grade", lambda *_: known)
+    assert asked(QUESTION).status == status
+
+
+@pytest.mark.parametrize(
+    ("spec", "status"),
+    [("openai:gpt-5.1", "abstained"), ("openai:unheard-of", "answered")],
+)
+def test_so_is_a_hosted_one_that_everybody_knows(
+    monkeypatch: pytest.MonkeyPatch, spec: str, status: str
+) -> None:
+    parsed = parse_spec(spec)
+    monkeypatch.setattr(Cast, "part", lambda _self, role, _workflow: Part(role, parsed, OPTIONS))
+    monkeypatch.setattr(Models, "chat", lambda *_: FunctionModel(lambda _: "NOT IN THE EVIDENCE"))
     assert asked(QUESTION).status == status
