@@ -284,7 +284,7 @@ def _answers(answer: Answer, text: str, evidence: str, support: Support) -> bool
     nothing by itself."""
     parts = [part.question for part in answer.parts]
     steps = [step.question for step in answer.research.steps] if answer.research else []
-    asked = dict.fromkeys([answer.question, *answer.queries, *parts, *steps])
+    asked = dict.fromkeys([answer.asked, *answer.queries, *parts, *steps])
     views = [(text, (evidence,))]
     return any(
         value >= LEAST_QUOTED
