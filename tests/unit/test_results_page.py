@@ -52,19 +52,6 @@ def test_linear_and_adaptive() -> None:
     assert points(found["differences"], "f1", "linear", "adaptive") in row("`adaptive` against")
 
 
-def test_corrective() -> None:
-    found = saved("corrective")
-    plain = row("`corrective` against `linear`, `squad2-dev`")
-    assert points(found["squad2-dev"]["differences"], "f1", "linear", "corrective") in plain
-    assert f"{found['squad2-dev']['seconds']['ratio']:.2f} times" in plain
-    hops = row("the same, `hotpot`")
-    for metric in ("recall@5", "f1"):
-        assert points(found["hotpot"]["differences"], metric, "linear", "corrective") in hops
-    steps = row("what its steps buy")
-    for name in ("following", "decomposition", "rewriting"):
-        assert points(found["hotpot"]["steps"], "f1", f"without {name}", "corrective") in steps
-
-
 @pytest.mark.parametrize("set_", ["squad2-dev", "wikitables", "dabench", "samples"])
 def test_routing(set_: str) -> None:
     right = saved("auto")["sets"][set_]["routed_right"]

@@ -44,7 +44,6 @@ from secondlook.evaluation.metrics import (
 from secondlook.evaluation.records import Analysed, Researched, Row
 from secondlook.events import Answered, PassagesFound
 from secondlook.graphs.registry import workflow as workflow_named
-from secondlook.models.calls import refuse_unfit
 from secondlook.nodes.choices import by_letter, rendered
 from secondlook.reading.calibration import load_calibration
 from secondlook.settings import Loaded, load
@@ -203,7 +202,7 @@ class _Work:
         # Not in the loop: there Ctrl-C would wait for an `await`, and indexing has none.
         for part in self.parts:
             if any(key not in self.rows for key in part.keys.values()):
-                refuse_unfit(RememberingModels(part.settings, memory=self.memory))
+                RememberingModels(part.settings, memory=self.memory).refuse_unfit()
                 self._library(part.settings)
         asyncio.run(self._all())
 

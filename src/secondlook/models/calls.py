@@ -126,6 +126,18 @@ class Models:
             known.append(probe.context_tokens)
         return min(filter(None, known), default=None)
 
+    def refuse_unfit(self) -> None:
+        """Whoever names a model wants its answers: where it cannot give any, that is told at once
+        and with its remedy. Backends that were handed in are taken as they are."""
+        for spec in () if self._open_chat else self.cast.specs():
+            if spec.named:
+                from secondlook.models.discovery import fitness
+
+                said, remedy = fitness(spec)
+                if remedy is not None:
+                    hint = f"{remedy}; secondlook doctor lists models within reach"
+                    raise SettingsError(f"{spec.text!r} cannot be used: {said}", hint=hint)
+
     async def aclose(self) -> None:
         chats, self._chats = list(self._chats.values()), {}
         for chat in chats:
@@ -135,21 +147,8 @@ class Models:
 def open_models(settings: Settings) -> Models:
     """The models that the settings name. Nothing is loaded until one is asked."""
     models = Models(settings)
-    refuse_unfit(models)
+    models.refuse_unfit()
     return models
-
-
-def refuse_unfit(models: Models) -> None:
-    """Whoever names a model wants its answers: where it cannot give any, that is told at once and
-    with its remedy."""
-    for spec in models.cast.specs():
-        if spec.named:
-            from secondlook.models.discovery import fitness
-
-            said, remedy = fitness(spec)
-            if remedy is not None:
-                hint = f"{remedy}; secondlook doctor lists models within reach"
-                raise SettingsError(f"{spec.text!r} cannot be used: {said}", hint=hint)
 
 
 def open_chat(spec: ModelSpec, settings: ModelSettings) -> Chat:

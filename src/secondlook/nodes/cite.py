@@ -196,17 +196,11 @@ class Checker:
             start, end = cited["start"] - one.start, cited["end"] - one.start
             places.append(Place(one.text, start, end, near))
         objection = self.guard.objection(claimed["text"], places)
-        if objection is None or (objection == BESIDE and self._answers(claimed, held)):
+        # A few words that answer are no inserted text, whatever stands beside them.
+        beside = objection == BESIDE and claimed.get("answers") and is_bare(claimed["text"])
+        if objection is None or beside:
             return claimed
         return {**claimed, "support": 0.0, "supported": False, "objection": objection}
-
-    def _answers(self, claimed: Sentence, held: Mapping[str, Passage]) -> bool:
-        """Whether what it cites says that it answers the question, as more than words can tell."""
-        if claimed.get("answers"):
-            return True
-        named = {place["passage"]: held[place["passage"]] for place in claimed["cited"]}
-        found = self.answering(claimed["text"], [*named.values()])
-        return any(one.support >= self.min_support for one in found)
 
     def _carried(self, text: str, named: Sequence[Passage]) -> _Carried:
         """By the cited passages. A sentence that says little by itself is judged together with
