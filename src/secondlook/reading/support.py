@@ -168,10 +168,20 @@ class ReaderSupport:
         logits = dict(zip(pairs, self.judge().judge(pairs), strict=True)) if pairs else {}
         found = []
         for one, some, (_, views) in zip(spoken, asked, claims, strict=True):
-            absent = not some or missing_numbers(one, "\n\n".join([question, *views]))
-            logit = sum(logits[pair] for pair in some) / max(1, len(some))
-            found.append(0.0 if absent else round(self.head.answer_probability(logit), 4))
+            evidence = "\n\n".join(views)
+            absent = missing_numbers(one, f"{question}\n\n{evidence}")
+            if not some or absent or _echoes(one, question, evidence):
+                found.append(0.0)
+                continue
+            logit = sum(logits[pair] for pair in some) / len(some)
+            found.append(round(self.head.answer_probability(logit), 4))
         return found
+
+
+def _echoes(claim: str, question: str, evidence: str) -> bool:
+    """Whether more of its words come from the question alone than from the evidence."""
+    said, known = _terms(claim), _terms(evidence)
+    return len((said & _terms(question)) - known) > len(said & known)
 
 
 def supporting_logits(judge: Judge, pairs: Sequence[tuple[str, str]]) -> list[float]:
