@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from secondlook.answer import Citation, Claim, Computation, Operand
 from secondlook.nodes import ranking
-from secondlook.nodes.revalidate import BESIDE, Place
+from secondlook.nodes.revalidate import BESIDE, Place, asks
 from secondlook.nodes.state import Cited, Sentence
 from secondlook.reading.support import (
     LEAST_QUOTED,
@@ -236,7 +236,7 @@ class Checker:
         """From each passage the place that says most surely that this answers the question, as it
         stands and in its passage; none where nobody can tell."""
         quotes: list[_Quote] = []
-        for passage in passages if self.question else ():
+        for passage in passages if self.question and not asks(claim) else ():
             places = _places(passage.text)
             quoted = [
                 joined_evidence([(passage.title, passage.text[start:end])]) for start, end in places
