@@ -321,9 +321,10 @@ _ORDER = re.compile(
 )
 """How an order begins: a verb, and what it is to be done to."""
 _ADDRESSED = re.compile(
-    r"\b(?:you|your|yours|yourself|you're|you'll|you've)\b|\bplease\b|\blet(?:'s|s| us| me)\b"
+    r"\b(?:you|your(?! question\b)|yours|yourself|you're|you'll|you've)\b|\bplease\b"
+    r"|\blet(?:'s|s| us| me)\b"
 )
-"""Whom a text speaks to."""
+"""Whom a text speaks to. A model may say that it answers your question."""
 _ENDS_ASKING = re.compile(r"[?\uff1f\u061f][\s\"').\]]*$")
 _BEGINS_ASKING = re.compile(
     r"\W*(?:what|who|whose|which|when|where|why|how)(?:'s|\s+(?:is|are|was|were|do|does|did|can|could"
