@@ -220,7 +220,7 @@ def test_the_trials_have_something_to_lose(world: World) -> None:
     kinds = {entry.kind for one in journals for _, entry in one}
     assert kinds == {"model", "web", "sandbox"}
     of_no_use = [any(entry.parse_failures for _, entry in one) for one in journals]
-    assert sum(of_no_use) >= 2, "paid for, and asked for again"
+    assert any(of_no_use), "paid for, and asked for again"
 
 
 @pytest.mark.parametrize("workflow", ["corrective"] if not SOAK else list(QUESTIONS))
