@@ -39,6 +39,7 @@ from secondlook.reading.support import (
     SupportHead,
     cap,
     read_head,
+    shipped_head,
     supporting_logits,
 )
 from secondlook.reading.weights import find_weights, read_weights
@@ -217,6 +218,7 @@ def fit(reader: OnnxReader, file: Path, size: int) -> None:
         "reader": head.reader,
         "bias": round(head.bias, 5),
         "weight": round(head.weight, 5),
+        "answer": shipped_head().answer,
         "caps": list(head.caps),
         "made": f"{datetime.now(UTC):%Y-%m-%d}",
         "by": "python -m benchmarks.groundedness fit",

@@ -308,7 +308,10 @@ class Graph:
     async def astream(self, question: str) -> AsyncGenerator[dict[str, dict[str, Any]]]:
         reached: list[tuple[str, dict[str, Any], Context]] = []
         last: dict[str, Any] = {"question": question}
-        watch = lambda *state: reached.append(state)  # noqa: E731
+
+        def watch(node: str, state: dict[str, Any], context: Context) -> None:
+            reached.append((node, state, context))
+
         run = Run(question=question, watch=watch, **self._options)
         async with aclosing(self.engine._events(run)) as events:  # noqa: SLF001
             async for event in events:

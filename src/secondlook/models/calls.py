@@ -129,14 +129,15 @@ class Models:
     def refuse_unfit(self) -> None:
         """Whoever names a model wants its answers: where it cannot give any, that is told at once
         and with its remedy. Backends that were handed in are taken as they are."""
-        for spec in () if self._open_chat else self.cast.specs():
-            if spec.named:
-                from secondlook.models.discovery import fitness
+        if self._open_chat is not None:
+            return
+        for spec in filter(lambda one: one.named, self.cast.specs()):
+            from secondlook.models.discovery import fitness
 
-                said, remedy = fitness(spec)
-                if remedy is not None:
-                    hint = f"{remedy}; secondlook doctor lists models within reach"
-                    raise SettingsError(f"{spec.text!r} cannot be used: {said}", hint=hint)
+            said, remedy = fitness(spec)
+            if remedy is not None:
+                hint = f"{remedy}; secondlook doctor lists models within reach"
+                raise SettingsError(f"{spec.text!r} cannot be used: {said}", hint=hint)
 
     async def aclose(self) -> None:
         chats, self._chats = list(self._chats.values()), {}

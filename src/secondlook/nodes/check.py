@@ -35,7 +35,7 @@ from secondlook.nodes.state import (
     step,
     trouble,
 )
-from secondlook.reading.languages import foreign
+from secondlook.reading.languages import foreign, other_language
 from secondlook.reading.numbers import missing_numbers
 from secondlook.reading.support import DEFAULT_MIN_SUPPORT, cap, is_verbatim, joined_evidence
 from secondlook.roles.prompts import load
@@ -157,7 +157,7 @@ class _Backed:
             return False
         if missing_numbers(text, known):
             return True
-        if self.sentence.get("answers"):  # it may be in another language, with capitals of its own
+        if self.sentence.get("answers") and other_language(text):  # it has capitals of its own
             return False
         return cap(text, "\n\n".join([known, *self.around]), _NAMES) < 1
 

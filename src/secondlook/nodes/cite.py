@@ -15,7 +15,6 @@ from secondlook.nodes.revalidate import BESIDE, Place, asks
 from secondlook.nodes.state import Cited, Sentence
 from secondlook.reading.support import (
     LEAST_QUOTED,
-    CoverageSupport,
     is_bare,
     joined_evidence,
     sieve_of,
@@ -215,21 +214,21 @@ class Checker:
             if best >= (0 if bare else self.min_support):
                 least = min(best, self.min_support)
                 own = [one for one in answering if one.support >= least]
-                found = _Carried(own, best, answers=True)
+                found = _Carried(own, best, answers=best >= self.min_support)
         return found
 
     def _carried_elsewhere(self, text: str) -> _Carried | None:
         """By the one passage of all that carries it best; None where none does."""
         bare = bool(self.question) and is_bare(text)
         stated = [] if bare else self._quoted(text, self.passages)
-        for quotes, least, answers in (
-            (stated, self.min_support, False),
-            # Of many passages one is soon found that seems to answer.
-            (self.answering(text, self.passages), _SURELY, True),
-        ):
-            best = max(quotes, key=lambda quote: quote.support, default=None)
-            if best is not None and best.support >= least:
-                return _Carried([best], best.support, answers=answers)
+        best = max(stated, key=lambda quote: quote.support, default=None)
+        if best is not None and best.support >= self.min_support:
+            return _Carried([best], best.support)
+        answering = self.answering(text, self.passages)
+        best = max(answering, key=lambda quote: quote.support, default=None)
+        # Of many passages one is soon found that seems to answer.
+        if best is not None and best.support >= _SURELY:
+            return _Carried([best], best.support, answers=True)
         return None
 
     def answering(self, claim: str, passages: Sequence[Passage]) -> list[_Quote]:
@@ -241,7 +240,9 @@ class Checker:
             quoted = [
                 joined_evidence([(passage.title, passage.text[start:end])]) for start, end in places
             ]
-            words = CoverageSupport().support([(f"{self.question} {claim}", one) for one in quoted])
+            words = sieve_of(self.support).support(
+                [(f"{self.question} {claim}", one) for one in quoted]
+            )
             order = sorted(range(len(places)), key=lambda at: -words[at])[:_WORTH_JUDGING]
             alone = [(claim, (quoted[at],)) for at in order]
             within = [(claim, (*quote, self.in_context(passage))) for _, quote in alone]

@@ -114,7 +114,7 @@ _OPENING = re.compile(
 )
 """What an answer may begin with and no document says."""
 _FEWEST_LEFT = 2
-_FEW_TERMS = 3  # telling words; with fewer, a fourth of wrong answers pass for supported
+_FEW_TERMS = 3  # telling words; with fewer, up to a fourth of wrong answers pass by themselves
 _LONG = 6
 """Sentences. Quotes have one to three of them, each under a title."""
 _LIKELY = 3
