@@ -290,6 +290,20 @@ def restore(
         _tell_whole(call, "Restored", library.status())
 
 
+@command("\b\nExit code 1: something is damaged. Example:\n  secondlook library check\n")
+def check(call: Call) -> int:
+    """Compare all that is stored with what was written, and say what to make anew."""
+    with call.open() as library, shown_progress(call) as progress:
+        found = library.check(progress=progress)
+    if call.as_json:
+        print_json({"ok": not found, "damage": [asdict(item) for item in found]})
+    else:
+        for item in found:
+            sys.stdout.write(f"{one_line(item.what)}: {item.said}\n    fix: {item.remedy}\n")
+        call.say(counted(len(found), "damage") if found else "Everything is as it was written.")
+    return FAILED if found else 0
+
+
 @command()
 def rebuild(call: Call) -> None:
     """Make the index anew from the stored texts, as configured now."""
@@ -331,6 +345,7 @@ def size(count: float) -> str:
 
 COMMANDS = {"list": list_, "show": show, "remove": remove, "status": status, "compact": compact}
 COMMANDS |= {"backup": backup, "restore": restore, "rebuild": rebuild, "publish": publish}
+COMMANDS |= {"check": check}
 
 
 def group() -> typer.Typer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -92,6 +93,8 @@ def root(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     use_utf8()
+    if arguments is None:
+        os.umask(0o077)  # what a command writes, exports too, is nobody else's
     given = list(sys.argv[1:] if arguments is None else arguments)
     try:
         code = _run(given)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import time
 from contextlib import closing
@@ -34,6 +33,7 @@ from secondlook.evaluation.records import Configuration, Results, Row
 from secondlook.evaluation.report import plots
 from secondlook.evaluation.runner import run, with_settings
 from secondlook.evaluation.summary import summarise
+from secondlook.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -207,12 +207,9 @@ def _usual(request: Request, otherwise: str) -> str:
 def write(results: Results, folder: Path) -> Path:
     """Whole or not at all: a reader never sees half a file."""
     file = folder / FILE
-    partial = folder / f".{FILE}.partial-{os.getpid()}"
     try:
-        partial.write_text(results.model_dump_json() + "\n", encoding="utf-8")
-        partial.replace(file)
+        write_whole(file, f"{results.model_dump_json()}\n".encode())
     except OSError as error:
-        partial.unlink(missing_ok=True)
         raise UsageError(
             f"{str(file)!r} cannot be written: {error.strerror or error}",
             hint="make room, or name another folder with --out; no question is lost",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tarfile
 import tempfile
@@ -10,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.errors import LibraryError, UsageError
+from secondlook.files import writing
+from secondlook.library import integrity
 from secondlook.library import manifest as manifests
 from secondlook.library.tables import FOLDER as TABLES
 from secondlook.library.uploads import FOLDER as UPLOADS
@@ -34,9 +35,8 @@ def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
             'secondlook rebuild with library.index = "embedded" brings the passages back first',
         )
     generation = manifests.generation_folder(library, manifest.generation)
-    partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
     try:
-        with tempfile.TemporaryDirectory() as scratch, partial.open("wb") as out:
+        with tempfile.TemporaryDirectory() as scratch, writing(target) as out:
             copy = Path(scratch) / "catalog.db"
             catalog.copy_to(copy)
             with (
@@ -45,20 +45,19 @@ def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
             ):
                 archive.add(library / manifests.FILE_NAME, f"{_ROOT}/{manifests.FILE_NAME}")
                 archive.add(copy, f"{_ROOT}/{generation.name}/catalog.db")
-                archive.add(generation / "index", f"{_ROOT}/{generation.name}/index")
+                for name in ("index", integrity.SUMS):  # none in an older library
+                    if (generation / name).exists():
+                        archive.add(generation / name, f"{_ROOT}/{generation.name}/{name}")
                 for name in ("texts", TABLES, CALIBRATION_FILE):  # None is in every library
                     if (library / name).exists():
                         archive.add(library / name, f"{_ROOT}/{name}")
                 for file in originals(library):
                     archive.add(file, f"{_ROOT}/{UPLOADS}/{file.name}")
-        partial.replace(target)
     except OSError as error:
         raise LibraryError(
             f"the backup {str(target)!r} could not be written: {error.strerror or error}",
             hint="check that the folder exists and has room",
         ) from error
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def read_backup(archive: Path, library: Path, *, force: bool) -> None:

@@ -4,9 +4,8 @@ files may hold one document. A file with a reason is one that failed."""
 
 from __future__ import annotations
 
-import contextlib
+import hashlib
 import json
-import os
 import re
 import sqlite3
 import threading
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from secondlook.document import Extracted, Heading, Page
 from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryError, SecondlookError, UsageError
+from secondlook.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -85,6 +85,8 @@ class FileRow:
     reason: str | None = None
 
 
+_SUM = "sum"  # last column of a row: the hash of the others
+_HAS_SUM = f"SELECT 1 FROM pragma_table_info(?) WHERE name = '{_SUM}'"  # noqa: S608 - ours
 Row = TypeVar("Row", DocumentRow, FileRow)
 _TABLES: dict[type, str] = {DocumentRow: "documents", FileRow: "files"}
 _JSON = {"notes", "labels", "folders", "metadata"}
@@ -176,6 +178,20 @@ class Catalog:
     def ids(self) -> set[str]:
         return {row.id for row in self.documents()}
 
+    def passages(self) -> int:
+        """How many the index must hold."""
+        with self._lock, self._explained():
+            return int(self._db.execute("SELECT total(passages) FROM documents").fetchone()[0])
+
+    def examine(self) -> None:
+        """Raises where SQLite finds its own file damaged, or a row is not as it was written."""
+        with self._lock, self._explained():
+            said = self._db.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            if said != "ok":
+                raise sqlite3.DatabaseError(said)
+        self.documents()
+        self.files()
+
     def journal(self) -> dict[str, Any]:
         with self._lock, self._explained():
             rows = self._db.execute("SELECT id, change FROM journal ORDER BY id").fetchall()
@@ -216,10 +232,15 @@ class Catalog:
 
     def _put(self, rows: Iterable[DocumentRow] | Iterable[FileRow], kind: type[Any]) -> None:
         columns = tuple(kind.__dataclass_fields__)
-        marks = ", ".join("?" for _ in columns)
-        into = f"{_TABLES[kind]} ({', '.join(columns)})"
+        marks = ", ".join("?" for _ in (*columns, _SUM))
+        into = f"{_TABLES[kind]} ({', '.join((*columns, _SUM))})"
         statement = f"INSERT OR REPLACE INTO {into} VALUES ({marks})"  # noqa: S608 - ours
-        self._many(statement, ([_stored(n, getattr(row, n)) for n in columns] for row in rows))
+        listed = ({name: _stored(name, getattr(row, name)) for name in columns} for row in rows)
+        with self._lock, self._explained():
+            for table in _TABLES.values():
+                if not self._db.execute(_HAS_SUM, [table]).fetchone():  # made before there were any
+                    self._db.execute(f"ALTER TABLE {table} ADD COLUMN {_SUM} TEXT")
+        self._many(statement, ([*said.values(), _sum(said)] for said in listed))
 
     def _many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         with self._lock, self._explained():
@@ -240,13 +261,14 @@ class Catalog:
             found = self._db.execute(statement, given).fetchall()
         rows = []
         for row in found:
-            said = {}
-            for name in row.keys():  # noqa: SIM118
-                value = row[name]
-                if isinstance(value, bytes):
-                    value = value.decode("utf-8", "surrogatepass")
-                said[name] = json.loads(value) if name in _JSON else value
-            rows.append(kind(**said))
+            said = dict(row)
+            if said.pop(_SUM, None) not in {None, _sum(said)}:
+                table = _TABLES[kind]
+                raise LibraryDamaged(
+                    f"the catalog {str(self._file)!r} is damaged: a row of {table} was changed",
+                    hint=RESTORE,
+                )
+            rows.append(kind(**{name: _read(name, value) for name, value in said.items()}))
         return rows
 
 
@@ -262,20 +284,14 @@ def _stored(column: str, value: Any) -> Any:
     return value
 
 
-def write_whole(target: Path, data: bytes) -> None:
-    """The file is there whole or not at all, whatever happens meanwhile."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    partial = target.with_name(f"{target.name}.partial-{os.getpid()}")
-    try:
-        with partial.open("wb") as out:
-            out.write(data)
-            out.flush()
-            os.fsync(out.fileno())
-        partial.replace(target)
-    except OSError:
-        with contextlib.suppress(OSError):
-            partial.unlink()
-        raise
+def _read(column: str, value: Any) -> Any:
+    if isinstance(value, bytes):
+        value = value.decode("utf-8", "surrogatepass")
+    return json.loads(value) if column in _JSON else value
+
+
+def _sum(said: Mapping[str, Any]) -> str:
+    return hashlib.blake2b(repr(sorted(said.items())).encode(), digest_size=12).hexdigest()
 
 
 def not_writable(what: str, place: Path, error: OSError) -> LibraryError:
@@ -303,7 +319,7 @@ class TextStore:
             return
         data = json.dumps(asdict(extracted), ensure_ascii=False).encode()
         try:
-            write_whole(target, zstandard.compress(data, 3))
+            write_whole(target, zstandard.ZstdCompressor(3, write_checksum=True).compress(data))
         except OSError as error:
             raise not_writable("text", target, error) from error
 
@@ -312,7 +328,9 @@ class TextStore:
 
         try:
             data = self.file(row.sha256, row.parser).read_bytes()
-            raw = json.loads(zstandard.decompress(data))
+            # What its checksum does not cover makes the frame longer or shorter.
+            data = zstandard.ZstdDecompressor().decompress(data, allow_extra_data=False)
+            raw = json.loads(data)
             raw["pages"] = tuple(Page(**page) for page in raw["pages"])
             raw["headings"] = tuple(Heading(**heading) for heading in raw["headings"])
             return Extracted(**{**raw, "notes": tuple(raw["notes"])})

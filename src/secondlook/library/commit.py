@@ -186,7 +186,11 @@ def explained(place: str) -> Iterator[None]:
 
     try:
         yield
-    except (OSError, RuntimeError, ValueError, pa.ArrowException) as error:
+    except BaseException as error:
+        # The engine panics over bytes that it cannot make sense of, past every Exception.
+        known = (OSError, RuntimeError, ValueError, LookupError, pa.ArrowException)
+        if not isinstance(error, known) and type(error).__name__ != "PanicException":
+            raise
         said = _WHERE_IN_THE_ENGINE.sub("", " ".join(str(error).split()))
         index = f"the index {place!r}"
         if _FROM_THE_SYSTEM.search(said):

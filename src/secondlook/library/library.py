@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -16,7 +16,7 @@ from secondlook.errors import (
     SecondlookError,
     UsageError,
 )
-from secondlook.library import backup, report
+from secondlook.library import backup, integrity, report
 from secondlook.library import manifest as manifests
 from secondlook.library import publish as published
 from secondlook.library import stores as opening
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from secondlook.document import Extracted
     from secondlook.library.catalog import FileRow
     from secondlook.library.ingest import Intake
+    from secondlook.library.integrity import Damage
     from secondlook.library.manifest import Manifest
     from secondlook.library.report import AddReport, Text
     from secondlook.reading.port import Choose, Embedder, Reader, Reading
@@ -66,6 +67,7 @@ class Library(Closing):
         self._switching = threading.Lock()
         self._retired: list[Stores] = []
         self._worker: Worker | None = None
+        self._texts = integrity.Texts()
 
     @classmethod
     def open(
@@ -84,6 +86,7 @@ class Library(Closing):
                 raise
             manifest = opening.create_library(folder, chosen)
         opening.check_compatible(folder, manifest, chosen)
+        opening.close_to_others(folder)
         library = cls(folder, chosen, *opening.open_current(folder, manifest, chosen))
         if library._stores.catalog.journal():
             # Finish what a killed writer left, unless another one is at work already.
@@ -291,6 +294,7 @@ class Library(Closing):
             entry = item.entry
             # A document between its index commit and its catalog row is not quite there yet.
             if row := by_id.get(entry.document):
+                self._texts.compare(self._stores, row, entry)
                 passage = Passage(
                     id=entry.id,
                     document=row.id,
@@ -377,7 +381,7 @@ class Library(Closing):
         if not rows:
             said = f"the library holds no document {document_id!r}"
             raise UsageError(said, hint="secondlook list shows what it holds")
-        return self._stores.texts.read(rows[0])
+        return self._texts.read(self._stores, rows[0])[0]
 
     def failed_files(self) -> list[FailedFile]:
         failed = self._stores.catalog.failed_files()
@@ -402,6 +406,11 @@ class Library(Closing):
         )
 
     # The whole
+
+    def check(self, *, progress: Listener | None = None) -> list[Damage]:
+        """Everything stored, compared with what was written: what is damaged, and what to do."""
+        folder = manifests.generation_folder(self.path, self._manifest.generation)
+        return list(integrity.examine(self._stores, folder, progress or _ignore))
 
     def publish(self, address: str) -> published.Publication:
         """Copy what changed to `s3://BUCKET/PREFIX`, where other machines can open it to read."""
@@ -477,7 +486,15 @@ class Library(Closing):
             self.refresh()
             manifests.drop_other_generations(self.path, self._manifest.generation)
             recover(self._stores)
-            yield
+            try:
+                yield
+            finally:
+                self._remember_index()
+
+    def _remember_index(self) -> None:
+        folder = manifests.generation_folder(self.path, self._manifest.generation)
+        with suppress(OSError):  # no room: the next writer does it
+            integrity.remember_index(folder)
 
     def _intake(
         self, progress: Listener | None = None, done: Callable[[FileChange], None] | None = None

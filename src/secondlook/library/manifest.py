@@ -13,7 +13,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryFormat, LibraryMissing
-from secondlook.library.catalog import RESTORE, not_writable, write_whole
+from secondlook.files import write_whole
+from secondlook.library.catalog import RESTORE, not_writable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -27,6 +27,7 @@ from secondlook.errors import (
     LibraryUnreachable,
     UsageError,
 )
+from secondlook.files import make_folder, writing
 from secondlook.library import manifest as manifests
 from secondlook.library.catalog import TextStore
 from secondlook.library.tables import FOLDER as TABLES
@@ -155,6 +156,7 @@ def mirrored(address: str | Path) -> Path:
     cache = Path(chosen) if chosen else Path(platformdirs.user_cache_dir("secondlook"))
     digest = hashlib.sha256(bucket.address.encode()).hexdigest()[:16]
     folder = cache / "published" / digest
+    make_folder(folder)
     follow(bucket, folder)
     return folder
 
@@ -277,20 +279,16 @@ class Bucket:
 
     def fetch(self, name: str, target: Path) -> bool:
         """Copy it into a file, whole or not at all; whether it was there."""
-        partial = target.with_name(f".{target.name}.partial-{os.getpid()}")
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         try:
             with (
                 self._explained(),
                 self._files.open_input_stream(self._path(name)) as stream,
-                partial.open("wb") as copy,
+                writing(target) as copy,
             ):
                 shutil.copyfileobj(stream, copy, _BLOCK)
-            partial.replace(target)
         except FileNotFoundError:
             return False
-        finally:
-            partial.unlink(missing_ok=True)
         return True
 
     def write(self, name: str, data: bytes) -> None:

@@ -29,7 +29,7 @@ class FileChange:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    stage: Literal["waiting", "looking", "reading", "tables", "indexing", "finishing"]
+    stage: Literal["waiting", "looking", "reading", "tables", "indexing", "checking", "finishing"]
     files_done: int = 0
     files_total: int = 0
     passages: int = 0

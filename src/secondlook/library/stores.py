@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import shutil
 import uuid
@@ -13,7 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from secondlook import files
 from secondlook.errors import LibraryDamaged, LibraryError, LibraryFormat, LibraryMissing
+from secondlook.library import integrity
 from secondlook.library import manifest as manifests
 from secondlook.library.catalog import RESTORE, Catalog, TextStore
 from secondlook.library.commit import REBUILD, Stores, open_lance, prepare, version_of_parser
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from secondlook.settings.sections import LibrarySettings, Settings
     from secondlook.tables.table import Table
 
+log = logging.getLogger(__name__)
 _path = attrgetter("path")
 WAIT_FOR_WRITER = 60.0  # seconds a second writer waits before it gives up
 _OURS = frozenset({"texts", TABLES, UPLOADS, manifests.LOCK_NAME, manifests.HOLDER_NAME})
@@ -63,19 +67,22 @@ def chosen_library(path: str | Path | None, settings: Settings | None) -> tuple[
 def open_current(folder: Path, manifest: Manifest, settings: Settings) -> tuple[Manifest, Stores]:
     """The stores in use, also when a rebuild switches while they are being opened."""
     try:
-        return manifest, _open_stores(folder, manifest, settings.library)
+        stores = _open_stores(folder, manifest, settings.library)
+        if not manifest.index.startswith(_MILVUS):
+            integrity.compare_counts(stores)
     except LibraryError:
         newer = manifests.read(folder)
         if newer.generation == manifest.generation:
             raise
         return newer, _open_stores(folder, newer, settings.library)
+    return manifest, stores
 
 
 def create_library(folder: Path, settings: Settings) -> Manifest:
     """Refuses to move in where something else lives."""
     elsewhere = "choose another place with --library PATH"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        files.make_folder(folder)
         held = [item.name for item in folder.iterdir()]
     except OSError as error:
         raise LibraryError(
@@ -96,6 +103,13 @@ def create_library(folder: Path, settings: Settings) -> Manifest:
             _open_stores(folder, manifest, settings.library, create=True).catalog.close()
             manifests.write(folder, manifest)
             return manifest
+
+
+def close_to_others(folder: Path) -> None:
+    """A library is its owner's alone, also one that an older version made."""
+    with contextlib.suppress(OSError):
+        if files.close_to_others(folder):
+            log.warning("other accounts could read %s; it is yours alone from now on", folder)
 
 
 def load_embedder_for(settings: Settings, spec: str) -> Embedder:
@@ -313,6 +327,7 @@ def rebuild(
                 progress(Progress("indexing", done, len(rows), passages))
                 batch = []
             stores.index.compact()
+        integrity.remember_index(folder)
         manifests.write(library, manifest)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)

@@ -5,11 +5,11 @@ before the record that names them, and go after it."""
 from __future__ import annotations
 
 import contextlib
-import json
 import shutil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from secondlook.library.catalog import not_writable, write_whole
+from secondlook.files import sealed, unsealed, write_whole
+from secondlook.library.catalog import not_writable
 from secondlook.tables.read import STAGE_PREFIX
 from secondlook.tables.table import Table
 
@@ -47,6 +47,9 @@ class TableStore:
                 return there, problem
         return (), None
 
+    def is_damaged(self, document: str) -> bool:
+        return any(self._record(file)[2] == _DAMAGED for _, _, file in self._records(document))
+
     def holders(self) -> list[str]:
         return sorted({document for document, _, _ in self._records()})
 
@@ -59,7 +62,7 @@ class TableStore:
         said = {"tables": [table.model_dump(mode="json") for table in tables], "problem": problem}
         target = self.folder / "records" / f"{document}.{reader}.json"
         try:
-            write_whole(target, json.dumps(said, ensure_ascii=False).encode())
+            write_whole(target, sealed(said))
         except OSError as error:
             raise not_writable("table", target, error) from error
 
@@ -87,7 +90,7 @@ class TableStore:
         try:
             time = file.stat().st_mtime_ns
             if file not in self._seen or self._seen[file][0] != time:
-                said: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
+                said = unsealed(file.read_bytes())
                 tables = tuple(Table.model_validate(item) for item in said["tables"])
                 self._seen[file] = time, tables, said["problem"]
         except (OSError, ValueError, LookupError, TypeError):

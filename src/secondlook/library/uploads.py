@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, BinaryIO
 
-from secondlook.library.catalog import write_whole
+from secondlook.files import write_whole
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Container, Iterable, Iterator

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from secondlook.errors import SecondlookError
+from secondlook.files import write_whole
 from secondlook.reading.logistic import Logistic
 from secondlook.reading.risk import RiskTable
 
@@ -276,12 +276,7 @@ def _shipped() -> Calibration:
 def save_calibration(file: Path, calibration: Calibration, **about: Any) -> None:
     """Write it, whole or not at all; `about` as in `calibration_data`."""
     content = calibration_data(calibration, **about)
-    beside = file.with_name(f".{file.name}.{os.getpid()}")
-    try:
-        beside.write_text(json.dumps(content, indent=2, allow_nan=False) + "\n", encoding="utf-8")
-        beside.replace(file)
-    finally:
-        beside.unlink(missing_ok=True)
+    write_whole(file, f"{json.dumps(content, indent=2, allow_nan=False)}\n".encode())
 
 
 def calibration_data(

@@ -15,7 +15,7 @@ import numpy as np
 
 from secondlook.errors import ModelError, ModelUnavailable, UsageError
 from secondlook.reading.session import CLS, SEP, OnnxModel, Wordpieces, Workers, printable
-from secondlook.reading.weights import Weights, find_weights
+from secondlook.reading.weights import Weights, find_weights, verified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,9 +32,10 @@ class OnnxEmbedder:
 
     def __init__(self, weights: Weights | None = None, *, threads: int | None = None) -> None:
         self._weights = weights or find_weights("embedder")
-        self._wordpieces = Wordpieces(self._weights.tokenizer)
         self._workers = Workers(threads)
-        self._model = OnnxModel(self._weights.graphs[0])
+        with verified(self._weights):
+            self._wordpieces = Wordpieces(self._weights.tokenizer)
+            self._model = OnnxModel(self._weights.graphs[0])
         self.name = self._weights.identity
         self.dimensions = self._weights.dimensions
         self.max_tokens = self._weights.max_tokens

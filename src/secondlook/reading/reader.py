@@ -14,7 +14,7 @@ import numpy as np
 from secondlook.errors import ModelUnavailable
 from secondlook.reading.port import Reading, glimpse
 from secondlook.reading.session import CLS, SEP, OnnxModel, Wordpieces, Workers
-from secondlook.reading.weights import INSTALL_HINT, Weights, find_weights
+from secondlook.reading.weights import INSTALL_HINT, Weights, find_weights, verified
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -71,9 +71,10 @@ class OnnxReader:
         remembered: int = REMEMBERED,
     ) -> None:
         self._weights = weights or find_weights("reader")
-        self._wordpieces = Wordpieces(self._weights.tokenizer)
         self._workers = Workers(threads)
-        *first, self._last = (OnnxModel(graph) for graph in self._weights.graphs)
+        with verified(self._weights):
+            self._wordpieces = Wordpieces(self._weights.tokenizer)
+            *first, self._last = (OnnxModel(graph) for graph in self._weights.graphs)
         self._first = first[0] if first else None
         self._recent = Recent(remembered)
 

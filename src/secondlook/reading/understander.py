@@ -18,7 +18,7 @@ from unicodedata import normalize
 import numpy as np
 
 from secondlook.reading.session import OnnxModel, printable
-from secondlook.reading.weights import find_weights
+from secondlook.reading.weights import find_weights, verified
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,8 +94,9 @@ class Understander:
         from tokenizers import Tokenizer
 
         self.name = weights.identity
-        self._reads, self._writes = map(OnnxModel, weights.graphs)
-        self._tokenizer = Tokenizer.from_file(str(weights.tokenizer))
+        with verified(weights):
+            self._reads, self._writes = map(OnnxModel, weights.graphs)
+            self._tokenizer = Tokenizer.from_file(str(weights.tokenizer))
         self._shapes: Mapping[str, tuple[int, int]] = self._writes.inputs("past_")
         known = self._tokenizer.get_vocab()
         self._endings = {_END, *(known[one] for one in ENDINGS if one in known)}

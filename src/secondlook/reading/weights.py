@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import json
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from secondlook.errors import ModelError, ModelUnavailable
+from secondlook.files import digest
 from secondlook.reading.languages import ENGLISH
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 ModelName: TypeAlias = Literal["embedder", "reader", "understander"]
@@ -31,7 +35,7 @@ class Weights:
     dimensions: int
     max_tokens: int
     sha256: dict[str, str]
-    """SHA-256 of each file, by file name. Trusted at run time, checked by `verify_weights`."""
+    """SHA-256 of each file, by file name."""
     languages: tuple[str, ...] = ENGLISH
     """What a reader was trained for, by name."""
 
@@ -98,12 +102,21 @@ def read_weights(folder: Path) -> Weights:
     return weights
 
 
+@contextmanager
+def verified(weights: Weights) -> Iterator[None]:
+    """Hashes every file while they are loaded: another file than the one named is refused."""
+    thread = ThreadPoolExecutor(1, thread_name_prefix="secondlook-verify")
+    done = thread.submit(verify_weights, weights)
+    thread.shutdown(wait=False)
+    try:
+        yield
+    finally:
+        done.result()
+
+
 def verify_weights(weights: Weights) -> None:
-    """Hash every file. Too slow for each start (150 MB), meant for tests and for doubt."""
     for name, expected in weights.sha256.items():
-        with (weights.folder / name).open("rb") as file:
-            found = hashlib.file_digest(file, "sha256").hexdigest()
-        if found != expected:
+        if (found := digest(weights.folder / name)) != expected:
             raise ModelError(
                 f"{name} of {weights.name!r} has SHA-256 {found!r}, its manifest says {expected!r}",
                 hint=f"{INSTALL_HINT} --force-reinstall",

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import os
 import shutil
 import tempfile
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from secondlook.errors import ExtractionError, RunError, TableError, UsageError
+from secondlook.files import sealed, unsealed, write_whole
 from secondlook.tables.column_types import identifier_of
 from secondlook.tables.read import READER_VERSION
 from secondlook.tables.table import Table, named_apart
@@ -41,11 +41,9 @@ def run_folder(runs: Path, run: str) -> Path:
 
 
 def write_names(folder: Path, tables: Sequence[Table]) -> None:
-    partial = folder / f"{_NAMES}.partial"
     held = {"reader": READER_VERSION, "tables": [table.model_dump(mode="json") for table in tables]}
     try:
-        partial.write_text(json.dumps(held, ensure_ascii=False), encoding="utf-8")
-        partial.replace(folder / _NAMES)
+        write_whole(folder / _NAMES, sealed(held))
     except OSError as error:
         said = f"tables cannot be kept at {str(folder)!r}: {error.strerror or error}"
         hint = "check that the disk has room and that you may write there"
@@ -55,7 +53,7 @@ def write_names(folder: Path, tables: Sequence[Table]) -> None:
 def _read(folder: Path) -> tuple[str, list[Entry]]:
     """Version of the reader, and the tables with their files; those that are gone are left out."""
     try:
-        said = json.loads((folder / _NAMES).read_text(encoding="utf-8"))
+        said = unsealed((folder / _NAMES).read_bytes())
         reader, tables = said["reader"], [Table.model_validate(item) for item in said["tables"]]
     except (OSError, ValueError, LookupError, TypeError, ValidationError):
         return "", []

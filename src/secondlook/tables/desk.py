@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import json
-import os
 from typing import TYPE_CHECKING
-from uuid import uuid4
 
 from pydantic import ValidationError
 
 from secondlook.errors import TableError
+from secondlook.files import digest, sealed, unsealed, write_whole
 from secondlook.tables.examine import examine
 from secondlook.tables.joins import find_joins
 from secondlook.tables.query import Computed, Filter, Query
@@ -57,13 +55,20 @@ class Desk:
         return found
 
     def file(self, table: str) -> Path:
-        """Its Parquet file."""
-        return self._files[self.table(table).id]
+        """Its Parquet file, as it was written."""
+        meant = self.table(table)
+        file = self._files[meant.id]
+        if meant.checksum not in {"", digest(file)}:
+            raise TableError(
+                f"the stored table {meant.title!r} was damaged on the disk",
+                hint="secondlook add --force PATH reads it again",
+            )
+        return file
 
     def profile(self, table: str) -> TableProfile:
         meant = self.table(table)
         if meant.id not in self._profiles:
-            file = self._files[meant.id]
+            file = self.file(meant.id)
             self._profiles[meant.id] = cached_profile(self._folder, self._worker, meant, file)
         return self._profiles[meant.id]
 
@@ -72,14 +77,14 @@ class Desk:
         meant = [self.table(name) for name in tables]
         key = tuple(sorted({table.id for table in meant}))
         if key not in self._joins:
-            several = [(self._by_id[one], self.profile(one), self._files[one]) for one in key]
+            several = [(self._by_id[one], self.profile(one), self.file(one)) for one in key]
             self._joins[key] = find_joins(self._worker, several) if len(several) > 1 else ()
         return self._joins[key]
 
     def examine(self, table: str, columns: Sequence[str]) -> tuple[Examination, ...]:
         """A second look at single columns; empty where nothing new can be said of them."""
         meant = self.table(table)
-        profile, file = self.profile(meant.id), self._files[meant.id]
+        profile, file = self.profile(meant.id), self.file(meant.id)
         return examine(self._worker, meant, profile, file, columns)
 
     def compute(self, query: Query) -> Computed:
@@ -90,7 +95,7 @@ class Desk:
             seconds=MOST_SECONDS,
             query=query.model_dump(mode="json"),
             table=meant.model_dump(mode="json"),
-            file=self._files[meant.id],
+            file=self.file(meant.id),
         )
         return Computed.model_validate(said)
 
@@ -139,7 +144,7 @@ def cached_profile(folder: Path, worker: Worker, table: Table, file: Path) -> Ta
     """The profile kept in `folder`, or a new one that is kept there then."""
     kept = profile_file(folder, table)
     try:
-        known = json.loads(kept.read_text(encoding="utf-8"))
+        known = unsealed(kept.read_bytes())
         profile = TableProfile.model_validate(known["profile"])
         names = [column.name for column in table.columns]
         same = profile.table == table.id and [one.name for one in profile.columns] == names
@@ -148,18 +153,10 @@ def cached_profile(folder: Path, worker: Worker, table: Table, file: Path) -> Ta
     except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError):
         pass  # None is there, or it is damaged
     profile = profile_table(worker, table, file)
-    partial = kept.with_name(f".{kept.name}.{uuid4().hex}.partial")
+    said = {"version": PROFILE_VERSION, "profile": profile.model_dump(mode="json")}
     # A library that cannot be written to, or a full disk, costs the time of the next question.
     with contextlib.suppress(OSError):
-        try:
-            with partial.open("w", encoding="utf-8") as stream:
-                said = {"version": PROFILE_VERSION, "profile": profile.model_dump(mode="json")}
-                json.dump(said, stream, ensure_ascii=False, sort_keys=True)
-                stream.flush()
-                os.fsync(stream.fileno())
-            partial.replace(kept)
-        finally:
-            partial.unlink(missing_ok=True)
+        write_whole(kept, sealed(said))
     return profile
 
 

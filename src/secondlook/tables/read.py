@@ -22,6 +22,7 @@ from secondlook.errors import (
     Unsupported,
     UsageError,
 )
+from secondlook.files import close_to_others, digest
 from secondlook.tables.column_types import as_text, convert, identifier_of, named, typed_part
 from secondlook.tables.table import Column, Table, unlike
 
@@ -111,6 +112,7 @@ def _kept(  # noqa: PLR0917
     identity = table_id(sha256, found["sheet"])
     file = into / f"{identity}.parquet"
     written = Path(found["file"])
+    close_to_others(written)
     # On disk before it has its name: a name that is there stands for a whole table.
     with written.open("rb+") as stream:
         os.fsync(stream.fileno())
@@ -129,6 +131,7 @@ def _kept(  # noqa: PLR0917
         rows=found["rows"],
         columns=tuple(Column(**column) for column in found["columns"]),
         warnings=tuple(found["warnings"]),
+        checksum=digest(file),
     )
     return Read(table, file)
 

@@ -37,6 +37,8 @@ class Table(Record):
     columns: tuple[Column, ...]
     warnings: tuple[str, ...] = ()
     """What reading it had to assume or leave out."""
+    checksum: str = ""
+    """SHA-256 of the Parquet file; empty where an older version wrote it."""
 
 
 class ValueCount(Record):

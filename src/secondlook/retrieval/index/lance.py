@@ -159,6 +159,11 @@ class LanceIndex:
         found = self._read(columns=["document"])["document"]
         return {held["values"]: held["counts"] for held in pc.value_counts(found).to_pylist()}
 
+    def count(self) -> int:
+        with self._reading:
+            self._reader.checkout_latest()
+            return int(self._reader.count_rows())
+
     def stats(self) -> IndexStats:
         held = self.documents()
         due = ""

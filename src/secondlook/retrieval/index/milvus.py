@@ -163,6 +163,9 @@ class MilvusIndex:
         self._counted = self._reading(count)
         return dict(self._counted[1])
 
+    def count(self) -> int:
+        return sum(self.documents().values())
+
     def stats(self) -> IndexStats:
         held, head = self.documents(), self._newest()
         due = _why_compact(head)

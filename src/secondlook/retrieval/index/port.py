@@ -90,6 +90,9 @@ class Index(Protocol):
     def documents(self) -> dict[str, int]:
         """How many passages are held of each document."""
 
+    def count(self) -> int:
+        """How many passages are held of all."""
+
     def stats(self) -> IndexStats: ...
 
     def compact(self, *, purge: bool = False) -> None:

@@ -1,0 +1,197 @@
+"""What is stored is private, and its damage is found out: no figure and no quote comes of it."""
+
+from __future__ import annotations
+
+import os
+import random
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from secondlook.errors import LibraryDamaged, ModelError, SecondlookError
+from secondlook.library.library import Library, samples_folder
+from secondlook.reading.embedders import OnnxEmbedder
+from secondlook.reading.reader import OnnxReader
+from secondlook.reading.understander import Understander
+from secondlook.reading.weights import ModelName, find_weights, read_weights
+from secondlook.tables.query import Measure, Query, Term
+from tests.support.ordinary_user import as_ordinary_user
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FLIPS = 500 if os.environ.get("SECONDLOOK_SOAK") else 20
+PARTS = ("texts", "tables", "g1/index", "g1/catalog.db", "g1/sums.json")
+QUERIES = ("how deep is berth 4", "what did the council decide")
+
+
+def told(library: Library) -> list[object]:
+    """Passages and figures as an answer would quote them; the order of passages may differ."""
+    passages = {
+        hit.passage for query in QUERIES for hit in library.search(query, k=50, rerank=False)
+    }
+    found: list[object] = sorted(map(repr, passages))
+    desk = library.desk()
+    for table in desk.tables():
+        numbers = [column.name for column in table.columns if column.type in {"integer", "number"}]
+        totals = tuple(Measure(name=one, statistic="sum", of=Term(column=one)) for one in numbers)
+        found.append((table.title, desk.profile(table.id)))
+        if totals:
+            found.append(desk.compute(Query(table=table.id, measures=totals)).rows)
+    return found
+
+
+def flip(place: Path, chance: random.Random) -> None:
+    files = [place] if place.is_file() else sorted(file for file in place.rglob("*"))
+    file = chance.choice([file for file in files if file.is_file() and file.stat().st_size])
+    held = bytearray(file.read_bytes())
+    held[chance.randrange(len(held))] ^= 1 << chance.randrange(8)
+    file.write_bytes(held)
+
+
+def rows(library: Path) -> list[str]:
+    with sqlite3.connect(library / "g1" / "catalog.db") as catalog:
+        return list(catalog.iterdump())
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_no_flipped_bit_gets_into_a_figure_or_a_quote(
+    samples: Library, tmp_path: Path, part: str
+) -> None:
+    chance, right = random.Random(part), told(samples)
+    for number in range(FLIPS // len(PARTS)):
+        copy = tmp_path / str(number)
+        shutil.copytree(samples.path, copy)
+        flip(copy / part, chance)
+        try:
+            with Library.open(copy, create=False) as library:
+                try:
+                    # A flip in a vector may hide a passage; it makes none.
+                    said = told(library)
+                    assert [one for one in said if one not in right] == [], number
+                except SecondlookError:
+                    assert library.check(), number
+                found = library.check()
+        except SecondlookError:
+            continue  # it does not even open
+        # Bytes that SQLite does not use say nothing, and a damaged profile was made anew by now.
+        unused = part.endswith(".db") and rows(copy) == rows(samples.path)
+        assert found or unused or part == "tables", number
+        shutil.rmtree(copy)
+
+
+def test_a_passage_that_its_document_does_not_say_is_refused(
+    samples: Library, tmp_path: Path
+) -> None:
+    import lance
+
+    shutil.copytree(samples.path, tmp_path / "library")
+    index = lance.dataset(str(tmp_path / "library" / "g1" / "index"))
+    index.update({"text": "replace(text, '7.8 metres', '7.5 metres')"})
+    with Library.open(tmp_path / "library", create=False) as library:
+        with pytest.raises(LibraryDamaged, match="not what the stored document says") as refused:
+            library.search("how deep is berth 4")
+        assert "rebuild" in (refused.value.hint or "")
+        assert any("not what" in one.said for one in library.check())
+
+
+def test_an_index_without_some_passages_does_not_open(samples: Library, tmp_path: Path) -> None:
+    import lance
+
+    shutil.copytree(samples.path, tmp_path / "library")
+    index = lance.dataset(str(tmp_path / "library" / "g1" / "index"))
+    index.delete("id LIKE '%.0'")
+    with pytest.raises(LibraryDamaged, match="passages that the catalog names"):
+        Library.open(tmp_path / "library", create=False)
+
+
+def test_a_library_of_an_older_version_opens_and_gets_its_checksums(
+    samples: Library, tmp_path: Path
+) -> None:
+    copy = tmp_path / "library"
+    shutil.copytree(samples.path, copy)
+    (copy / "g1" / "sums.json").unlink()
+    with sqlite3.connect(copy / "g1" / "catalog.db") as catalog:
+        for table in ("documents", "files"):
+            catalog.execute(f"ALTER TABLE {table} DROP COLUMN sum")
+    with Library.open(copy, create=False) as library:
+        assert told(library) == told(samples)
+        library.add(samples_folder(), force=True)
+        assert library.check() == []
+    assert (copy / "g1" / "sums.json").is_file()
+    assert any("sum" in line for line in rows(copy))
+
+
+@pytest.mark.parametrize("name", ["embedder", "reader", "understander"])
+def test_weights_with_another_hash_are_refused(tmp_path: Path, name: ModelName) -> None:
+    load = {"embedder": OnnxEmbedder, "reader": OnnxReader, "understander": Understander}[name]
+    known = find_weights(name)
+    shutil.copytree(known.folder, tmp_path / name)
+    file = tmp_path / name / random.Random(name).choice(sorted(known.sha256))
+    flip(file, random.Random(1))
+    with pytest.raises(ModelError, match="its manifest says"):
+        load(read_weights(tmp_path / name))
+
+
+# Other accounts
+
+
+@pytest.fixture
+def open_place() -> Iterator[Path]:
+    """A folder that every account may enter: what is private in it is so by its own rights."""
+    with tempfile.TemporaryDirectory() as place:
+        Path(place).chmod(0o755)
+        yield Path(place)
+
+
+def test_no_other_account_can_read_what_commands_write(open_place: Path) -> None:
+    table = open_place / "sales.csv"
+    table.write_text("region,units\nNorth,3\nSouth,4\n", encoding="utf-8")
+    library, home = (
+        open_place / "library",
+        {"HOME": str(open_place), "XDG_DATA_HOME": str(open_place)},
+    )
+    backup = ["library", "backup", str(open_place / "b.backup")]
+    commands = [
+        ["add", str(table), str(samples_folder() / "council-minutes-2024-06-11.md")],
+        ["ask", "total units", "--export-table", str(open_place / "out.csv")],
+        backup,
+        ["--library", str(open_place / "again"), "library", "restore", backup[-1]],
+        ["runs", "export", "--all", "--out", str(open_place / "runs.jsonl")],
+    ]
+    old = os.umask(0o022)
+    try:
+        for command in commands:
+            subprocess.run(
+                [sys.executable, "-m", "secondlook", *command],
+                check=True,
+                capture_output=True,
+                env={**os.environ, **home, "SECONDLOOK_LIBRARY": str(library)},
+            )
+    finally:
+        os.umask(old)
+    find = ["/usr/bin/find", str(open_place), "-type", "f", "-perm", "/077", "-readable"]
+    found = subprocess.run(
+        as_ordinary_user(find), check=False, capture_output=True, text=True
+    ).stdout.split()
+    assert found == [str(table)]
+    written = {"b.backup", "out.csv", "runs.jsonl", "runs.db"}
+    assert written <= {file.name for file in open_place.rglob("*")}
+
+
+def test_an_older_library_is_closed_to_others_and_says_so_once(
+    samples: Library, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    copy = tmp_path / "library"
+    shutil.copytree(samples.path, copy)
+    copy.chmod(0o755)
+    for _ in range(2):
+        Library.open(copy, create=False).close()
+    assert copy.stat().st_mode & 0o077 == 0
+    assert [line for line in caplog.messages if "yours alone" in line] == caplog.messages[:1]
