@@ -193,6 +193,8 @@ export interface AskOptions {
   /** The run that the question follows. */
   after?: string | null;
   documents?: string[];
+  /** Documents that are read although they give a model orders. */
+  trust?: string[];
   /** False keeps the question off the web where the server may search it. */
   web?: boolean;
 }
@@ -207,8 +209,8 @@ export async function ask(question: string, options: AskOptions): Promise<void> 
   const view = { ...newRun(question, library, workflow), after };
   const isOnPage = () => getState().run === view;
   dispatch({ type: "run", run: view });
-  const { workflow: asked, web = true } = options;
-  const limits = web ? { documents } : { documents, web };
+  const { workflow: asked, web = true, trust = [] } = options;
+  const limits = { documents, ...(web ? {} : { web }), ...(trust.length > 0 ? { trust } : {}) };
   const request = { question, library, workflow: asked, ...limits };
   try {
     const { run } = await api.ask(after ? { ...request, conversation: { after } } : request);

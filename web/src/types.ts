@@ -199,6 +199,7 @@ export interface AskRequest {
   library: string;
   workflow: string | null;
   documents: string[];
+  trust?: string[];
   web?: boolean;
   conversation?: { after: string };
 }

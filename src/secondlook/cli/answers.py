@@ -163,6 +163,8 @@ def _print_making(console: Console, answer: Answer, search: str | None) -> None:
     for line in (" · ".join(tries), _confidence(answer), footer(answer)):
         if line:
             console.print(line, style="dim")
+    if any(seen.why.startswith("quarantined:") for seen in answer.passages):
+        sys.stderr.write("hint: --trust DOCUMENT reads it although it gives a model orders\n")
     if search is not None and answer.status == "abstained" and answer.passages:
         flat = one_line(answer.asked)
         words = shlex.quote(flat) if re.search(r'["$`\\!%]', flat) else f'"{flat}"'

@@ -53,6 +53,7 @@ OPTIONS: dict[str, tuple[Any, object]] = {
     "model": (ModelOption, None),
     "filter_": (FilterOption, None),
     "doc": (DocOption, None),
+    "trust": (list[str] | None, option(None, "Read it although it gives orders.", "DOCUMENT")),
     "web": (WebOption, None),
     "timeout": (float | None, option(None, "The most time an answer may take.", "SECONDS")),
     "max_calls": (int | None, option(None, "Model calls at most; 0 = any.", "N")),
@@ -76,6 +77,7 @@ class Asking:
     tables: dict[str, Path] | None
     filters: dict[str, str]
     doc: list[str]
+    trust: list[str]
     trace: bool
 
     def scope(self, library: Library) -> dict[str, Any]:
@@ -84,6 +86,7 @@ class Asking:
             "tables": self.tables,
             "filters": self.filters or None,
             "documents": [library.document(name).id for name in self.doc] or None,
+            "trust": [library.document(name).id for name in self.trust] or None,
         }
 
 
@@ -118,6 +121,7 @@ def asking(call: Call, *, k: int | None = None, **given: Any) -> Asking:
         parse_tables(given["table"]),
         parse_pairs(given["filter_"], "--filter"),
         given["doc"] or [],
+        given["trust"] or [],
         trace=given["trace"],
     )
 

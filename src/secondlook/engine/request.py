@@ -51,6 +51,7 @@ class QuestionOptions(TypedDict, total=False):
     documents: Collection[str] | None  # search these alone, named by id, path, file name or title
     tables: Mapping[str, object] | None  # data frames, pyarrow tables, rows as dicts, paths
     earlier: Sequence[Turn]  # turns of the conversation, which make a follow-up stand-alone
+    trust: Collection[str] | None  # documents that are read although they give a model orders
     max_risk: float | None  # share of answers that may be wrong; others are withheld
     budget: Budget | None  # caps what this question may take, within what the settings allow
     caller: Mapping[str, Any]  # recorded for the program that asks

@@ -55,6 +55,7 @@ class Run:
     filters: Mapping[str, object] | None = None
     documents: Collection[str] | None = None
     tables: Mapping[str, object] | None = None
+    trust: Collection[str] | None = None
     earlier: Sequence[Turn] = ()
     max_risk: float | None = None
     budget: Budget | None = None
@@ -74,6 +75,9 @@ class Run:
     def settings(self, usual: Settings) -> Settings:
         if self.max_risk is not None:
             usual = with_risk(usual, self.max_risk)
+        if self.trust:
+            answer = usual.answer.model_copy(update={"trusted": tuple(self.trust)})
+            usual = usual.model_copy(update={"answer": answer})
         return usual if self.budget is None else with_budget(usual, self.budget)
 
     def prepared(self, settings: Settings) -> Run:
@@ -108,6 +112,7 @@ class Run:
                 "workflow": self.workflow,
                 "filters": None if self.filters is None else dict(self.filters),
                 "documents": None if self.documents is None else list(self.documents),
+                "trust": None if self.trust is None else list(self.trust),
                 # The run may be resumed from another folder.
                 "tables": {name: os.path.abspath(str(one)) for name, one in tables.items()}  # noqa: PTH100
                 or None,
@@ -122,6 +127,7 @@ class Run:
             "scope": self.scope,
             "asked": self.worked_on.asked,
             "max_risk": self.max_risk,
+            "trust": None if self.trust is None else list(self.trust),
             "steps": [step.model_dump(mode="json") for step in self.worked_on.steps],
             "warnings": [one.model_dump(mode="json") for one in self.worked_on.warnings],
         }
@@ -149,6 +155,7 @@ class Run:
                     warnings=tuple(map(Trouble.model_validate, request.get("warnings", ()))),
                 ),
                 max_risk=request.get("max_risk"),
+                trust=request.get("trust"),
                 handed=handed_to(stored.run, runs),
                 budget=None if budget is None else BudgetSettings.model_validate(budget),
             )
@@ -179,6 +186,7 @@ class Run:
         if risk is not None:
             await asyncio.to_thread(check_risk, library, risk)
         where = library.scope(filters=self.filters, documents=self.documents)
+        trusted = library.scope(documents=self.trust or ()).documents
         scope: Scope = {
             "documents": None if where.documents is None else sorted(where.documents),
             "labels": sorted(where.labels),
@@ -211,6 +219,7 @@ class Run:
         return replace(
             self,
             scope=scope,
+            trust=sorted(trusted or ()),
             worked_on=worked_on,
             max_risk=risk,
             handed=handed,

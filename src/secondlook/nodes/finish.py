@@ -24,7 +24,7 @@ from secondlook.nodes.cite import cite, cut_note
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.limits import lead, rewrites
-from secondlook.nodes.screen import is_quarantined, noticed
+from secondlook.nodes.screen import is_quarantined, left_out, noticed
 from secondlook.nodes.state import (
     RELEVANT,
     Drafts,
@@ -133,13 +133,16 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         draft = withheld("no_evidence", reasons=["the passages that it rested on are gone"])
     note, stop = note_of(draft, claims), draft["stop"]
     status: Status = "failed" if stop in FAILED else "abstained"
+    kept_out, outranked = left_out(found)
     tier = _tier(draft, claims, context)
-    text = _abstention(draft, found)
+    if tier == "sure" and outranked and draft["method"] == "extractive":
+        tier = "likely"
+    text, more = _abstention(draft, found), [kept_out] if kept_out else []
     if claims:
         whole = all(claim.supported is not False for claim in claims) and note is None
         status = "answered" if whole and stop == "answered" else "partial"
         text = lead(tier, draft["short"], draft["method"]) + " ".join(map(marked, claims))
-        text += f"\n\n{note}" if note else ""
+        more = [note, *more] if note else more
     elif stop == "refused":
         status = "refused"
     # Calibrated is what was fitted to answers that were right and wrong: the reader's own.
@@ -152,7 +155,7 @@ async def assembled(state: Finishing, context: Context) -> Answer:
         workflow=context.workflow,
         method=draft["method"],
         model=draft["model"],
-        text=text,
+        text="\n\n".join([text, *more]),
         short=draft["short"],
         status=status,
         tier=tier,

@@ -4,6 +4,7 @@ nobody can tell, the question passes, and the answer says so."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired
 
 from langgraph.runtime import Runtime  # noqa: TC002
@@ -28,13 +29,12 @@ from secondlook.nodes.state import (
 )
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import evidence_marks
-from secondlook.roles.screen import is_stopped, look
+from secondlook.roles.screen import Signals, is_stopped, look, stops
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from secondlook.passage import Passage
-    from secondlook.roles.screen import Signals
 
 _LONGEST = 2000
 """Characters of each text that a model is shown: half from its start, half from its end."""
@@ -138,6 +138,7 @@ QUARANTINED = "quarantined: "  # how `why` of a passage begins that was taken ou
 NEXT_BEST = "others fit better"  # what `ranking` says of a passage that only its rank kept out
 GONE = "it could not be read when it was screened"
 PROMOTED = "in place of a quarantined passage"
+_NAMED = 3
 
 
 class Retrieved(Evidence, Trace):
@@ -164,6 +165,24 @@ def is_quarantined(item: Found) -> bool:
     return item["why"].startswith(QUARANTINED)
 
 
+def left_out(found: Sequence[Found]) -> tuple[str | None, bool]:
+    """What an answer says of passages that were kept out, and whether one of them fits better than
+    all that it may rest on."""
+    out = [item for item in found if is_quarantined(item)]
+    if not out:
+        return None, False
+    best = max((item["relevance"] or -math.inf for item in ranking.kept(found)), default=-math.inf)
+    is_first = any((item["relevance"] or -math.inf) >= best for item in out)
+    named = "; ".join(dict.fromkeys(map(_named, out[:_NAMED])))
+    fits = "The passage that fits best was left out" if is_first else "Left out"
+    return f"{fits}, for it gives a model orders: {named}.", is_first
+
+
+def _named(item: Found) -> str:
+    is_order = stops(item["title"], channel="passage")
+    return item["document"] if is_order else f'"{item["title"]}"'
+
+
 def without_orders(
     context: Context, passages: Sequence[Passage]
 ) -> tuple[list[Passage], list[dict[str, Any]]]:
@@ -171,7 +190,7 @@ def without_orders(
     clean: list[Passage] = []
     warnings = []
     for one in passages:
-        signals = _signals(one) if context.settings.answer.enable_quarantine else None
+        signals = _signals(context, one) if context.settings.answer.enable_quarantine else None
         if signals is None or not is_stopped(signals, channel="passage"):
             clean.append(one)
             continue
@@ -185,8 +204,10 @@ def noticed(node: str, error: str, message: str, consequence: str) -> dict[str, 
     return Trouble(node=node, error=error, message=message, consequence=consequence).model_dump()
 
 
-def _signals(passage: Passage) -> Signals:
-    """Of all of it that a prompt may hold."""
+def _signals(context: Context, passage: Passage) -> Signals:
+    """Of all of it that a prompt may hold; none of a document that is trusted."""
+    if passage.document in context.settings.answer.trusted:
+        return Signals(0.0, (), "safe")
     return look("\n".join([passage.title, *passage.heading, passage.text]), channel="passage")
 
 
@@ -195,7 +216,9 @@ async def _cleaned(context: Context, found: Sequence[Found]) -> tuple[list[Found
     now = {item["id"]: item for item in found}
     kept = ranking.kept(found)
     held = await ranking.texts(context, [item["id"] for item in kept])
-    signals = {item["id"]: _signals(held[item["id"]]) for item in kept if item["id"] in held}
+    signals = {
+        item["id"]: _signals(context, held[item["id"]]) for item in kept if item["id"] in held
+    }
     out: list[str] = []
 
     def stop(name: str) -> bool:
@@ -224,7 +247,7 @@ async def _cleaned(context: Context, found: Sequence[Found]) -> tuple[list[Found
                 name = item["id"]
                 if item["search"] != place["search"] or now[name] is not item or name not in held:
                     continue
-                signals[name] = _signals(held[name])
+                signals[name] = _signals(context, held[name])
                 if not stop(name):
                     now[name] = {**item, "kept": True, "why": PROMOTED}
                     promoted += 1

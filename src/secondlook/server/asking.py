@@ -76,6 +76,9 @@ class AskRequest(Strict):
     library: str = Field(default=DEFAULT_LIBRARY, max_length=100)
     workflow: str | None = Field(default=None, max_length=100)
     documents: list[Name] = Field(default_factory=list, max_length=1000)
+    trust: list[Name] = Field(
+        default_factory=list, max_length=100, description="Read although they give a model orders."
+    )
     filters: dict[str, str] = Field(default_factory=dict)
     choices: list[Name] | dict[str, Name] | None = None
     web: bool | None = None
@@ -193,6 +196,7 @@ async def _question(body: AskRequest, served: Served) -> Ask:
     return Ask(
         **{name: getattr(body, name) for name in same},
         documents=tuple(body.documents),
+        trust=tuple(body.trust),
         budget=body.budget.caps() if body.budget else None,
         after=said.after,
         turns=turns,

@@ -49,6 +49,7 @@ class Ask:
     library: str = DEFAULT_LIBRARY
     workflow: str | None = None
     documents: tuple[str, ...] = ()
+    trust: tuple[str, ...] = ()
     filters: Mapping[str, object] = field(default_factory=dict)
     choices: Mapping[str, str] | Sequence[str] | None = None
     max_risk: float | None = None
@@ -61,6 +62,7 @@ class Ask:
         same = {name: getattr(self, name) for name in ("workflow", "choices", "max_risk", "budget")}
         return same | {
             "documents": list(self.documents) or None,
+            "trust": list(self.trust) or None,
             "filters": dict(self.filters) or None,
             "earlier": self.turns,
             "caller": {"library": self.library, "after": self.after},

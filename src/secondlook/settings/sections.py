@@ -207,6 +207,7 @@ class AnswerSettings(Section):
         True, "Check the whole answer against its evidence (`corrective`, `research`)."
     )
     enable_quarantine: bool = setting(True, "Keep passages that give orders out of prompts.")
+    trusted: tuple[str, ...] = words("Ids of documents that are read although they give orders.")
     enable_revalidation: bool = setting(
         True,
         "Hold back sentences that repeat an order, a link or code of a document which the question "

@@ -1,6 +1,6 @@
 import { ask } from "../actions";
 import type { RunView } from "../run";
-import type { Answer } from "../types";
+import type { Answer, SeenPassage } from "../types";
 import { AnalysisPart } from "./AnalysisPart";
 import { AnswerActions } from "./AnswerActions";
 import { AnswerText } from "./AnswerText";
@@ -27,12 +27,29 @@ export function AnswerBody({ answer, run }: { answer: Answer; run: RunView }) {
       {answer.research && <ResearchPart research={answer.research} />}
       <ClaimStrip answer={answer} />
       <Warnings answer={answer} />
+      <LeftOut
+        passages={answer.passages}
+        read={(one) => void ask(run.question, trusting(run, one))}
+      />
       <AnswerActions answer={answer} askAnew={() => void ask(run.question, anew(run))} />
     </>
   );
 }
 
 const anew = (run: RunView) => ({ workflow: run.workflow || null, after: run.after });
+
+const trusting = (run: RunView, document: string) => ({ ...anew(run), trust: [document] });
+
+/** Documents with passages that were kept out, for they give a model orders: let in by a click. */
+function LeftOut({ passages, read }: { passages: SeenPassage[]; read: (one: string) => void }) {
+  const out = passages.filter((passage) => passage.why.startsWith("quarantined: "));
+  const titles = new Map(out.map((passage) => [passage.document, passage.title]));
+  return [...titles].map(([document, title]) => (
+    <button key={document} type="button" className="pill" onClick={() => read(document)}>
+      Read {title} all the same
+    </button>
+  ));
+}
 
 /** Read without it, the answer may be one to another question. */
 function Understood({ answer }: { answer: Answer }) {
