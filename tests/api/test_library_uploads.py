@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import threading
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
+import httpx
 import pytest
 
 from secondlook.library.uploads import new_staging
+from secondlook.server import uploads
 from secondlook.server.jobs import Jobs, Placed, RunningJob
 from tests.support.library_http import (
     HARBOUR,
@@ -27,7 +31,6 @@ from tests.support.serving import client_of, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from fastapi.testclient import TestClient
 
@@ -131,18 +134,55 @@ def test_what_is_no_upload_is_told_so(
     assert stored(place) == []
 
 
+def _begun(base_url: str) -> socket.socket:
+    """An upload that has sent two of its files and a part of the third."""
+    host, _, port = base_url.removeprefix("http://").partition(":")
+    head = (
+        f"POST {LIBRARY}/documents HTTP/1.1\r\nHost: {host}:{port}\r\nX-Secondlook: 1\r\n"
+        "Content-Type: multipart/form-data; boundary=cut\r\nContent-Length: 1000000\r\n\r\n"
+    )
+    connection = socket.create_connection((host, int(port)))
+    part = b"--cut\r\n" + _PART + b"\r\n"
+    connection.sendall(head.encode() + 2 * part + b"--cut\r\n" + _PART * 100)
+    return connection
+
+
 def test_a_client_that_goes_away_leaves_nothing(tmp_path: Path) -> None:
     with served(tmp_path) as serving:
-        host, _, port = serving.base_url.removeprefix("http://").partition(":")
-        head = (
-            f"POST {LIBRARY}/documents HTTP/1.1\r\nHost: {host}:{port}\r\nX-Secondlook: 1\r\n"
-            "Content-Type: multipart/form-data; boundary=cut\r\nContent-Length: 1000000\r\n\r\n"
-        )
         uploads = tmp_path / "library" / "uploads"
-        with socket.create_connection((host, int(port))) as gone:
-            gone.sendall(head.encode() + b"--cut\r\n" + _PART * 100)
-            _until(lambda: any(uploads.glob(".incoming-*/0")))
+        with _begun(serving.base_url):
+            _until(lambda: any(uploads.glob(".incoming-*/2")))
         _until(lambda: stored(tmp_path) == [])
+
+
+def test_uploads_that_stall_hold_neither_files_nor_the_door(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(uploads, "_AT_ONCE", 2)
+    monkeypatch.setattr(uploads, "_IDLE_SECONDS", 3.0)
+    with served(tmp_path) as serving, httpx.Client(base_url=serving.base_url) as client:
+        incoming = tmp_path / "library" / "uploads"
+        with _begun(serving.base_url) as one, _begun(serving.base_url) as two:
+            _until(lambda: len(list(incoming.glob(".incoming-*/2"))) == 2)
+            links = [os.path.realpath(link) for link in Path("/proc/self/fd").iterdir()]
+            held = [link for link in links if link.startswith(f"{incoming}/")]
+            assert len(held) == 2 * 2, held  # of each the open file and the lock
+            refused = post(client, ("note.txt", HARBOUR))
+            assert (refused.status_code, refused.json()["code"]) == (429, "too_many_uploads")
+            for stalled in (one, two):
+                assert b" 408 " in stalled.recv(100)
+        assert only(uploaded(client, ("note.txt", HARBOUR)))["status"] == "ready"
+        assert stored(tmp_path) == ["note.txt"]
+
+
+def test_a_job_with_too_many_passages_is_refused_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("secondlook.server.jobs._MOST_PASSAGES", 20)
+    with client_of(tmp_path) as client:
+        job = uploaded(client, ("long.txt", "\n\n".join([HARBOUR] * 2000)))
+        assert job["status"] == "failed"
+        assert "more than 20 passages" in job["error"]
 
 
 def _until(holds: Any) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import tarfile
 import threading
+import time
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -49,6 +50,23 @@ def contents(library: Library) -> dict[str, tuple[str, ...]]:
         assert len(entries) == document.passages
     assert index.stats().passages == sum(map(len, held.values()))
     return held
+
+
+def test_a_stop_is_heard_while_a_long_text_is_cut(library: Library, tmp_path: Path) -> None:
+    (tmp_path / "long.txt").write_text("The quay is long. " * 500_000, encoding="utf-8")
+    began = asked = time.monotonic()
+
+    def stop(told: Progress) -> None:
+        nonlocal asked
+        if told.stage == "reading" and asked == began and time.monotonic() > began + 2:
+            asked = time.monotonic()
+            raise KeyboardInterrupt
+
+    report = library.add([tmp_path / "long.txt"], progress=stop)
+    assert report.interrupted
+    assert asked > began
+    assert time.monotonic() - asked < 20  # a few seconds where nothing else goes on
+    assert library.documents() == []
 
 
 def test_adds_a_folder_and_finds_what_is_in_it(library: Library, folder: Path) -> None:

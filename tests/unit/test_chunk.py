@@ -76,7 +76,7 @@ options = st.integers(16, 60).flatmap(
 def test_spans_are_exact_ordered_complete_and_bounded(
     document: Extracted, opts: ChunkOptions
 ) -> None:
-    spans = chunk(document, token_starts, opts)
+    spans = list(chunk(document, token_starts, opts))
     text = document.text
     covered = 0
     for before, span in zip([None, *spans], spans, strict=False):
@@ -91,7 +91,7 @@ def test_spans_are_exact_ordered_complete_and_bounded(
             assert len(token_starts(text[span.start : before.end])) <= opts.overlap
         covered = span.end
     assert not text[covered:].strip()
-    assert chunk(document, token_starts, opts) == spans
+    assert list(chunk(document, token_starts, opts)) == spans
 
 
 @pytest.mark.unmeasured
@@ -133,7 +133,7 @@ def test_headings_start_passages_and_make_the_path() -> None:
     document = sections(
         (1, "Guide", ""), (2, "Setup", BODY), (2, "Use", BODY), (1, "Appendix", BODY)
     )
-    spans = chunk(document, token_starts, ChunkOptions(60, 10))
+    spans = list(chunk(document, token_starts, ChunkOptions(60, 10)))
     openings = [document.text[span.start :].split("\n")[0] for span in spans]
     assert openings == ["Guide", "Use", "Appendix"]
     assert [span.heading for span in spans] == [
@@ -143,7 +143,7 @@ def test_headings_start_passages_and_make_the_path() -> None:
 
 def test_long_sections_are_cut_into_even_parts_at_sentences() -> None:
     text = " ".join(f"Here is sentence number {n} of the text." for n in range(30))
-    spans = chunk(Extracted(text), token_starts, ChunkOptions(100, 0))
+    spans = list(chunk(Extracted(text), token_starts, ChunkOptions(100, 0)))
     passages = [text[span.start : span.end] for span in spans]
     assert all(p.startswith("Here") and p.endswith(".") for p in passages)
     sizes = [len(token_starts(p)) for p in passages]
@@ -158,7 +158,7 @@ def test_long_sections_are_cut_into_even_parts_at_sentences() -> None:
 def test_code_is_cut_between_definitions() -> None:
     definition = "def name(x):\n    y = x. upper()\n\n    return y + 1. Real\n"
     text = "\n\n".join(definition for _ in range(6))
-    spans = chunk(Extracted(text, kind="code"), token_starts, ChunkOptions(45, 0))
+    spans = list(chunk(Extracted(text, kind="code"), token_starts, ChunkOptions(45, 0)))
     assert len(spans) > 2
     assert all(text[span.start :].startswith("def name") for span in spans)
 
@@ -178,7 +178,7 @@ def test_table_rows_stay_whole() -> None:
 def test_monstrous_texts_take_linear_time(text: str) -> None:
     def seconds(part: str) -> float:
         began = time.process_time()
-        spans = chunk(Extracted(part), token_starts)
+        spans = list(chunk(Extracted(part), token_starts))
         assert all(len(part[s.start : s.end]) <= 200 * 16 for s in spans)
         return time.process_time() - began
 
@@ -200,7 +200,7 @@ def places(data: bytes, name: str) -> list[tuple[str, int | None, tuple[str, ...
     """Each passage's text with the page and headings shown for it."""
     extracted = extract_bytes(data, name)[0].extracted
     assert extracted is not None
-    spans = chunk(extracted, token_starts)
+    spans = list(chunk(extracted, token_starts))
     return [(extracted.text[span.start : span.end], span.page, span.heading) for span in spans]
 
 

@@ -9,6 +9,7 @@ import re
 import uuid
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from sys import intern
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,7 +32,7 @@ from secondlook.retrieval.index.port import Entry, Filter, Index
 from secondlook.retrieval.terms import terms
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from secondlook.document import Extracted
     from secondlook.library.manifest import Manifest
@@ -227,7 +228,14 @@ def prepare(
     parser: str,
     manifest: Manifest,
     embedder: Embedder,
+    go_on: Callable[[], None] = lambda: None,
 ) -> Prepared:
+    """`go_on` is called all along, and may raise: a long text takes its time."""
+
+    def starts(part: str) -> list[int]:
+        go_on()
+        return embedder.token_starts(part)
+
     title, author = (storable(said or "") for said in (extracted.title, extracted.author))
     extracted = replace(
         extracted,
@@ -239,11 +247,12 @@ def prepare(
     document = document_id(sha256)
     options = ChunkOptions(tokens=manifest.chunk_tokens, overlap=manifest.chunk_overlap)
     entries, to_embed = [], []
-    for ordinal, span in enumerate(chunk(extracted, embedder.token_starts, options)):
+    for ordinal, span in enumerate(chunk(extracted, starts, options)):
+        go_on()
         text = extracted.text[span.start : span.end]
         whole = with_context(title, span.heading, text)
         to_embed.append(whole)
-        words = terms(whole, manifest.language)
+        words = tuple(map(intern, terms(whole, manifest.language)))  # most occur in many passages
         place = (span.start, span.end, span.page, span.heading)
         entries.append(Entry(f"{document}.{ordinal}", document, text, words, *place))
     row = DocumentRow(

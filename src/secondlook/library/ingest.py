@@ -11,6 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -105,6 +106,7 @@ class Intake:
         self._commits = self._passages_read = 0
         self._done = Progress("reading")
         self._table: tuple[str, float] | None = None  # that is being read, and how much of it is
+        self._pool: ParserPool | None = None
 
     def plan(self, request: Request) -> AddReport:
         """What `add` would do: files to read count as added or updated before they are read."""
@@ -188,8 +190,12 @@ class Intake:
         )
         # Embedding keeps the cores busy; parsing needs a small share of them.
         workers = self._settings.workers or max(1, min(4, (os.cpu_count() or 2) // 2))
-        with ParserPool(min(len(jobs), workers), limits) as pool:
-            yield from pool.parse(jobs.items())
+        with ParserPool(min(len(jobs), workers), limits) as self._pool:
+            try:
+                yield from self._pool.parse(jobs.items())
+            except ValueError:
+                self._go_on()  # it was closed under way
+                raise
 
     def _seconds(self) -> float:
         return time.monotonic() - self._started
@@ -232,19 +238,25 @@ class Intake:
                     if is_over:
                         break
                 except BaseException as error:
-                    # Nothing new is begun, and a table that takes its time is given up.
+                    # Nothing new is begun, and what takes its time is given up.
                     self._stop.set()
                     self._tables.close()
+                    if self._pool is not None:
+                        self._pool.close()
                     if not isinstance(error, KeyboardInterrupt):
                         raise
                     completed = False
         work.result()
         return completed
 
-    def _cut(self, source: ReadFile) -> _Item:
-        self._go_on()
-        item = _Item(read=len(source.files))
+    def _cut(self, source: ReadFile) -> Iterator[_Item]:
+        """What is in a file, a large archive in several pieces; the last names the file itself."""
+        item = _Item()
         for parsed in source.parsed:
+            self._go_on()
+            if item.passages >= _COMMIT_PASSAGES:
+                yield item
+                item = _Item()
             document, problem = self._document(item, parsed)
             if document and source.place and holds_tables(source.place, parsed):
                 path = source.files[0].path
@@ -265,7 +277,8 @@ class Intake:
             item.gone_files.extend(sorted(held - members))
             if all(names):
                 item.files.append(replace(file, document=None))
-        return item
+        item.read = len(source.files)
+        yield item
 
     def _table_read(self, share: float) -> None:
         if self._table is not None:
@@ -290,6 +303,7 @@ class Intake:
             parser=PARSER_VERSION,
             manifest=self._manifest,
             embedder=self._embedder,
+            go_on=self._go_on,
         )
         if not prepared.entries:
             return None, NoText("it holds no text")
@@ -335,9 +349,9 @@ class Intake:
     def _work(self, sources: Iterator[ReadFile]) -> None:
         waiting: list[_Item] = []
         with contextlib.suppress(_Stopped):
-            for source in sources:
-                waiting.append(self._cut(source))
-                self._passages_read += waiting[-1].passages
+            for item in chain.from_iterable(map(self._cut, sources)):
+                waiting.append(item)
+                self._passages_read += item.passages
                 is_due = time.monotonic() - self._flushed >= _COMMIT_SECONDS
                 if is_due or sum(item.passages for item in waiting) >= _EMBED_AT_ONCE:
                     self._store(waiting)

@@ -45,6 +45,13 @@ class Arriving:
         self.digest.update(data)
         self.size += len(data)
 
+    def close(self) -> None:
+        """All of it is there, and on the disk: hundreds of files do not stay open."""
+        if not self.stream.closed:
+            self.stream.flush()
+            os.fsync(self.stream.fileno())
+            self.stream.close()
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -73,9 +80,7 @@ class Staging:
         taken: dict[str, str] = {}
         entries: dict[tuple[str, str], Entry] = {}
         for one in self._arriving:
-            one.stream.flush()
-            os.fsync(one.stream.fileno())
-            one.stream.close()
+            one.close()
             digest = one.digest.hexdigest()
             if (folded(one.name), digest) in entries:
                 (self.folder / str(one.number)).unlink()

@@ -19,7 +19,7 @@ from secondlook.passage import Span
 from secondlook.retrieval.outline import UNIT_KINDS, Outline, page_starts, sentence_starts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from numpy.typing import NDArray
 
@@ -106,23 +106,21 @@ DEFAULT_OPTIONS = ChunkOptions()
 
 def chunk(
     document: Extracted, token_starts: TokenStarts, options: ChunkOptions = DEFAULT_OPTIONS
-) -> list[Span]:
+) -> Iterator[Span]:
     text = document.text
     end = len(text.rstrip())
     if not end:
-        return []
+        return
     outline = Outline(document)
     cutter = _Cutter(document, outline, _count_marks(text, token_starts), end, options)
-    spans: list[Span] = []
     start = len(text) - len(text.lstrip())
     reached = start
     while reached < end:
         stop, level = cutter.stop(start, reached)
         last = start + len(text[start:stop].rstrip())
-        spans.append(Span(start, last, outline.page(start), outline.path(start, last)))
+        yield Span(start, last, outline.page(start), outline.path(start, last))
         start = stop if level == Break.SECTION else cutter.step_back(start, stop)
         reached = stop
-    return spans
 
 
 def _count_marks(text: str, token_starts: TokenStarts) -> Offsets:
@@ -137,12 +135,18 @@ def _count_marks(text: str, token_starts: TokenStarts) -> Offsets:
             stop = cut if cut > 0 else stop
         parts.append(np.asarray(token_starts(text[start:stop]), np.int64) + start)
         start = stop
-    marks = np.unique(np.concatenate([*parts, np.array([len(text)], np.int64)]))
+    marks = _distinct(np.concatenate([*parts, np.array([len(text)], np.int64)]))
     extra = [
         np.arange(marks[i] + _LONGEST_TOKEN, marks[i + 1], _LONGEST_TOKEN, dtype=np.int64)
         for i in np.flatnonzero(np.diff(marks) > _LONGEST_TOKEN)
     ]
-    return np.unique(np.concatenate([marks[:-1], *extra]))
+    return _distinct(np.concatenate([marks[:-1], *extra]))
+
+
+def _distinct(offsets: Offsets) -> Offsets:
+    """Sorted, each once. They nearly are: numpy's own way, by hashing, takes ten times as long."""
+    offsets = np.sort(offsets, kind="stable")
+    return offsets[np.diff(offsets, prepend=-1) > 0]
 
 
 _CLAUSE = re.compile(r"[,;:](?=\s)|[，、；：]")  # noqa: RUF001

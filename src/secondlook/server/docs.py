@@ -60,7 +60,7 @@ def _made(app: FastAPI) -> dict[str, Any]:
             # What the guard and the limits may answer to any request, and what is
             # missing, busy or gone wherever a request names a thing.
             own = operation["responses"]
-            with_body = (400, 413, 415, 422) if "requestBody" in operation else ()
+            with_body = (400, 408, 413, 415, 422) if "requestBody" in operation else ()
             with_values = (404, 409, 410, 422) if "parameters" in operation else ()
             of_jobs = (429,) if "202" in own else ()
             every = (401, 403, 421, *with_body, *with_values, *of_jobs)

@@ -33,11 +33,12 @@ log = logging.getLogger(__name__)
 
 JobStatus = Literal["queued", "running", "done", "failed", "stopped"]
 FileStatus = Literal["waiting", "indexing", "ready", "failed", "unchanged"]
-Stage = Literal["waiting", "looking", "reading", "tables", "indexing", "finishing"]
+Stage = Literal["waiting", "looking", "reading", "tables", "indexing", "checking", "finishing"]
 ENDED: Final[frozenset[JobStatus]] = frozenset({"done", "failed", "stopped"})
 MOST_FILES = 200  # listed of one job; failed ones beyond it are listed too, up to as many again
 _KEPT = 50  # jobs of a library that have ended and can still be asked for
 _MOST_WAITING = 100
+_MOST_PASSAGES = 200_000  # of one job
 _POLL_SECONDS = 0.2
 
 
@@ -73,6 +74,7 @@ class RunningJob:
         self._stop = threading.Event()
         self._raised = False
         self.leaving = False
+        self.refused: str | None = None
         self._places: dict[str, int] = {}
         started = datetime.now(UTC).isoformat(timespec="seconds")
         files = [JobFile(name=name, status="waiting") for name in work.names()]
@@ -149,6 +151,9 @@ class RunningJob:
 
     def progress(self, told: Progress) -> None:
         """Raises KeyboardInterrupt, once, to stop an `add` as Ctrl-C does."""
+        if told.passages_read > _MOST_PASSAGES:
+            self.refused = f"it holds more than {_MOST_PASSAGES:,} passages: add it in parts"
+            self._stop.set()
         if self.stopping and not self._raised and told.stage != "finishing":
             self._raised = True
             raise KeyboardInterrupt
@@ -360,7 +365,8 @@ class Jobs:
                 job.work.drop()
                 job.set_status("failed", error=_said(error, library))
             else:
-                job.set_status("stopped" if job.stopping else "done")
+                status: JobStatus = "stopped" if job.stopping else "done"
+                job.set_status("failed" if job.refused else status, error=job.refused)
 
 
 def _said(error: Exception, library: str) -> str:

@@ -42,6 +42,8 @@ _NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT})
 _MOST_PARTS = 1_000  # of a form: millions of tiny ones would take minutes to read
 _SEND = "send multipart/form-data with one part named 'files' for each file"
 FILES_PER_UPLOAD = 50
+_IDLE_SECONDS = 30.0
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ async def receive(request: Request, library: Path, limits: UploadLimits) -> Stag
         _check_room(staging, int(declared) if declared.isdigit() else 0)
         receiver = _Receiver(staging, limits)
         parser = MultipartParser(boundary, receiver.callbacks())
-        async for block in request.stream():
+        async for block in _in_time(request.stream()):
             await asyncio.to_thread(parser.write, block)
         parser.finalize()
         await asyncio.to_thread(receiver.seal)
@@ -91,6 +93,20 @@ async def receive(request: Request, library: Path, limits: UploadLimits) -> Stag
             raise _unwritable(error) from error
         raise
     return staging
+
+
+async def _in_time(blocks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+    """A client that sends nothing for a while holds the room of others."""
+    try:
+        while True:
+            async with asyncio.timeout(_IDLE_SECONDS):
+                block = await anext(blocks)
+            yield block
+    except StopAsyncIteration:
+        return
+    except TimeoutError as late:
+        said = f"nothing came of the upload for {_IDLE_SECONDS:g} seconds"
+        raise Problem(408, "upload_stalled", said, hint="send it again") from late
 
 
 def _check_room(staging: Staging, size: int = 0) -> None:
@@ -191,6 +207,8 @@ class _Receiver:
         one.write(data[start:end])
 
     def _part_end(self) -> None:
+        if self.current is not None:
+            self.current.close()
         self.current = None
 
     def _end(self) -> None:
@@ -211,8 +229,15 @@ async def upload(request: Request, opened: OpenedLibrary, state: FromServer) -> 
     """Takes parts named `files`. A file with the name of an earlier upload is a new version of it.
     What cannot be read fails alone, with the reason, and is not stored."""
     refuse_change(opened.library.path)
-    limits = UploadLimits.of(state.settings)
-    staging = await receive(request, opened.library.path, limits)
+    limits, mark = UploadLimits.of(state.settings), object()
+    if len(state.receiving) >= _AT_ONCE:
+        said = f"{_AT_ONCE} uploads are on their way already"
+        raise Problem(429, "too_many_uploads", said, headers={"Retry-After": "10"})
+    state.receiving.add(mark)
+    try:
+        staging = await receive(request, opened.library.path, limits)
+    finally:
+        state.receiving.discard(mark)
     try:
         return opened.jobs.start(opened.name, Uploaded(staging)).form()
     except BaseException:

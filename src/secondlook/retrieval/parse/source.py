@@ -39,7 +39,7 @@ class ParseLimits:
     total_seconds: float = 900
     file_bytes: int = 1 << 30  # larger files are refused before they are read
     table_bytes: int = 64 << 30  # the same for tables, of which only the beginning is read here
-    text_chars: int = 50_000_000  # of one file, the members of an archive together
+    text_chars: int = 20_000_000  # of one file, the members of an archive together
     members: int = 10_000  # of one archive, the archives inside it included
     expanded_bytes: int = 2 << 30  # of everything that is decompressed out of one file
     pages: int = 50_000
