@@ -173,6 +173,8 @@ def test_uploads_that_stall_hold_neither_files_nor_the_door(
                 assert b" 408 " in stalled.recv(100)
         assert only(uploaded(client, ("note.txt", HARBOUR)))["status"] == "ready"
         assert stored(tmp_path) == ["note.txt"]
+        links = [os.path.realpath(link) for link in Path("/proc/self/fd").iterdir()]
+        assert not [link for link in links if link.startswith(f"{incoming}/")]
 
 
 def test_a_job_with_too_many_passages_is_refused_and_says_so(

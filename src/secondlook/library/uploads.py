@@ -145,7 +145,7 @@ def new_staging(library: Path) -> Staging:
     uploads = library / FOLDER
     uploads.mkdir(parents=True, exist_ok=True)
     folder = Path(tempfile.mkdtemp(prefix=_INCOMING, dir=uploads))
-    lock = filelock.FileLock(folder / _LOCK)
+    lock = filelock.FileLock(folder / _LOCK, thread_local=False)
     lock.acquire(timeout=0)
     return Staging(folder, lock)
 
@@ -160,7 +160,7 @@ def sweep(library: Path) -> list[Staging]:
             age = time.time() - folder.stat().st_mtime
             if not (folder / _LOCK).exists() and age < _JUST_MADE_SECONDS:
                 continue
-            lock = filelock.FileLock(folder / _LOCK)
+            lock = filelock.FileLock(folder / _LOCK, thread_local=False)
             lock.acquire(timeout=0)
             staging = Staging(folder, lock)
             if (folder / _SEAL).exists():
