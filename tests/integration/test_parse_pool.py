@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import sys
 import time
 from difflib import SequenceMatcher
 from pathlib import Path
@@ -16,12 +17,18 @@ from secondlook.retrieval.parse import pdf as ocr
 from secondlook.retrieval.parse.extract import extract_bytes
 from secondlook.retrieval.parse.pool import ParserPool
 from secondlook.retrieval.parse.source import Parsed, ParseLimits
+from secondlook.sandbox import kernel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 HOSTILE_RTF = '''
-import os, signal, sys, time
+import os, pickle, signal, socket, struct, sys, time
+
+def say(body):
+    for pipe in range(3, 12):
+        try: os.write(pipe, struct.pack("<Q", len(body)) + body)
+        except OSError: pass
 
 def rtf_to_text(raw, **options):
     """Stands where the real RTF parser stands, and does what the file says."""
@@ -32,6 +39,10 @@ def rtf_to_text(raw, **options):
     if "memory" in raw: return "x" * (1 << 40)
     if "hang" in raw: time.sleep(600)
     if "deep" in raw: return rtf_to_text(raw)
+    if "plant" in raw: open(os.path.join(sys.prefix, "planted"), "w")
+    if "call" in raw: socket.create_connection(("127.0.0.1", 9), timeout=5)
+    if "pickle" in raw: say(pickle.dumps(["a message", "of an older version"]))
+    if "lie" in raw: say(b'{"parsed": [{"member": 5, "extracted": {"text": ["x"]}}]}')
     if "huge" in raw: return "words " * 2_000_000
     return raw
 '''
@@ -80,6 +91,20 @@ def test_a_crash_costs_one_file(
     out, err = capfd.readouterr()
     # gRPC of another test's index server may speak in this process.
     assert (out, [one for one in err.splitlines() if "chttp2_transport" not in one]) == ("", [])
+
+
+@pytest.mark.usefixtures("hostile_parser")
+def test_a_parser_that_a_file_took_over_gets_nowhere(rtf: Callable[[str, str], Path]) -> None:
+    deeds = ["plant", "call", "pickle", "lie"]
+    with ParserPool(1) as pool:
+        found = outcomes(pool, [rtf(deed, deed) for deed in deeds])
+    assert not Path(sys.prefix, "planted").exists()
+    assert all(isinstance(found[deed].error, Damaged) for deed in deeds), found
+    assert "EOFError" in str(found["pickle"].error)
+    assert "not what was agreed" in str(found["lie"].error)
+    if kernel.version():
+        assert "PermissionError" in str(found["plant"].error)
+        assert "PermissionError" in str(found["call"].error)
 
 
 @pytest.mark.usefixtures("hostile_parser")

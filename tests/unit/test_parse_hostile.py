@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import gzip
 import io
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText
+from secondlook.processes import receive
 from secondlook.retrieval.parse import source as source_module
 from secondlook.retrieval.parse import worker
 from secondlook.retrieval.parse.extract import extract, extract_bytes
 from secondlook.retrieval.parse.source import Parsed, ParseLimits
-from secondlook.retrieval.parse.worker import receive, serve
+from secondlook.retrieval.parse.worker import serve
 from tests.support import files
 from tests.support.hostile_forms import zeros_zip
 
@@ -142,12 +143,12 @@ def test_empty_and_truncated_archives() -> None:
     assert isinstance(extract_bytes(squeezed[:12], "a.gz")[0].error, Damaged)
 
 
-def conversation(jobs: list[str], limits: ParseLimits) -> list[object]:
-    waiting = iter([*jobs, None])
+def conversation(jobs: list[str], limits: ParseLimits) -> list[dict[str, Any]]:
+    waiting = iter([*({"path": job} for job in jobs), {}])
     outbox = io.BytesIO()
     serve(lambda: next(waiting), outbox, limits)
     outbox.seek(0)
-    messages: list[object] = []
+    messages: list[dict[str, Any]] = []
     while outbox.tell() < len(outbox.getvalue()):
         messages.append(receive(outbox))
     return messages
@@ -158,9 +159,8 @@ def test_whatever_a_parser_raises_is_an_outcome(monkeypatch: pytest.MonkeyPatch)
         raise SystemExit(3)
 
     monkeypatch.setattr(worker, "extract", leave)
-    (outcome,) = [item for item in conversation(["x"], ParseLimits()) if item is not None]
-    assert isinstance(outcome, tuple)
-    assert "SystemExit" in str(outcome[0][0].error)
+    (outcome,) = filter(None, conversation(["x"], ParseLimits()))
+    assert "SystemExit" in outcome["parsed"][0]["error"][1]
 
 
 def test_a_file_that_changes_while_it_is_read_is_not_stored(

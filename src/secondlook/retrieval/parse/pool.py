@@ -8,13 +8,13 @@ import queue
 import signal
 import threading
 import time
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from secondlook.document import Extracted  # noqa: TC001  # replies are checked against it
 from secondlook.errors import Damaged, ExtractionError, LimitExceeded
-from secondlook.processes import Closing, ended, pipes_of, started
+from secondlook.processes import Closing, ended, pipes_of, receive, send, started
 from secondlook.retrieval.parse.source import DEFAULT_LIMITS, Parsed, ParseLimits
-from secondlook.retrieval.parse.worker import receive, send
 
 if TYPE_CHECKING:
     import subprocess
@@ -49,16 +49,15 @@ class _Worker:
             if self.process is None:
                 self.process = started("secondlook.retrieval.parse.worker")
                 with contextlib.suppress(OSError):  # it died at once; reading its answer will tell
-                    send(pipes_of(self.process)[0], self.limits)
+                    send(pipes_of(self.process)[0], asdict(self.limits))
             told, said = pipes_of(self.process)
-            send(told, str(path))
-            while (message := receive(said)) is None:
+            send(told, {"path": str(path)})
+            while not (message := receive(said)):  # an empty one is a sign of life
                 with self.lock:
                     self.alive = time.monotonic()
                     self.started = min(self.started, self.alive)
-            parsed: list[Parsed]
-            parsed, is_spent = message
-            if is_spent:
+            parsed = _believed(message)
+            if message.get("is_spent"):
                 self.stop()
         except (EOFError, OSError) as error:
             return [Parsed("", "", 0, error=self._reason(error))]
@@ -97,6 +96,35 @@ class _Worker:
     def stop(self) -> int | None:
         process, self.process = self.process, None
         return None if process is None else ended(process, _LEAVE_SECONDS)
+
+
+def _believed(message: dict[str, Any]) -> list[Parsed]:
+    """What a parser says. It read a file of a stranger: nothing of it is run, all of it is checked.
+    Raises EOFError where it is not what was agreed."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        said = TypeAdapter(list[_Said]).validate_python(message["parsed"])
+    except (LookupError, ValidationError) as error:
+        raise EOFError("its reply is not what was agreed") from error
+    return [
+        Parsed(one.member, one.sha256, one.bytes, one.extracted, one.error and _error(*one.error))
+        for one in said
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    member: str
+    sha256: str
+    bytes: int
+    extracted: Extracted | None
+    error: tuple[str, str, str | None] | None
+
+
+def _error(name: str, message: str, hint: str | None) -> ExtractionError:
+    kinds = {kind.__name__: kind for kind in ExtractionError.__subclasses__()}
+    return kinds.get(name, ExtractionError)(message, hint=hint)
 
 
 class ParserPool(Closing):

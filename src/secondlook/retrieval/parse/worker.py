@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pickle
 import queue
 import sys
+import tempfile
 import threading
 import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from secondlook.processes import (
-    confine,
-    die_with_parent,
-    own_pipes,
-    receive_bytes,
-    send_bytes,
-)
+from secondlook.processes import confine, die_with_parent, own_pipes, receive, send
 from secondlook.retrieval.parse.extract import as_extraction_error, extract
 from secondlook.retrieval.parse.source import Parsed, ParseLimits
 
@@ -29,38 +24,41 @@ BEAT_SECONDS = 0.5
 _RETIRE_SHARE = 3  # beyond this share of its memory a worker makes room for a fresh one
 
 
-def send(stream: IO[bytes], message: object) -> None:
-    """One message with its length in front; None is a sign of life and has no body."""
-    send_bytes(stream, b"" if message is None else pickle.dumps(message, protocol=5))
-
-
-def receive(stream: IO[bytes]) -> Any:
-    """The next message. Raises EOFError when the other side is gone."""
-    # Both ends are this program: parser processes run as the same user, unconfined.
-    body = receive_bytes(stream, sys.maxsize)
-    return pickle.loads(body) if body else None  # noqa: S301
-
-
 def main() -> None:
     inbox, outbox = own_pipes()
-    jobs: queue.SimpleQueue[object] = queue.SimpleQueue()
+    jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(inbox, jobs), daemon=True).start()
-    limits = jobs.get()
-    if not isinstance(limits, ParseLimits):
-        raise TypeError(f"expected the limits first, got {limits!r}")
+    limits = ParseLimits(**jobs.get())
     confine(limits.memory_bytes)
     die_with_parent()
+    _give_up_rights()
     serve(jobs.get, outbox, limits)
 
 
-def _listen(inbox: IO[bytes], jobs: queue.SimpleQueue[object]) -> None:
+def _give_up_rights() -> None:
+    """Where the kernel has Landlock, a parser that a file has taken over writes to no file but
+    scratch ones, and opens no connection."""
+    if sys.platform != "linux":
+        return
+    from secondlook.sandbox import kernel
+
+    if not kernel.version():
+        return
+    scratch = kernel.Allowed(tempfile.gettempdir(), kernel.WRITE)
+    allowed = [kernel.Allowed("/", kernel.READ_AND_RUN), scratch]
+    with contextlib.suppress(OSError):  # a container may forbid it
+        kernel.forbid_new_privileges()
+        kernel.restrict([*allowed, kernel.Allowed(os.devnull, kernel.USE_FILE)])
+
+
+def _listen(inbox: IO[bytes], jobs: queue.SimpleQueue[dict[str, Any]]) -> None:
     with contextlib.suppress(EOFError, OSError):
         while True:
             jobs.put(receive(inbox))
     os._exit(0)  # the parent is gone; nobody waits for a result
 
 
-def serve(next_job: Callable[[], object], outbox: IO[bytes], limits: ParseLimits) -> None:
+def serve(next_job: Callable[[], dict[str, Any]], outbox: IO[bytes], limits: ParseLimits) -> None:
     last = float("-inf")
 
     def beat() -> None:
@@ -68,16 +66,25 @@ def serve(next_job: Callable[[], object], outbox: IO[bytes], limits: ParseLimits
         now = time.monotonic()
         if now - last > BEAT_SECONDS:
             last = now
-            send(outbox, None)
+            send(outbox, {})
 
-    while (path := next_job()) is not None:
+    while (path := next_job().get("path")) is not None:
         last = float("-inf")
         beat()
         try:
-            parsed = extract(Path(str(path)), limits, beat=beat)
+            parsed = extract(Path(path), limits, beat=beat)
         except BaseException as error:  # noqa: BLE001 - SystemExit from a parser costs one file
             parsed = [Parsed("", "", 0, error=as_extraction_error(error))]
-        send(outbox, (parsed, _peak_bytes() > limits.memory_bytes // _RETIRE_SHARE))
+        is_spent = _peak_bytes() > limits.memory_bytes // _RETIRE_SHARE
+        send(outbox, {"parsed": [_told(one) for one in parsed], "is_spent": is_spent})
+
+
+def _told(parsed: Parsed) -> dict[str, Any]:
+    error = parsed.error
+    why = None if error is None else [type(error).__name__, error.message, error.hint]
+    held = None if parsed.extracted is None else asdict(parsed.extracted)
+    said = {"member": parsed.member, "sha256": parsed.sha256, "bytes": parsed.bytes}
+    return {**said, "extracted": held, "error": why}
 
 
 def _peak_bytes() -> int:
