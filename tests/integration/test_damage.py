@@ -21,7 +21,7 @@ from secondlook.reading.reader import OnnxReader
 from secondlook.reading.understander import Understander
 from secondlook.reading.weights import ModelName, find_weights, read_weights
 from secondlook.tables.query import Measure, Query, Term
-from tests.support.ordinary_user import as_ordinary_user
+from tests.support.ordinary_user import as_ordinary_user, home_of_ordinary_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -183,6 +183,26 @@ def test_no_other_account_can_read_what_commands_write(open_place: Path) -> None
     assert found == [str(table)]
     written = {"b.backup", "out.csv", "runs.jsonl", "runs.db"}
     assert written <= {file.name for file in open_place.rglob("*")}
+
+
+def test_a_library_that_may_only_be_read_still_answers(samples: Library, open_place: Path) -> None:
+    library = open_place / "library"
+    shutil.copytree(samples.path, library)
+    for place in (library, *library.rglob("*")):
+        place.chmod(0o555 if place.is_dir() else 0o444)
+    ask = [sys.executable, "-m", "secondlook", "ask", "how deep is berth 4", "--quiet"]
+    with home_of_ordinary_user() as environment:
+        packages = str(Path(pytest.__file__).parents[1])
+        told = subprocess.run(
+            as_ordinary_user(ask, needed=[packages]),
+            check=False,
+            capture_output=True,
+            text=True,
+            env={**environment, "SECONDLOOK_LIBRARY": str(library)},
+        )
+    assert told.stdout.startswith("7.8 metres"), told.stderr
+    for place in (library, *library.rglob("*")):
+        place.chmod(0o755)
 
 
 def test_an_older_library_is_closed_to_others_and_says_so_once(

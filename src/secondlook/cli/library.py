@@ -225,6 +225,8 @@ def remove(
         for change in changes:
             reason = f": {change.reason}" if change.reason else ""
             sys.stdout.write(f"{change.change} {change.path}{reason}\n")
+    if purge:
+        call.say("Runs on record, and research remembered, may still quote it: secondlook runs.")
     return FAILED if changes and all(item.change == "failed" for item in changes) else 0
 
 

@@ -41,6 +41,7 @@ CREATE TABLE IF NOT EXISTS journal (id TEXT PRIMARY KEY, change TEXT NOT NULL) W
 PRAGMA user_version = 1;
 COMMIT;
 """
+_CANNOT_OPEN = sqlite3.SQLITE_CANTOPEN
 _CANNOT_WRITE = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_IOERR}
 MAKE_ROOM = "check that the disk has room and that you may write there; nothing stored is lost"
 RESTORE = (
@@ -102,12 +103,8 @@ class Catalog:
             # SQLite would make an empty one, and everything would look forgotten.
             raise LibraryDamaged(f"the catalog {str(file)!r} is missing", hint=RESTORE)
         with self._explained():
-            self._db = sqlite3.connect(
-                file, timeout=30, isolation_level=None, check_same_thread=False
-            )
+            self._db = _connected(file, create=create)
             self._db.row_factory = sqlite3.Row
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
-                self._db.execute(f"PRAGMA {pragma}")
             if self._db.execute("PRAGMA user_version").fetchone()[0] != _SCHEMA_VERSION:
                 if not create:
                     raise sqlite3.DatabaseError("it is empty")
@@ -270,6 +267,30 @@ class Catalog:
                 )
             rows.append(kind(**{name: _read(name, value) for name, value in said.items()}))
         return rows
+
+
+def _connected(file: Path, *, create: bool) -> sqlite3.Connection:
+    """To write, or where the disk is full or not ours to write, to read: then WAL needs a little
+    help."""
+    log = file.with_name(f"{file.name}-wal")
+    how = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
+    for address in (str(file), f"{file.absolute().as_uri()}?{how}"):
+        db = sqlite3.connect(
+            address, uri=True, timeout=30, isolation_level=None, check_same_thread=False
+        )
+        try:
+            if address == str(file):
+                for pragma in ("journal_mode=WAL", "synchronous=FULL", "secure_delete=ON"):
+                    db.execute(f"PRAGMA {pragma}")
+            db.execute("SELECT 1 FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError as error:
+            db.close()
+            code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+            if create or address != str(file) or code not in {*_CANNOT_WRITE, _CANNOT_OPEN}:
+                raise
+        else:
+            return db
+    raise AssertionError  # the last one returned or raised
 
 
 def _stored(column: str, value: Any) -> Any:
