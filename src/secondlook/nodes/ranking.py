@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from langgraph.runtime import Runtime  # noqa: TC002
@@ -12,6 +13,7 @@ from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.state import READER, Asked, Found, Quality, Trace, step
 from secondlook.reading.calibration import Candidate
 from secondlook.retrieval.search import Fused, best_looks, blended, distinct, rerank
+from secondlook.roles.screen import without_orders
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,11 +76,21 @@ def graded_by_model(found: Sequence[Found]) -> bool:
 
 
 async def texts(context: Context, ids: Sequence[str]) -> dict[str, Passage]:
-    """Passages by id, from the library or from the web pages that this run has read."""
+    """Passages by id, from the library or from the web pages that this run has read; without what
+    gives a model orders in them, where the rest stands alone."""
     pages = context.pages.get(ids)
     rest = [name for name in ids if name not in pages]
     held = await asyncio.to_thread(context.shelf.passages, rest) if rest else {}
-    return held | {name: page.as_passage() for name, page in pages.items()}
+    held |= {name: page.as_passage() for name, page in pages.items()}
+    chosen = context.settings.answer
+    if not chosen.enable_quarantine:
+        return held
+    return {
+        name: passage
+        if passage.document in chosen.trusted
+        else replace(passage, text=without_orders(passage.text))
+        for name, passage in held.items()
+    }
 
 
 async def read(

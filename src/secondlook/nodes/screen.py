@@ -29,10 +29,10 @@ from secondlook.nodes.state import (
 )
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import evidence_marks
-from secondlook.roles.screen import Signals, is_stopped, look, stops
+from secondlook.roles.screen import CUT, Signals, is_stopped, look, stops
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from secondlook.passage import Passage
 
@@ -138,6 +138,7 @@ QUARANTINED = "quarantined: "  # how `why` of a passage begins that was taken ou
 NEXT_BEST = "others fit better"  # what `ranking` says of a passage that only its rank kept out
 GONE = "it could not be read when it was screened"
 PROMOTED = "in place of a quarantined passage"
+WITHOUT = "among the best, without the part that gives orders"
 _NAMED = 3
 
 
@@ -170,12 +171,25 @@ def left_out(found: Sequence[Found]) -> tuple[str | None, bool]:
     all that it may rest on."""
     out = [item for item in found if is_quarantined(item)]
     if not out:
-        return None, False
+        cut = [item for item in found if item["why"] == WITHOUT]
+        named = "; ".join(dict.fromkeys(map(_named, cut)))
+        return f"A part that gives a model orders was left out of {named}." if cut else None, False
     best = max((item["relevance"] or -math.inf for item in ranking.kept(found)), default=-math.inf)
     is_first = any((item["relevance"] or -math.inf) >= best for item in out)
     named = "; ".join(dict.fromkeys(map(_named, out[:_NAMED])))
     fits = "The passage that fits best was left out" if is_first else "Left out"
     return f"{fits}, for it gives a model orders: {named}.", is_first
+
+
+def _seen_so_far(kept: Sequence[Found], held: Mapping[str, Passage]) -> Iterator[Found]:
+    """Those of which nothing, or not all, can be read. What the last search found and cannot be
+    read now is unscreened: it is shown to nobody. What earlier ones found was screened then."""
+    last = max((item["search"] for item in kept), default=0)
+    for item in kept:
+        if item["id"] not in held and item["search"] == last:
+            yield {**item, "kept": False, "why": GONE}
+        elif item["id"] in held and CUT in held[item["id"]].text:
+            yield {**item, "why": WITHOUT}
 
 
 def _named(item: Found) -> str:
@@ -230,12 +244,7 @@ async def _cleaned(context: Context, found: Sequence[Found]) -> tuple[list[Found
         out.append(name)
         return True
 
-    # What the last search found and cannot be read now is unscreened: it is shown to nobody. What
-    # earlier searches found was screened then.
-    last = max((item["search"] for item in kept), default=0)
-    for item in kept:
-        if item["id"] not in held and item["search"] == last:
-            now[item["id"]] = {**item, "kept": False, "why": GONE}
+    now |= {item["id"]: item for item in _seen_so_far(kept, held)}
     vacant = [item for item in kept if item["id"] in held and stop(item["id"])]
     promoted = 0
     if vacant:

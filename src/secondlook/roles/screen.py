@@ -13,8 +13,11 @@ import math
 import re
 import unicodedata
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal
 
+from secondlook.retrieval.outline import sentence_starts
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK, without_evidence_marks
 from secondlook.roles.screen_signs import CODE, SIGNS
 
@@ -61,6 +64,37 @@ def is_stopped(signals: Signals, *, channel: Channel) -> bool:
 
 def stops(text: str, *, channel: Channel) -> bool:
     return is_stopped(look(text, channel=channel), channel=channel)
+
+
+CUT = "\u205f"
+"""A blank that no text uses in rows: it stands for each character of what was cut out."""
+_WHOLE = 0.5
+"""So much of a passage must be left, or the rest does not stand alone."""
+
+
+@lru_cache(4096)
+def without_orders(text: str) -> str:
+    """The text with blanks in place of an order and what follows it in its paragraph, where the
+    rest is most of it and gives no orders; else the text as it is."""
+    if not stops(text, channel="passage"):
+        return text
+    kept = ""
+    for block in re.split(r"(\n+)", text):
+        first = _first_order(block)
+        kept += block[:first] + CUT * (len(block) - first)
+    is_most = len(kept.replace(CUT, "")) >= _WHOLE * len(text)
+    return kept if is_most and look(kept, channel="passage").verdict == "safe" else text
+
+
+def _first_order(block: str) -> int:
+    """Where a paragraph begins to give orders; its end where it gives none."""
+
+    def is_safe(part: str) -> bool:
+        return look(part, channel="passage").verdict == "safe"
+
+    starts = [0, *sentence_starts(block), len(block)]
+    orders = (start for start, end in pairwise(starts) if not is_safe(block[start:end]))
+    return next(orders, len(block) if is_safe(block) else 0)
 
 
 def screened(text: str, *, kind: Kind) -> Signals:
