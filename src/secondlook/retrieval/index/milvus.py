@@ -370,7 +370,8 @@ def _shown_head(server: Server, collection: str) -> Head | None:
 
 
 def _write_head(server: Server, collection: str, head: Head) -> None:
-    """It is inserted before older ones are deleted: at any moment one can be read."""
+    """It is inserted before older ones are deleted, and the one before it stays: a server that
+    looks at the rows before this write and at the deletions after it still shows a head."""
     said = json.dumps(asdict(head))
     texts = [said[start : start + MOST_BYTES] for start in range(0, len(said), MOST_BYTES)]
     shared = {"turn": head.turn, "parts": len(texts), "unused": [1.0, 0.0]}
@@ -379,7 +380,7 @@ def _write_head(server: Server, collection: str, head: Head) -> None:
         for part, text in enumerate(texts)
     ]
     server.insert(collection, rows)
-    server.delete(collection, f"turn < {head.turn}")
+    server.delete(collection, f"turn < {head.turn - 1}")
 
 
 def _head(said: str, turn: int) -> Head:
