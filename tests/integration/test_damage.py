@@ -36,7 +36,7 @@ def told(library: Library) -> list[object]:
     passages = {
         hit.passage for query in QUERIES for hit in library.search(query, k=50, rerank=False)
     }
-    found: list[object] = sorted(map(repr, passages))
+    found: list[object] = [*sorted(map(repr, passages))]
     desk = library.desk()
     for table in desk.tables():
         numbers = [column.name for column in table.columns if column.type in {"integer", "number"}]
