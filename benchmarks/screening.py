@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 HALVES = ("tuned", "held out")
 CONTEXTS = 6
 """Contexts that each payload is put into, a third of them at the start, a third in the middle."""
-WORLDS = Path(__file__).parent / "worlds"
+WORLDS, SETS = (Path(__file__).parent / name for name in ("worlds", "sets"))
 PIECE = 1500
 SAMPLE, SEED = 500, 8
 """Questions, and passages, of each set of ordinary ones."""
@@ -146,9 +146,11 @@ def _documents() -> Iterator[Case]:
     for template in own_templates():
         text = filled(template, random.Random(f"{SEED} {template.name}")).text
         yield from _pieces(text, "templates", template.name)
-    letters = (Path(__file__).parent / "sets" / "letters.txt").read_text("utf-8").splitlines()
-    for text in letters:
+    for text in (SETS / "letters.txt").read_text("utf-8").splitlines():
         yield from _pieces(text, "German and French letters", text)
+    for line in (SETS / "honest.txt").read_text("utf-8").splitlines():  # nobody tuned on them
+        language, text = line.split("\t")
+        yield from _pieces(text, f"five languages: {language}", text)
 
 
 def _pieces(text: str, name: str, document: str) -> Iterator[Case]:

@@ -30,28 +30,6 @@ def share(value: float) -> str:
     return f"{value:.3f}".removeprefix("0")
 
 
-def points(differences: list[dict[str, Any]], metric: str, *names: str) -> str:
-    (one,) = [
-        found
-        for found in differences
-        if found["metric"] == metric
-        and found["part"] == "all"
-        and {found["base_name"], found["other_name"]} == set(names)
-    ]
-    difference, low, high = (100 * one[key] for key in ("difference", "low", "high"))
-    return f"{difference:+.1f} ({low:+.1f} to {high:+.1f})"
-
-
-def test_linear_and_adaptive() -> None:
-    found = saved("eval_embedded")
-    kept = found["configurations"]["linear"]["metrics"]
-    forced = found["configurations"]["linear, forced"]["metrics"]
-    line = row("`linear`, `squad2-dev`")
-    assert f"F1 {share(kept['f1']['value'])}" in line
-    assert f"EM {share(forced['em']['value'])}, F1 {share(forced['f1']['value'])}" in line
-    assert points(found["differences"], "f1", "linear", "adaptive") in row("`adaptive` against")
-
-
 @pytest.mark.parametrize("set_", ["squad2-dev", "wikitables", "dabench", "samples"])
 def test_routing(set_: str) -> None:
     right = saved("auto")["sets"][set_]["routed_right"]
