@@ -170,6 +170,7 @@ def test_uploads_that_stall_hold_neither_files_nor_the_door(
             refused = post(client, ("note.txt", HARBOUR))
             assert (refused.status_code, refused.json()["code"]) == (429, "too_many_uploads")
             for stalled in (one, two):
+                stalled.settimeout(20)  # it is told at once, not after the rest was waited for
                 assert b" 408 " in stalled.recv(100)
         assert only(uploaded(client, ("note.txt", HARBOUR)))["status"] == "ready"
         assert stored(tmp_path) == ["note.txt"]

@@ -225,6 +225,7 @@ _UPLOAD: Final = re.compile(r"/api/libraries/[^/]+/documents/?")
 _SECONDS_TO_SEND = 30.0  # for a small body: sent byte by byte it must not keep a connection
 _MOST_DROPPED: Final = 1024 * MEGABYTE  # what is read of a refused request before it is answered
 _SECONDS_TO_DROP = 30.0
+_TOO_SLOW: Final = 408
 
 
 class Limits:
@@ -253,7 +254,9 @@ class Limits:
 
         async def answering(message: Message) -> None:
             """A client cut off while it sends would see a broken connection and never why."""
-            if message["type"] == "http.response.start" and declared <= _MOST_DROPPED:
+            begins = message["type"] == "http.response.start"
+            # Who has sent nothing for long is not waited for again.
+            if begins and declared <= _MOST_DROPPED and message["status"] != _TOO_SLOW:
                 await counted.drop_the_rest()
             await send(message)
 
@@ -320,9 +323,8 @@ class _Counted:
                         raise _Gone
                     parts.append(message.get("body", b""))
         except TimeoutError:
-            self.ended = True  # the rest is not waited for
             said = f"the request was not sent within {_SECONDS_TO_SEND:g} seconds"
-            raise _closing(408, "request_too_slow", said, "send it again") from None
+            raise _closing(_TOO_SLOW, "request_too_slow", said, "send it again") from None
         body = b"".join(parts)
         whole: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 

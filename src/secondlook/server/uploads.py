@@ -106,7 +106,8 @@ async def _in_time(blocks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         return
     except TimeoutError as late:
         said = f"nothing came of the upload for {_IDLE_SECONDS:g} seconds"
-        raise Problem(408, "upload_stalled", said, hint="send it again") from late
+        shut = {"Connection": "close"}
+        raise Problem(408, "upload_stalled", said, hint="send it again", headers=shut) from late
 
 
 def _check_room(staging: Staging, size: int = 0) -> None:
