@@ -62,7 +62,7 @@ def digest(file: Path) -> str:
     return _digest(file, status.st_mtime_ns, status.st_size)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=4096)
 def _digest(file: Path, _time: int, _size: int) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -151,6 +151,27 @@ def test_weights_with_another_hash_are_refused(tmp_path: Path, name: ModelName) 
         load(read_weights(tmp_path / name))
 
 
+def test_check_is_content_with_what_was_only_changed_and_finds_what_is_gone(
+    tmp_path: Path,
+) -> None:
+    odd = tmp_path / os.fsdecode(b"caf\xe9")
+    odd.mkdir()
+    sales, note = tmp_path / "sales.csv", odd / "note.txt"
+    sales.write_text("region,units\nNorth,3\nSouth,4\n", encoding="utf-8")
+    with Library.open(tmp_path / "library") as library:
+        for depth in (7.8, 7.9):
+            note.write_text(f"Berth 4 is {depth} metres deep.", encoding="utf-8")
+            library.add([sales, odd], meta={"shelf": odd.name})
+            assert library.check() == []
+        flip(library.path / "texts", random.Random(2))
+        next(library.path.glob("tables/*.parquet")).unlink()
+        assert {"stored text" in one.said or "is gone" in one.said for one in library.check()} == {
+            True
+        }
+        library.add([sales, odd], force=True)
+        assert library.check() == [], "what the remedy says has mended it"
+
+
 # Other accounts
 
 

@@ -43,6 +43,14 @@ def rtf_to_text(raw, **options):
     if "call" in raw: socket.create_connection(("127.0.0.1", 9), timeout=5)
     if "pickle" in raw: say(pickle.dumps(["a message", "of an older version"]))
     if "lie" in raw: say(b'{"parsed": [{"member": 5, "extracted": {"text": ["x"]}}]}')
+    if "name" in raw:
+        said = '{"parsed": [{"member": "", "sha256": "%s", "bytes": 1, "extracted": null, '
+        said += '"error": ["a", "b", "c"]}]}'
+        say((said % (raw.rstrip("}").split()[-1] * 16)).encode())
+    if "threads" in raw:
+        tasks = "/proc/self/task"
+        states = [open(f"{tasks}/{one}/status").read() for one in os.listdir(tasks)]
+        return " ".join(one.split("NoNewPrivs:")[1].split()[0] for one in states)
     if "huge" in raw: return "words " * 2_000_000
     return raw
 '''
@@ -98,6 +106,10 @@ def test_a_parser_that_a_file_took_over_gets_nowhere(rtf: Callable[[str, str], P
     deeds = ["plant", "call", "pickle", "lie"]
     with ParserPool(1) as pool:
         found = outcomes(pool, [rtf(deed, deed) for deed in deeds])
+        named = outcomes(pool, [rtf("up", "name ../."), rtf("other", "name abcd")])
+        threads = outcomes(pool, [rtf("threads", "threads")])["threads"].extracted
+    assert "something else than its hash" in str(named["up"].error)
+    assert "another file" in str(named["other"].error)
     assert not Path(sys.prefix, "planted").exists()
     assert all(isinstance(found[deed].error, Damaged) for deed in deeds), found
     assert "EOFError" in str(found["pickle"].error)
@@ -105,6 +117,8 @@ def test_a_parser_that_a_file_took_over_gets_nowhere(rtf: Callable[[str, str], P
     if kernel.version():
         assert "PermissionError" in str(found["plant"].error)
         assert "PermissionError" in str(found["call"].error)
+        assert threads is not None
+        assert "0" not in threads.text, "a thread kept its rights"
 
 
 @pytest.mark.usefixtures("hostile_parser")

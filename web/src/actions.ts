@@ -206,7 +206,7 @@ export async function ask(question: string, options: AskOptions): Promise<void> 
   const after = options.after ?? null;
   stopFollowing();
   const workflow = options.workflow ?? settings?.workflow ?? "";
-  const view = { ...newRun(question, library, workflow), after };
+  const view = { ...newRun(question, library, workflow), after, trust: options.trust ?? [] };
   const isOnPage = () => getState().run === view;
   dispatch({ type: "run", run: view });
   const { workflow: asked, web = true, trust = [] } = options;

@@ -45,6 +45,8 @@ export interface RunView {
   stoppedBecause: string | null;
   /** The run before it in the conversation. */
   after: string | null;
+  /** Documents that it was told to read although they give a model orders. */
+  trust: string[];
   /** False while the line to the server is cut. */
   connected: boolean;
 }
@@ -72,6 +74,7 @@ export function newRun(question: string, library: string, workflow: string): Run
     problem: null,
     stoppedBecause: null,
     after: null,
+    trust: [],
     connected: true,
   };
 }

@@ -76,7 +76,9 @@ class Run:
         if self.max_risk is not None:
             usual = with_risk(usual, self.max_risk)
         if self.trust:
-            answer = usual.answer.model_copy(update={"trusted": tuple(self.trust)})
+            answer = usual.answer.model_copy(
+                update={"trusted": (*usual.answer.trusted, *self.trust)}
+            )
             usual = usual.model_copy(update={"answer": answer})
         return usual if self.budget is None else with_budget(usual, self.budget)
 

@@ -9,7 +9,7 @@ import json
 import re
 import sqlite3
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -271,10 +271,10 @@ class Catalog:
 
 def _connected(file: Path, *, create: bool) -> sqlite3.Connection:
     """To write, or where the disk is full or not ours to write, to read: then WAL needs a little
-    help."""
-    log = file.with_name(f"{file.name}-wal")
-    how = "mode=ro" if log.exists() and log.stat().st_size else "immutable=1"
-    for address in (str(file), f"{file.absolute().as_uri()}?{how}"):
+    help where no log is there."""
+    there = file.absolute().as_uri()
+    last = f"{there}?immutable=1"
+    for address in (str(file), f"{there}?mode=ro", last):
         db = sqlite3.connect(
             address, uri=True, timeout=30, isolation_level=None, check_same_thread=False
         )
@@ -286,7 +286,7 @@ def _connected(file: Path, *, create: bool) -> sqlite3.Connection:
         except sqlite3.OperationalError as error:
             db.close()
             code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-            if create or address != str(file) or code not in {*_CANNOT_WRITE, _CANNOT_OPEN}:
+            if create or address == last or code not in {*_CANNOT_WRITE, _CANNOT_OPEN}:
                 raise
         else:
             return db
@@ -296,7 +296,7 @@ def _connected(file: Path, *, create: bool) -> sqlite3.Connection:
 def _stored(column: str, value: Any) -> Any:
     """SQLite takes valid Unicode alone: a file name that is none is kept as its bytes."""
     if column in _JSON:
-        return json.dumps(value, ensure_ascii=False)
+        value = json.dumps(value, ensure_ascii=False)
     if isinstance(value, str):
         try:
             value.encode()
@@ -336,8 +336,9 @@ class TextStore:
         import zstandard
 
         target = self.file(row.sha256, row.parser)
-        if target.exists():
-            return
+        with suppress(LibraryDamaged):  # what cannot be read is written anew
+            if target.exists() and self.read(row):
+                return
         data = json.dumps(asdict(extracted), ensure_ascii=False).encode()
         try:
             write_whole(target, zstandard.ZstdCompressor(3, write_checksum=True).compress(data))

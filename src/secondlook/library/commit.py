@@ -9,7 +9,6 @@ import re
 import uuid
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
-from sys import intern
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -247,12 +246,14 @@ def prepare(
     document = document_id(sha256)
     options = ChunkOptions(tokens=manifest.chunk_tokens, overlap=manifest.chunk_overlap)
     entries, to_embed = [], []
+    known: dict[str, str] = {}
     for ordinal, span in enumerate(chunk(extracted, starts, options)):
         go_on()
         text = extracted.text[span.start : span.end]
         whole = with_context(title, span.heading, text)
         to_embed.append(whole)
-        words = tuple(map(intern, terms(whole, manifest.language)))  # most occur in many passages
+        # Most words occur in many passages: each is kept once.
+        words = tuple(known.setdefault(one, one) for one in terms(whole, manifest.language))
         place = (span.start, span.end, span.page, span.heading)
         entries.append(Entry(f"{document}.{ordinal}", document, text, words, *place))
     row = DocumentRow(

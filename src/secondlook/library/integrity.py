@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from secondlook.library.commit import Stores
     from secondlook.retrieval.index.port import Entry
 
-_MOST_CHARACTERS = 8_000_000
+_MOST_CHARACTERS = 30_000_000
 _FETCHED = 500
 READ_AGAIN = "secondlook add --force PATH reads it again"
-NOTHING = "it is made anew by itself where it is needed"
+BY_ITSELF = "it is made anew by itself where it is needed"
 
 
 class Texts:
@@ -87,12 +87,13 @@ def compare_counts(stores: Stores) -> None:
 # The files of an index are never changed once they are written: each has its checksum.
 
 SUMS = "sums.json"
+_REWRITTEN = "latest_version_hint.json"  # only a hint: Lance looks itself where it is wrong
 
 
 def remember_index(folder: Path) -> None:
     """Note the checksums of files that a writer has added below `folder`."""
     known = _sums(folder)
-    found = {str(file.relative_to(folder)): file for file in _index_files(folder)}
+    found = {file.relative_to(folder).as_posix(): file for file in _index_files(folder)}
     sums = {name: known.get(name) or digest(file) for name, file in sorted(found.items())}
     if sums != known:
         write_whole(folder / SUMS, sealed(sums))
@@ -103,6 +104,13 @@ def _sums(folder: Path) -> dict[str, str]:
         return unsealed((folder / SUMS).read_bytes())
     except (OSError, ValueError):
         return {}
+
+
+def _has_sum(file: Path, known: str) -> bool:
+    try:
+        return known in {"", digest(file)}
+    except OSError:
+        return False
 
 
 def _is_changed(file: Path) -> bool:
@@ -116,7 +124,8 @@ def _is_changed(file: Path) -> bool:
 
 
 def _index_files(folder: Path) -> Iterator[Path]:
-    return (file for file in (folder / "index").rglob("*") if file.is_file())
+    files = (file for file in (folder / "index").rglob("*") if file.is_file())
+    return (file for file in files if file.name != _REWRITTEN)
 
 
 # All of it.
@@ -137,12 +146,12 @@ def examine(stores: Stores, folder: Path, progress: Callable[[Progress], None]) 
         except SecondlookError as error:
             yield Damage("library", error.message, error.hint or RESTORE)
     for name, known in _sums(folder).items():
-        file = folder / name
-        if not file.is_file() or digest(file) != known:
+        # A writer may have taken it away meanwhile.
+        if not _has_sum(folder / name, known) and _sums(folder).get(name) == known:
             yield Damage("index", f"{name} was changed or is gone", REBUILD)
     for file in (folder / SUMS, *stores.tables.folder.glob("*.profile.json")):
         if _is_changed(file):
-            yield Damage(file.name, "it was changed", NOTHING)
+            yield Damage(file.name, "it was changed", BY_ITSELF)
     texts, rows, passages = Texts(), stores.catalog.documents(), 0
     for done, row in enumerate(rows, 1):
         for said, remedy in (*_of_text(stores, row, texts), *_of_tables(stores, row)):
@@ -163,8 +172,8 @@ def _of_text(stores: Stores, row: DocumentRow, texts: Texts) -> Iterator[tuple[s
 
 
 def _of_tables(stores: Stores, row: DocumentRow) -> Iterator[tuple[str, str]]:
-    for table in stores.tables.held(row.id)[0]:
-        if table.checksum not in {"", digest(stores.tables.file(table.id))}:
-            yield f"the stored table {table.title!r} was changed", READ_AGAIN
+    for table in stores.tables.written(row.id):
+        if not _has_sum(stores.tables.file(table.id), table.checksum):
+            yield f"the stored table {table.title!r} was changed or is gone", READ_AGAIN
     if stores.tables.is_damaged(row.id):
         yield "the record of its tables was changed", READ_AGAIN

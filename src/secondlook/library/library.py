@@ -289,12 +289,14 @@ class Library(Closing):
     def hits(self, ranked: Sequence[Ranked]) -> list[Hit]:
         rows = self._stores.catalog.documents_by_id({item.entry.document for item in ranked})
         by_id = {row.id: row for row in rows}
+        is_copy = published.names_bucket(self._manifest.index)
         found = []
         for item in ranked:
             entry = item.entry
             # A document between its index commit and its catalog row is not quite there yet.
             if row := by_id.get(entry.document):
-                self._texts.compare(self._stores, row, entry)
+                if not is_copy:  # its texts are far away
+                    self._texts.compare(self._stores, row, entry)
                 passage = Passage(
                     id=entry.id,
                     document=row.id,

@@ -68,7 +68,7 @@ def open_current(folder: Path, manifest: Manifest, settings: Settings) -> tuple[
     """The stores in use, also when a rebuild switches while they are being opened."""
     try:
         stores = _open_stores(folder, manifest, settings.library)
-        if not manifest.index.startswith(_MILVUS):
+        if not manifest.index.startswith(_MILVUS) and not names_bucket(manifest.index):
             integrity.compare_counts(stores)
     except LibraryError:
         newer = manifests.read(folder)

@@ -40,12 +40,19 @@ class TableStore:
     def held(self, document: str) -> tuple[tuple[Table, ...], str | None]:
         """Tables of a document whose files are there, and why nothing can be used as a table. The
         newest record counts: a document is read again only while its file is there."""
-        records = [self._record(file) for _, _, file in self._records(document)]
-        for _, tables, problem in sorted(records, key=lambda record: -record[0]):
+        for _, tables, problem in self._newest(document):
             there = tuple(table for table in tables if self.file(table.id).exists())
             if there or not tables:
                 return there, problem
         return (), None
+
+    def written(self, document: str) -> Sequence[Table]:
+        """Those of the newest record, whether their files are there or not."""
+        return next((tables for _, tables, _ in self._newest(document)), ())
+
+    def _newest(self, document: str) -> list[_Record]:
+        records = [self._record(file) for _, _, file in self._records(document)]
+        return sorted(records, key=lambda record: -record[0])
 
     def is_damaged(self, document: str) -> bool:
         return any(self._record(file)[2] == _DAMAGED for _, _, file in self._records(document))

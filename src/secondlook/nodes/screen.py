@@ -29,7 +29,7 @@ from secondlook.nodes.state import (
 )
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import evidence_marks
-from secondlook.roles.screen import CUT, Signals, is_stopped, look, stops
+from secondlook.roles.screen import Signals, is_cut, is_stopped, look, stops
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -170,15 +170,17 @@ def left_out(found: Sequence[Found]) -> tuple[str | None, bool]:
     """What an answer says of passages that were kept out, and whether one of them fits better than
     all that it may rest on."""
     out = [item for item in found if is_quarantined(item)]
+    cut = "; ".join(dict.fromkeys(_named(item) for item in found if item.get("cut")))
+    told = f"A part that gives a model orders was left out of {cut}." if cut else None
     if not out:
-        cut = [item for item in found if item["why"] == WITHOUT]
-        named = "; ".join(dict.fromkeys(map(_named, cut)))
-        return f"A part that gives a model orders was left out of {named}." if cut else None, False
-    best = max((item["relevance"] or -math.inf for item in ranking.kept(found)), default=-math.inf)
-    is_first = any((item["relevance"] or -math.inf) >= best for item in out)
+        return told, False
+    read = [item["relevance"] for item in ranking.kept(found) if item["relevance"] is not None]
+    best = max(read, default=-math.inf)
+    is_first = any(item["relevance"] is not None and item["relevance"] >= best for item in out)
     named = "; ".join(dict.fromkeys(map(_named, out[:_NAMED])))
     fits = "The passage that fits best was left out" if is_first else "Left out"
-    return f"{fits}, for it gives a model orders: {named}.", is_first
+    said = f"{fits}, for it gives a model orders: {named}."
+    return f"{said} {told}" if told else said, is_first
 
 
 def _seen_so_far(kept: Sequence[Found], held: Mapping[str, Passage]) -> Iterator[Found]:
@@ -188,8 +190,8 @@ def _seen_so_far(kept: Sequence[Found], held: Mapping[str, Passage]) -> Iterator
     for item in kept:
         if item["id"] not in held and item["search"] == last:
             yield {**item, "kept": False, "why": GONE}
-        elif item["id"] in held and CUT in held[item["id"]].text:
-            yield {**item, "why": WITHOUT}
+        elif item["id"] in held and is_cut(held[item["id"]].text):
+            yield {**item, "why": WITHOUT, "cut": True}
 
 
 def _named(item: Found) -> str:
@@ -258,7 +260,8 @@ async def _cleaned(context: Context, found: Sequence[Found]) -> tuple[list[Found
                     continue
                 signals[name] = _signals(context, held[name])
                 if not stop(name):
-                    now[name] = {**item, "kept": True, "why": PROMOTED}
+                    cut = is_cut(held[name].text)
+                    now[name] = {**item, "kept": True, "why": PROMOTED, "cut": cut}
                     promoted += 1
                     break
     named = "; ".join(

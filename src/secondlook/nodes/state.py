@@ -72,6 +72,7 @@ class Found(TypedDict):
     fetched: str | None
     kept: bool
     why: str
+    cut: NotRequired[bool]  # a part that gives a model orders is read by nobody
     grade: Grade
     graded_by: str | None
     search: int  # which search of the run found it first, from 0

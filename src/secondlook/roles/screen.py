@@ -72,6 +72,10 @@ _WHOLE = 0.5
 """So much of a passage must be left, or the rest does not stand alone."""
 
 
+def is_cut(text: str) -> bool:
+    return CUT * 2 in text
+
+
 @lru_cache(4096)
 def without_orders(text: str) -> str:
     """The text with blanks in place of an order and what follows it in its paragraph, where the
@@ -79,7 +83,7 @@ def without_orders(text: str) -> str:
     if not stops(text, channel="passage"):
         return text
     kept = ""
-    for block in re.split(r"(\n+)", text):
+    for block in re.split(r"(\n\s*\n)", text):
         first = _first_order(block)
         kept += block[:first] + CUT * (len(block) - first)
     is_most = len(kept.replace(CUT, "")) >= _WHOLE * len(text)

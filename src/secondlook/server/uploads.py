@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import errno
 import shutil
+import time
 from collections.abc import AsyncIterator  # noqa: TC003
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,7 @@ _MOST_PARTS = 1_000  # of a form: millions of tiny ones would take minutes to re
 _SEND = "send multipart/form-data with one part named 'files' for each file"
 FILES_PER_UPLOAD = 50
 _IDLE_SECONDS = 30.0
+_LEAST_RATE = 1_000  # bytes a second
 _AT_ONCE = 16
 
 
@@ -96,11 +98,14 @@ async def receive(request: Request, library: Path, limits: UploadLimits) -> Stag
 
 
 async def _in_time(blocks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """A client that sends nothing for a while holds the room of others."""
+    """A client that sends nothing for a while, or next to nothing, holds the room of others."""
+    begun, seen = time.monotonic(), 0
     try:
         while True:
-            async with asyncio.timeout(_IDLE_SECONDS):
+            left = begun + seen / _LEAST_RATE - time.monotonic()
+            async with asyncio.timeout(_IDLE_SECONDS + min(0.0, left)):
                 block = await anext(blocks)
+            seen += len(block)
             yield block
     except StopAsyncIteration:
         return
@@ -233,7 +238,8 @@ async def upload(request: Request, opened: OpenedLibrary, state: FromServer) -> 
     limits, mark = UploadLimits.of(state.settings), object()
     if len(state.receiving) >= _AT_ONCE:
         said = f"{_AT_ONCE} uploads are on their way already"
-        raise Problem(429, "too_many_uploads", said, headers={"Retry-After": "10"})
+        hint = "send several files in one upload, or try again when one has ended"
+        raise Problem(429, "too_many_uploads", said, hint=hint, headers={"Retry-After": "10"})
     state.receiving.add(mark)
     try:
         staging = await receive(request, opened.library.path, limits)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -15,7 +16,7 @@ from secondlook.tables.query import Computed, Filter, Query
 from secondlook.tables.table import Table, TableProfile, named_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from secondlook.tables.table import Examination, Join
@@ -58,18 +59,19 @@ class Desk:
         """Its Parquet file, as it was written."""
         meant = self.table(table)
         file = self._files[meant.id]
-        if meant.checksum not in {"", digest(file)}:
-            raise TableError(
-                f"the stored table {meant.title!r} was damaged on the disk",
-                hint="secondlook add --force PATH reads it again",
-            )
-        return file
+        with contextlib.suppress(OSError):
+            if meant.checksum in {"", digest(file)}:
+                return file
+        raise TableError(
+            f"the stored table {meant.title!r} was damaged on the disk",
+            hint="secondlook add --force PATH reads it again",
+        )
 
     def profile(self, table: str) -> TableProfile:
         meant = self.table(table)
         if meant.id not in self._profiles:
-            file = self.file(meant.id)
-            self._profiles[meant.id] = cached_profile(self._folder, self._worker, meant, file)
+            read = partial(self.file, meant.id)  # not even looked at where its profile is known
+            self._profiles[meant.id] = cached_profile(self._folder, self._worker, meant, read)
         return self._profiles[meant.id]
 
     def joins(self, tables: Sequence[str]) -> tuple[Join, ...]:
@@ -140,7 +142,9 @@ def profile_table(worker: Worker, table: Table, file: Path) -> TableProfile:
     return TableProfile.model_validate(found)
 
 
-def cached_profile(folder: Path, worker: Worker, table: Table, file: Path) -> TableProfile:
+def cached_profile(
+    folder: Path, worker: Worker, table: Table, file: Callable[[], Path]
+) -> TableProfile:
     """The profile kept in `folder`, or a new one that is kept there then."""
     kept = profile_file(folder, table)
     try:
@@ -152,7 +156,7 @@ def cached_profile(folder: Path, worker: Worker, table: Table, file: Path) -> Ta
             return profile
     except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError):
         pass  # None is there, or it is damaged
-    profile = profile_table(worker, table, file)
+    profile = profile_table(worker, table, file())
     said = {"version": PROFILE_VERSION, "profile": profile.model_dump(mode="json")}
     # A library that cannot be written to, or a full disk, costs the time of the next question.
     with contextlib.suppress(OSError):

@@ -36,9 +36,16 @@ export function AnswerBody({ answer, run }: { answer: Answer; run: RunView }) {
   );
 }
 
-const anew = (run: RunView) => ({ workflow: run.workflow || null, after: run.after });
+const anew = (run: RunView) => ({
+  workflow: run.workflow || null,
+  after: run.after,
+  trust: run.trust,
+});
 
-const trusting = (run: RunView, document: string) => ({ ...anew(run), trust: [document] });
+const trusting = (run: RunView, document: string) => ({
+  ...anew(run),
+  trust: [...run.trust, document],
+});
 
 /** Documents with passages that were kept out, for they give a model orders: let in by a click. */
 function LeftOut({ passages, read }: { passages: SeenPassage[]; read: (one: string) => void }) {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import re
 import signal
 import threading
 import time
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from secondlook.document import Extracted  # noqa: TC001  # replies are checked against it
 from secondlook.errors import Damaged, ExtractionError, LimitExceeded
+from secondlook.files import digest
 from secondlook.processes import Closing, ended, pipes_of, receive, send, started
 from secondlook.retrieval.parse.source import DEFAULT_LIMITS, Parsed, ParseLimits
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 Key = TypeVar("Key")
+_HASH = re.compile("([0-9a-f]{64})?")  # it becomes part of a path
 
 _WATCH_SECONDS, _LEAVE_SECONDS = 0.25, 0.5
 _START_SECONDS = 60.0  # imports on a cold, busy machine; counted apart from the file's own time
@@ -56,7 +59,7 @@ class _Worker:
                 with self.lock:
                     self.alive = time.monotonic()
                     self.started = min(self.started, self.alive)
-            parsed = _believed(message)
+            parsed = _believed(message, path)
             if message.get("is_spent"):
                 self.stop()
         except (EOFError, OSError) as error:
@@ -98,7 +101,7 @@ class _Worker:
         return None if process is None else ended(process, _LEAVE_SECONDS)
 
 
-def _believed(message: dict[str, Any]) -> list[Parsed]:
+def _believed(message: dict[str, Any], path: Path) -> list[Parsed]:
     """What a parser says. It read a file of a stranger: nothing of it is run, all of it is checked.
     Raises EOFError where it is not what was agreed."""
     from pydantic import TypeAdapter, ValidationError
@@ -107,6 +110,10 @@ def _believed(message: dict[str, Any]) -> list[Parsed]:
         said = TypeAdapter(list[_Said]).validate_python(message["parsed"])
     except (LookupError, ValidationError) as error:
         raise EOFError("its reply is not what was agreed") from error
+    if not all(_HASH.fullmatch(one.sha256) for one in said):
+        raise EOFError("it names a file by something else than its hash")
+    if any(one.sha256 not in {"", digest(path)} for one in said if not one.member):
+        raise EOFError("it read another file, or the file was changed meanwhile")
     return [
         Parsed(one.member, one.sha256, one.bytes, one.extracted, one.error and _error(*one.error))
         for one in said

@@ -25,13 +25,13 @@ _RETIRE_SHARE = 3  # beyond this share of its memory a worker makes room for a f
 
 
 def main() -> None:
+    _give_up_rights()  # before there is another thread, which would keep them
     inbox, outbox = own_pipes()
     jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(inbox, jobs), daemon=True).start()
     limits = ParseLimits(**jobs.get())
     confine(limits.memory_bytes)
     die_with_parent()
-    _give_up_rights()
     serve(jobs.get, outbox, limits)
 
 
