@@ -199,7 +199,7 @@ def _named(item: Found) -> str:
     return item["document"] if is_order else f'"{item["title"]}"'
 
 
-def without_orders(
+def clean_passages(
     context: Context, passages: Sequence[Passage]
 ) -> tuple[list[Passage], list[dict[str, Any]]]:
     """Passages that are read whole, and a warning for each that was kept out."""

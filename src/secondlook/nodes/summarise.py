@@ -17,7 +17,7 @@ from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.outline import Overview, evenly, taken, whole_document
 from secondlook.nodes.revalidate import guard_of
-from secondlook.nodes.screen import without_orders
+from secondlook.nodes.screen import clean_passages
 from secondlook.nodes.state import Draft, Evidence, Trace, step, trouble
 from secondlook.nodes.state import Sentence as Claimed
 from secondlook.reading.support import DEFAULT_MIN_SUPPORT, joined_evidence, sieve_of
@@ -127,7 +127,7 @@ async def _texts(
         ids = [item["id"] for item in ranking.kept(state["found"])]
         held = await ranking.texts(context, ids)
         texts = [[held[name] for name in ids if name in held]]
-    screened = [without_orders(context, passages) for passages in texts]
+    screened = [clean_passages(context, passages) for passages in texts]
     return [clean for clean, _ in screened], [one for _, told in screened for one in told]
 
 
