@@ -114,7 +114,8 @@ def test_config_and_version(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / "secondlook.toml").write_text("[search]\nk = 3\n[ingest]\nexclude=['x']\n")
+    (tmp_path / "secondlook.toml").write_text("[search]\nk = 3\n")
+    monkeypatch.setenv("SECONDLOOK_INGEST_EXCLUDE", "x")
     monkeypatch.chdir(tmp_path)
     found = _printed(library, capsys, "config")
     for setting in found["settings"].values():

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.cli.main import main
 from secondlook.models.specs import KEY_VARIABLES
+from secondlook.settings import user_file
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,7 +41,8 @@ class Desk:
     def configure(self, **models: Any) -> None:
         lines = [f"{name} = {json.dumps(value)}" for name, value in models.items()]
         text = "\n".join(["[models]", *lines])
-        (self.folder / "secondlook.toml").write_text(text, "utf-8")
+        user_file().parent.mkdir(parents=True, exist_ok=True)
+        user_file().write_text(text, "utf-8")
 
 
 def desk_in(

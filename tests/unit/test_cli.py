@@ -41,7 +41,7 @@ def write(desk: Desk, name: str, text: str) -> str:
 
 def test_there_are_few_commands_and_each_teaches_by_example(desk: Desk) -> None:
     names = [line.split()[0] for line in listed(desk).splitlines()]
-    assert len(names) <= 16
+    assert len(names) <= 17
     groups = [("library", "show"), ("library", "restore"), ("runs", "prune"), ("runs", "memory")]
     for name in (*((one,) for one in names), *groups, ("mcp",)):
         result = desk.run(*name, "--help")

@@ -16,8 +16,24 @@ from secondlook.cli.ask import (
     PresetOption,  # noqa: TC001
     WebOption,  # noqa: TC001
 )
-from secondlook.cli.command import Call, argument, command, counted, flag, harmless, print_json
-from secondlook.errors import LibraryMissing, RunMissing, SecondlookError, SettingsError
+from secondlook.cli.command import (
+    Call,
+    YesOption,
+    argument,
+    command,
+    counted,
+    flag,
+    harmless,
+    is_terminal,
+    print_json,
+)
+from secondlook.errors import (
+    LibraryMissing,
+    RunMissing,
+    SecondlookError,
+    SettingsError,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -267,6 +283,42 @@ def config(
     middle = min(40, max(map(len, shown.values())))
     for key, value in shown.items():
         sys.stdout.write(harmless(f"{key:<{left}}  {value:<{middle}}  {loaded.origin[key]}\n"))
+
+
+@command(
+    "\b\nDocuments are trusted one by one: ask --trust. Example:\n  secondlook trust ~/papers\n",
+    library=False,
+)
+def trust(
+    call: Call,
+    *,
+    folder: Path = argument(Path(), "Folder with a secondlook.toml, or a preset.", "FOLDER"),
+    undo: bool = flag("--undo", "Trust it no more."),
+    yes: YesOption = False,
+) -> None:
+    """Let the settings file of a folder set what otherwise only your own may."""
+    from secondlook.settings import find_project_file, read_file, shown, trust_record
+    from secondlook.settings.sections import FIELDS
+    from secondlook.settings.trust import remember, why_refused
+
+    file = find_project_file(folder) if folder.is_dir() else folder
+    if file is None:
+        raise UsageError(f"there is no secondlook.toml in {str(folder)!r}")
+    if undo:
+        was = remember(file, None, record=trust_record())
+        said = f"{file} is trusted no more." if was else f"{file} was not trusted."
+        call.tell({"file": str(file), "trusted": False}, said)
+        return
+    data, made = read_file(file)
+    new = {key: value for key, value in made if why_refused(file, key, value, trusted=False)}
+    for key, value in new.items():
+        sys.stderr.write(f"{key} = {shown(key, value)}   {FIELDS[key].description}\n")
+    if new and not yes and (call.as_json or not is_terminal(sys.stdin)):
+        raise UsageError("nobody can be asked here", hint="--yes trusts it without a question")
+    call.confirm(f"Let {file} set {counted(len(new), 'thing')} that only you may?", yes=yes)
+    remember(file, data, record=trust_record())
+    told = {"file": str(file), "trusted": True, "settings": list(new)}
+    call.tell(told, f"{file} is trusted until it changes.")
 
 
 @command()

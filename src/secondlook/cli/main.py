@@ -57,6 +57,7 @@ add_commands(app, {"demo": chat.demo, "add": library.add, "ask": ask.ask, "chat"
 add_commands(app, {"search": search.search, "serve": serving.serve, "verify": verify})
 add_commands(app, {"calibrate": evaluate.calibrate, "models": models.models})
 add_commands(app, {"doctor": doctor.doctor, "config": doctor.config, "graph": doctor.graph})
+add_commands(app, {"trust": doctor.trust})
 app.add_typer(library.group(), name="library")
 app.add_typer(runs.group(), name="runs")
 app.add_typer(evaluate.group(), name="eval")

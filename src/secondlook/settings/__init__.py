@@ -11,7 +11,6 @@ import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from urllib.parse import urlsplit
 
 import platformdirs
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -27,6 +26,7 @@ from secondlook.settings.sections import (
     value_of,
     where_to_look,
 )
+from secondlook.settings.trust import is_trusted, why_refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -138,12 +138,12 @@ def _everywhere(  # noqa: PLR0917
     here: Path,
 ) -> Iterator[_Given]:
     for file in files:
-        yield from _from_file(file, trusted=file.name != PROJECT_FILE)
+        yield from _from_file(file, own=file.name != PROJECT_FILE)
     yield from _from_environment(variables, here)
     if preset is not None:
-        file, trusted = find_preset(preset, own=_own_presets(), cwd=here)
+        file, own = find_preset(preset, own=_own_presets(), cwd=here)
         name = f"preset {preset}"
-        for one in _from_file(file, trusted=trusted):
+        for one in _from_file(file, own=own):
             yield replace(one, place=name, origin=name)
     for key, text in texts.items():
         _known(key, "--set: ")
@@ -155,30 +155,47 @@ def _everywhere(  # noqa: PLR0917
             yield _Given(key, value, place=flag, origin=flag, base=here)
 
 
-def _from_file(file: Path, *, trusted: bool) -> Iterator[_Given]:
+def read_file(file: Path) -> tuple[bytes, list[tuple[str, object]]]:
+    """A settings file as it is, and setting by setting."""
     try:
+        data = file.read_bytes()
         # Editors on Windows put a byte order mark in front, which TOML does not allow.
-        parsed = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
+        parsed = tomllib.loads(data.decode("utf-8-sig"))
     except (OSError, ValueError) as error:  # TOML's and Unicode's errors are ValueErrors
         hint = "It must be TOML in UTF-8; strings need quotes; see docs/settings.md."
         raise SettingsError(f"{file} cannot be read: {error}", hint=hint) from error
+    made: list[tuple[str, object]] = []
     for section, content in parsed.items():
         if section not in SECTIONS:
             raise _unknown(f"{file}: unknown setting {section!r}", section)
         if not isinstance(content, dict):
             said = f"{file}: {section!r} is {content!r} but must be a section"
             raise SettingsError(said, hint=f"Write a line [{section}] and its keys below it.")
-        for key, value in _flat(section, content):
-            _known(key, f"{file}: ")
-            why = None if trusted else why_refused(key, value)
-            if why is not None:
-                raise SettingsError(
-                    f"{file}: {key} is {_shown(key, value)}, but a file that came with a folder "
-                    f"{why}",
-                    hint=f"If you trust it, set it in {user_file()} or as {_variable(key)}, or "
-                    f"move a preset to {_own_presets()}.",
-                )
-            yield _Given(key, value, place=str(file), origin=str(file), base=file.parent)
+        made += _flat(section, content)
+    for key, _ in made:
+        _known(key, f"{file}: ")
+    return data, made
+
+
+def _from_file(file: Path, *, own: bool) -> Iterator[_Given]:
+    data, made = read_file(file)
+    trusted = own or is_trusted(file, data, record=trust_record())
+    for key, value in made:
+        why = None if own else why_refused(file, key, value, trusted=trusted)
+        if why is not None:
+            place = file.parent if file.name == PROJECT_FILE else file
+            way = "" if trusted else f"secondlook trust {str(place)!r} lets all of it; or "
+            raise SettingsError(
+                f"{file}: {key} is {shown(key, value)}, but a file that came with a folder {why}",
+                hint=f"{way}set it in {user_file()} or as {_variable(key)}, or move a preset to "
+                f"{_own_presets()}.",
+            )
+        yield _Given(key, value, place=str(file), origin=str(file), base=file.parent)
+
+
+def trust_record() -> Path:
+    """Where is kept which settings files of folders the person trusts."""
+    return user_file().parent / "trusted.json"
 
 
 def _flat(path: str, content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -242,12 +259,12 @@ def _not_allowed(given: _Given, message: str) -> SettingsError:
     # A key pasted where its variable's name belongs must not end up on a screen or in a log.
     subject = given.place if given.place.startswith("--") else f"{given.place}: {given.key}"
     return SettingsError(
-        f"{subject} {in_plain_words(message)}, not {_shown(given.key, given.value)}",
+        f"{subject} {in_plain_words(message)}, not {shown(given.key, given.value)}",
         hint=f"{given.key}: {FIELDS[given.key].description}",
     )
 
 
-def _shown(key: str, value: object) -> str:
+def shown(key: str, value: object) -> str:
     return "that value" if key in _NOT_SHOWN else repr(value)
 
 
@@ -299,38 +316,3 @@ def find_preset(given: str, *, own: Path, cwd: Path) -> tuple[Path, bool]:
 def _names(folder: Path) -> list[str]:
     files = folder.glob("*.toml") if folder.is_dir() else ()
     return [file.stem for file in files if _NAME.fullmatch(file.stem)]
-
-
-# What a settings file that came with a folder may not say: who opens the folder did not write
-# it.
-
-_ADDRESS = re.compile(r"https?://[^\s'\",]*", re.IGNORECASE)
-_SENDING = frozenset({"embedding", "library", "models", "web"})  # may say where text is sent
-_OPENING = frozenset({"web.enable_web_search", "web.allow_private"})
-_SERVING = {
-    "serve": "may not say how this machine is served",
-    "telemetry": "may not say where this machine reports to",
-}
-_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-
-
-def why_refused(key: str, value: object) -> str | None:
-    section = key.partition(".")[0]
-    # An address may also stand within a model's name: openai:MODEL@http://HOST/v1
-    addresses = _ADDRESS.findall(str(value)) if section in _SENDING else []
-    if any(_host(address) not in _LOOPBACK for address in addresses):
-        return "may name only a service on this machine"
-    if key in _OPENING and value is True:
-        return "may not open the way to the network"
-    if key == "library.path" and str(value).startswith("s3:"):
-        return "may not name a library that is not on this machine"
-    if key == "runs.store":
-        return "may not say where your questions are recorded"
-    return _SERVING.get(section)
-
-
-def _host(address: str) -> str | None:
-    try:
-        return urlsplit(address).hostname
-    except ValueError:  # not an address at all
-        return None

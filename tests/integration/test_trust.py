@@ -1,0 +1,147 @@
+"""Nothing that arrives with data chooses an address, a key, or code: not a folder's settings file,
+a library, a backup, or an answer. Only the person's own settings do."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, get_args
+
+import pytest
+
+from secondlook.cli.main import main
+from secondlook.errors import SettingsError
+from secondlook.settings import load, trust_record, user_file
+from secondlook.settings.sections import FIELDS, Settings, value_of
+from secondlook.settings.trust import ALLOWED
+
+if TYPE_CHECKING:
+    from pydantic.fields import FieldInfo
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / "home" / name))
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    return work
+
+
+# A folder's settings file.
+
+
+def _written(key: str, value: object) -> str:
+    section, _, name = key.rpartition(".")
+    return f"[{section}]\n{name} = {json.dumps(value)}\n"
+
+
+_OF_A_FORM = {
+    "answer.workflow": "linear",
+    "ingest.ocr": "off",
+    "library.index": "milvus:http://127.0.0.1:9",
+    "runs.store": "postgresql://elsewhere.example/runs",
+}
+
+
+def _other(field: FieldInfo, default: object) -> object:
+    """A value that the setting may have and does not have by default."""
+    choices = [one for one in get_args(field.annotation) if isinstance(one, str)]
+    if choices:
+        return next(one for one in choices if one != default)
+    if isinstance(default, bool):
+        return not default
+    if isinstance(default, int | float):
+        return type(default)(1 if default == 0 else default / 2)
+    return ["x"] if isinstance(default, tuple) else "german"
+
+
+@pytest.mark.parametrize("key", FIELDS)
+def test_a_folders_file_sets_what_is_allowed_and_nothing_else(key: str, home: Path) -> None:
+    default = value_of(Settings(), key)
+    value = _OF_A_FORM.get(key) or _other(FIELDS[key], default)
+    (home / "secondlook.toml").write_text(_written(key, value))
+    if key in ALLOWED:
+        found = load(environ={}).value(key)
+        assert found != default
+        if isinstance(found, Path):
+            assert found.is_relative_to(home)
+        return
+    with pytest.raises(SettingsError) as refused:
+        load(environ={})
+    for named in (key, str(home / "secondlook.toml"), "secondlook trust"):
+        assert named in f"{refused.value.message} {refused.value.hint}"
+    with pytest.raises(SettingsError, match="a file that came with a folder"):
+        load(preset="./secondlook.toml", environ={}, cwd=home / "..")
+
+
+def test_what_is_allowed_is_ranking_language_and_the_way_to_answer() -> None:
+    """No address, key, code, model, path of a file that is written, or check."""
+    told = {key.partition(".")[0] for key in ALLOWED}
+    assert told == {"library", "chunking", "ingest", "search", "adaptive", "answer"}
+    checks = {key for key in FIELDS if key.startswith("answer.enable")}
+    assert not ALLOWED & (checks | {"answer.trusted", "library.index", "ingest.exclude"})
+
+
+@pytest.mark.parametrize(
+    "path", ["../other", "/etc", "~/library", "s3://bucket/x", "./s3:/b", "out"]
+)
+def test_a_folders_library_lies_below_it(path: str, home: Path, tmp_path: Path) -> None:
+    (home / "out").symlink_to(tmp_path)
+    (home / "secondlook.toml").write_text(_written("library.path", path))
+    with pytest.raises(SettingsError, match="below that folder"):
+        load(environ={})
+
+
+@pytest.mark.parametrize("place", [user_file, lambda: user_file().parent / "profiles" / "p.toml"])
+def test_the_same_file_of_ones_own_is_ones_own_decision(place: Any) -> None:
+    place().parent.mkdir(parents=True)
+    place().write_text(_written("models.default", "openai:m@https://elsewhere.example/v1"))
+    preset = "p" if place().name == "p.toml" else None
+    assert "elsewhere" in load(preset=preset, environ={}).settings.models.default
+
+
+def test_a_file_is_trusted_until_it_changes(
+    home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = home / "secondlook.toml"
+    file.write_text(_written("models.default", "openai:theirs"))
+    assert main(["trust", "."]) == 2  # nobody is there to be asked
+    assert "models.default = " in capsys.readouterr().err
+    assert main(["config"]) == 2
+    assert main(["trust", ".", "--yes"]) == 0
+    assert main(["config"]) == 0
+    if os.name == "posix":
+        assert stat.S_IMODE(trust_record().stat().st_mode) == 0o600
+    (home / "copy").mkdir()
+    (home / "copy" / "secondlook.toml").write_bytes(file.read_bytes())
+    with pytest.raises(SettingsError):
+        load(cwd=home / "copy", environ={})
+    assert load(environ={}).settings.models.default == "openai:theirs"
+    file.write_text(_written("models.default", "openai:another"))
+    assert main(["config"]) == 2
+    assert main(["trust", ".", "--yes"]) == 0
+    assert main(["trust", ".", "--undo"]) == 0
+    assert main(["config"]) == 2
+    monkeypatch.chdir(home / "copy")
+    assert main(["trust", str(home), "--json"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("embedding.model", "sentence-transformers:./m"),
+        ("reader.model", "sentence-transformers:some/model"),
+        ("models.default", "gguf:./m.gguf"),
+        ("models.roles", ["answer = huggingface:./m"]),
+    ],
+)
+def test_a_folders_file_never_names_what_is_loaded(key: str, value: object, home: Path) -> None:
+    """What lies beside a trusted file may change without it."""
+    (home / "secondlook.toml").write_text(_written(key, value))
+    assert main(["trust", ".", "--yes"]) == 0
+    with pytest.raises(SettingsError, match="weights or code"):
+        load(environ={})
