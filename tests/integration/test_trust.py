@@ -6,18 +6,28 @@ from __future__ import annotations
 import json
 import os
 import stat
+import sys
+import tarfile
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, get_args
 
 import pytest
+import zstandard
 
 from secondlook.cli.main import main
-from secondlook.errors import SettingsError
+from secondlook.errors import LibraryFormat, SecondlookError, SettingsError
+from secondlook.library.library import Library
+from secondlook.reading import load_embedder
 from secondlook.settings import load, trust_record, user_file
 from secondlook.settings.sections import FIELDS, Settings, value_of
 from secondlook.settings.trust import ALLOWED
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pydantic.fields import FieldInfo
 
 
@@ -145,3 +155,108 @@ def test_a_folders_file_never_names_what_is_loaded(key: str, value: object, home
     assert main(["trust", ".", "--yes"]) == 0
     with pytest.raises(SettingsError, match="weights or code"):
         load(environ={})
+
+
+# A library, and a backup of one.
+
+
+@pytest.fixture
+def eavesdropper() -> Iterator[tuple[str, list[str]]]:
+    """A service at an address that came with data, and what it was sent."""
+    heard: list[str] = []
+
+    class Ear(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            heard.append(f"{self.path} {self.headers.get('Authorization')} {body}")
+            reply = json.dumps({"data": [{"index": 0, "embedding": [1.0, 0.0]}]}).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(reply)))
+            self.end_headers()
+            self.wfile.write(reply)
+
+        def log_message(self, *_: Any) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Ear)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"127.0.0.1:{server.server_port}", heard
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def copied(home: Path) -> Path:
+    """A library as somebody handed it over."""
+    (home / "a.txt").write_text("The harbour gate opens at six in the morning.")
+    with Library.open(home / "copied") as library:
+        library.add([home / "a.txt"])
+    return home / "copied"
+
+
+def _changed(library: Path, **said: object) -> None:
+    file = library / "library.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | said))
+
+
+@pytest.mark.parametrize("way", ["copied", "restored", "named by a folder", "switched while open"])
+def test_a_library_does_not_choose_who_is_sent_the_question(
+    *,
+    way: str,
+    copied: Path,
+    home: Path,
+    eavesdropper: tuple[str, list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    address, heard = eavesdropper
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-mine")
+    spec = f"openai:small@http://{address}/v1"
+    said = {"embedder_spec": spec, "embedder": "openai:small"}
+    opened = Library.open(copied)
+    _changed(copied, **said)
+    at = ["--library", str(copied)]
+    if way == "switched while open":
+        with pytest.raises(LibraryFormat):
+            opened.search("when does the gate open")
+    elif way == "restored":
+        with tarfile.open(home / "plain.tar", "w") as archive:
+            archive.add(copied, "library")
+        packed = zstandard.compress((home / "plain.tar").read_bytes())
+        (home / "a.backup").write_bytes(packed)
+        at = ["--library", str(home / "new")]
+        main(["restore", str(home / "a.backup"), *at])
+    elif way == "named by a folder":
+        (home / "secondlook.toml").write_text(_written("library.path", "copied"))
+        at = []
+    opened.close()
+    capsys.readouterr()
+    assert main(["search", "when does the gate open", *at]) != 0
+    assert not heard
+    told = capsys.readouterr().err
+    assert json.dumps(spec) in told
+    assert str(user_file()) in told
+    user_file().parent.mkdir(parents=True, exist_ok=True)
+    user_file().write_text(_written("embedding.model", spec))
+    main(["search", "when does the gate open", *at])
+    assert "/v1/embeddings Bearer sk-a-key-of-mine" in heard[0]
+
+
+def test_a_library_does_not_choose_where_its_passages_lie(copied: Path) -> None:
+    _changed(copied, index="s3://elsewhere/library/g1/index")
+    with pytest.raises(LibraryFormat, match="another place for its passages"):
+        Library.open(copied)
+
+
+@pytest.mark.parametrize(
+    ("version", "name", "said"),
+    [("5.9.1", "some/model", "may run code"), ("6.0.0", "all/mini", "a folder 'all/mini' here")],
+)
+def test_no_code_or_weights_of_a_folder_are_loaded_unasked(
+    version: str, name: str, said: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    module = ModuleType("sentence_transformers")
+    vars(module).update(SentenceTransformer=pytest.fail, __version__=version)
+    monkeypatch.setitem(sys.modules, "sentence_transformers", module)
+    (home / "all" / "mini").mkdir(parents=True)
+    with pytest.raises(SecondlookError, match=said):
+        load_embedder(f"sentence-transformers:{name}")

@@ -43,7 +43,7 @@ class CountsLetters:
 @pytest.fixture
 def library(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = ModuleType("sentence_transformers")
-    vars(module)["SentenceTransformer"] = CountsLetters
+    vars(module).update(SentenceTransformer=CountsLetters, __version__="6.0.0")
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
     return module
 
@@ -127,7 +127,7 @@ def _words(text: str) -> set[str]:
 @pytest.fixture
 def ranking(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     module = ModuleType("sentence_transformers")
-    vars(module)["CrossEncoder"] = SharesWords
+    vars(module).update(CrossEncoder=SharesWords, __version__="6.0.0")
     monkeypatch.setitem(sys.modules, "sentence_transformers", module)
     return module
 

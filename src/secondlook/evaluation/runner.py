@@ -237,7 +237,7 @@ class _Work:
                 folder = cache_folder() / "tables"
                 tables = GivenTables(self.data.read_table, folder, library.worker)
             try:
-                embedder = load_embedder_for(settings, settings.embedding.model)
+                embedder = load_embedder_for(settings)
                 shelf = library.shelf()
                 maker = RowMaker(
                     part.name,

@@ -105,7 +105,7 @@ def _versions(settings: Settings) -> dict[str, str]:
         "secondlook": __version__,
         "python": platform.python_version(),
         "reader": load_reader_for(settings).name,
-        "embedder": load_embedder_for(settings, settings.embedding.model).name,
+        "embedder": load_embedder_for(settings).name,
         "model": settings.models.default,
         **{package: version(package) for package in _ENGINES if find_spec(package)},
     }

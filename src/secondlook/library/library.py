@@ -270,9 +270,9 @@ class Library(Closing):
         return opening.load_reader_for(self.settings)
 
     def embedder(self) -> Embedder:
-        """The embedder that made this library's vectors; refuses any other."""
+        """The configured embedder; refuses one that did not make this library's vectors."""
         made = self._manifest
-        embedder = opening.load_embedder_for(self.settings, made.embedder_spec)
+        embedder = opening.load_embedder_for(self.settings)
         if embedder.name != made.embedder:
             raise LibraryFormat(
                 f"the library at {str(self.path)!r} was made with the embedder {made.embedder!r}, "
@@ -456,7 +456,7 @@ class Library(Closing):
         chosen, folder = opening.chosen_library(path, settings)
         manifests.read_raw(folder)
         published.refuse_change(folder)
-        embedder = opening.load_embedder_for(chosen, chosen.embedding.model)
+        embedder = opening.load_embedder_for(chosen)
         with writing(folder, wait=opening.WAIT_FOR_WRITER):
             opening.rebuild(folder, chosen, embedder, progress=progress or _ignore)
         return cls.open(folder, create=False, settings=chosen)

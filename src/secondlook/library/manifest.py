@@ -30,7 +30,7 @@ class Manifest:
     """Everything that must not change silently under the vectors and terms already stored."""
 
     embedder: str  # name of the embedder that made the vectors: name and hash of its weights
-    embedder_spec: str  # how to get that embedder again, e.g. "ollama:nomic-embed-text"
+    embedder_spec: str  # what it was called in the settings, "ollama:nomic-embed-text"
     dimensions: int
     language: str
     analyser: str

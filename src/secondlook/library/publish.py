@@ -150,12 +150,16 @@ def address_of(manifest: Manifest) -> str:
     return manifest.index.rpartition("/g")[0]
 
 
-def mirrored(address: str | Path) -> Path:
-    bucket = Bucket(address)
+def mirror(address: str) -> Path:
+    """The folder that what is published at this address is read from."""
     chosen = os.environ.get("SECONDLOOK_CACHE")
     cache = Path(chosen) if chosen else Path(platformdirs.user_cache_dir("secondlook"))
-    digest = hashlib.sha256(bucket.address.encode()).hexdigest()[:16]
-    folder = cache / "published" / digest
+    return cache / "published" / hashlib.sha256(address.encode()).hexdigest()[:16]
+
+
+def mirrored(address: str | Path) -> Path:
+    bucket = Bucket(address)
+    folder = mirror(bucket.address)
     make_folder(folder)
     follow(bucket, folder)
     return folder
@@ -310,7 +314,8 @@ class Bucket:
         with self._explained():
             found = self._files.get_file_info(selector)
         start = len(self._root) + 1
-        return {info.path[start:]: info.size for info in found if info.is_file}
+        named = {info.path[start:]: info.size for info in found if info.is_file}
+        return {name: size for name, size in named.items() if ".." not in name.split("/")}
 
     def delete(self, name: str) -> None:
         with self._explained():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import logging
 import os
 import shutil
@@ -25,6 +26,7 @@ from secondlook.library.publish import (
     PUBLISH_AGAIN,
     FetchedTexts,
     address_of,
+    mirror,
     mirrored,
     names_bucket,
     storage_options,
@@ -35,6 +37,7 @@ from secondlook.library.tables import TableStore
 from secondlook.library.uploads import FOLDER as UPLOADS
 from secondlook.retrieval.chunk import CHUNKER_VERSION, ChunkOptions
 from secondlook.retrieval.terms import ANALYSER_VERSION, language_name
+from secondlook.settings import user_file
 from secondlook.tables.table import named_apart
 
 if TYPE_CHECKING:
@@ -98,7 +101,7 @@ def create_library(folder: Path, settings: Settings) -> Manifest:
         try:
             return manifests.read(folder)  # another process was faster
         except LibraryMissing:
-            embedder = load_embedder_for(settings, settings.embedding.model)
+            embedder = load_embedder_for(settings)
             manifest = _fresh_manifest(settings, embedder)
             _open_stores(folder, manifest, settings.library, create=True).catalog.close()
             manifests.write(folder, manifest)
@@ -112,12 +115,13 @@ def close_to_others(folder: Path) -> None:
             log.warning("other accounts could read %s; it is yours alone from now on", folder)
 
 
-def load_embedder_for(settings: Settings, spec: str) -> Embedder:
+def load_embedder_for(settings: Settings) -> Embedder:
+    """The one that the settings name: never one that a library names."""
     from secondlook.reading import load_embedder
 
     chosen = settings.embedding
     return load_embedder(
-        spec,
+        chosen.model,
         base_url=chosen.base_url,
         api_key=os.environ.get("OPENAI_API_KEY"),
         threads=chosen.threads or None,
@@ -140,6 +144,11 @@ def manifest_time(path: Path) -> int:
 def _open_stores(
     library: Path, manifest: Manifest, chosen: LibrarySettings, *, create: bool = False
 ) -> Stores:
+    if names_bucket(manifest.index) and library != mirror(place := address_of(manifest)):
+        raise LibraryFormat(
+            f"the library at {str(library)!r} names another place for its passages, {place}",
+            hint=f"if you trust it, open it there: --library {place}",
+        )
     folder = manifests.generation_folder(library, manifest.generation)
     if create:
         folder.mkdir(parents=True, exist_ok=True)
@@ -177,8 +186,8 @@ def _fresh_manifest(settings: Settings, embedder: Embedder, *, generation: int =
 
 
 def check_compatible(path: Path, manifest: Manifest, settings: Settings) -> None:
-    """Queries must be analysed and embedded as the passages were: the default embedder gives way to
-    the library's own; another one that was configured is refused."""
+    """Queries must be analysed and embedded as the passages were. A library came from somewhere:
+    which service is asked, or what is loaded, only the settings say."""
     library = f"the library at {str(path)!r}"
     held_in, wanted = (
         "Milvus" if name.startswith(_MILVUS) else "its folder"
@@ -195,13 +204,13 @@ def check_compatible(path: Path, manifest: Manifest, settings: Settings) -> None
             f"{library} was made by another version of the text analysis",
             hint="secondlook rebuild makes it anew from its stored texts",
         )
-    configured = settings.embedding.model
-    if configured not in {manifest.embedder_spec, "embedded"}:
+    made, configured = manifest.embedder_spec, settings.embedding.model
+    if made.split("@http")[0] != configured.split("@http")[0]:  # its address may be another now
         raise LibraryFormat(
-            f"{library} was made with the embedder {manifest.embedder_spec!r}, "
-            f"but {configured!r} is configured",
-            hint="secondlook rebuild makes it anew with the configured one; "
-            "or use another library with --library PATH",
+            f"{library} was made with the embedder {made!r}, but {configured!r} is configured",
+            hint="secondlook rebuild makes it anew with the configured one; or, if that service or "
+            f"code may have your questions, add model = {json.dumps(made)} under [embedding] in "
+            f"{user_file()}",
         )
 
 

@@ -8,6 +8,7 @@ import os
 import re
 import threading
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlsplit
 
@@ -98,6 +99,9 @@ class TransformerEmbedder:
         return unit_vectors(rows, model=self.name, texts=len(texts))
 
 
+_SAFE_TRANSFORMERS = 6
+
+
 def load_transformer(kind: Literal["SentenceTransformer", "CrossEncoder"], model: str) -> Any:
     """A model of that class of sentence-transformers, or an error that says what to do."""
     try:
@@ -106,6 +110,19 @@ def load_transformer(kind: Literal["SentenceTransformer", "CrossEncoder"], model
         raise ModelUnavailable(
             "sentence-transformers is not installed", hint="pip install sentence-transformers"
         ) from missing
+    # Older ones import Python from the folder of a model, whatever they are told.
+    installed = str(getattr(library, "__version__", "0"))
+    if int((re.match(r"\d+", installed) or "0")[0]) < _SAFE_TRANSFORMERS:
+        raise ModelUnavailable(
+            f"sentence-transformers {installed} may run code that comes with a model",
+            hint=f'upgrade it: pip install "sentence-transformers>={_SAFE_TRANSFORMERS}"',
+        )
+    folder = Path(model)
+    if folder.exists() and not folder.is_absolute() and not model.startswith("."):
+        raise UsageError(
+            f"there is a folder {model!r} here, which would be loaded in place of a known model",
+            hint=f"write ./{model} if you mean that folder, or start from another one",
+        )
     try:
         return getattr(library, kind)(model)
     except (OSError, ValueError, RuntimeError) as failure:
