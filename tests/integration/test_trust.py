@@ -9,6 +9,7 @@ import stat
 import sys
 import tarfile
 import threading
+from base64 import b64encode
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
@@ -24,6 +25,7 @@ from secondlook.reading import load_embedder
 from secondlook.settings import load, trust_record, user_file
 from secondlook.settings.sections import FIELDS, Settings, value_of
 from secondlook.settings.trust import ALLOWED
+from tests.support.chat_server import ChatServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -260,3 +262,40 @@ def test_no_code_or_weights_of_a_folder_are_loaded_unasked(
     (home / "all" / "mini").mkdir(parents=True)
     with pytest.raises(SecondlookError, match=said):
         load_embedder(f"sentence-transformers:{name}")
+
+
+# A password in an address.
+
+_SECRETS = ("hunter2", "k-e-y")
+
+
+def _form(provider: str, server: ChatServer) -> str:
+    end = "" if provider == "ollama" else "/v1"
+    host = server.url.removeprefix("http://")
+    return f"{provider}:m@http://me:hunter2@{host}{end}?api_key=k-e-y"
+
+
+@pytest.mark.parametrize("provider", ["openai", "ollama"])
+def test_a_password_in_an_address_reaches_the_client_and_nothing_else(
+    provider: str, home: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (home / "a.txt").write_text("The harbour gate opens at six in the morning.")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-another")
+    with ChatServer(lambda _: "The gate opens at six [1].") as server:
+        monkeypatch.setenv("SECONDLOOK_MODELS_DEFAULT", _form(provider, server))
+        monkeypatch.setenv("SECONDLOOK_MODELS_ROLES", f"answer={_form(provider, server)}")
+        main(["add", "a.txt"])
+        main(["ask", "when does the gate open?", "--workflow", "linear", "--json"])
+        for command in ("config", "doctor", "models", "models probe", "runs export last"):
+            main([*command.split(), *([] if "export" in command else ["--json"])])
+    asked = [one for one in server.requests if "chat" in one.path]
+    assert asked
+    for one in asked:
+        assert one.headers["authorization"] == f"Basic {b64encode(b'me:hunter2').decode()}"
+        assert one.path.endswith("?api_key=k-e-y")
+    told = "".join(capsys.readouterr())
+    stored = [file.read_bytes() for file in home.parent.rglob("*") if file.is_file()]
+    assert server.url in told
+    for secret in _SECRETS:
+        assert secret not in told
+        assert not any(secret.encode() in one for one in stored)

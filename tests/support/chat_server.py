@@ -93,12 +93,13 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901 
         def _answer(self, body: Body) -> None:
             headers = {name.lower(): value for name, value in self.headers.items()}
             server.requests.append(Request(self.path, body, headers))
+            path = self.path.partition("?")[0]
             try:
-                if self.path in server.facts:
-                    self._json(200, server.facts[self.path])
-                elif self.path.endswith("/chat/completions"):
+                if path in server.facts:
+                    self._json(200, server.facts[path])
+                elif path.endswith("/chat/completions"):
                     self._say(body, _openai)
-                elif self.path == "/api/chat":
+                elif path == "/api/chat":
                     self._say(body, _ollama)
                 else:
                     self._json(404, {"error": {"message": "no such path"}})

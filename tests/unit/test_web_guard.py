@@ -12,7 +12,7 @@ import pytest
 from langgraph.runtime import Runtime
 
 from secondlook.answer import Trouble
-from secondlook.errors import SettingsError, WebSearchError
+from secondlook.errors import WebSearchError
 from secondlook.models.prices import Caps
 from secondlook.nodes import ranking
 from secondlook.nodes.retrieve import search_web
@@ -20,7 +20,7 @@ from secondlook.nodes.state import Asked, unread
 from secondlook.retrieval.web.fetch import Fetched, Guard, Refused, Target, parse_url, read_body
 from secondlook.retrieval.web.pages import Cutter, PageReader, best_first, check_readable, snippet
 from secondlook.retrieval.web.port import WebPassage, WebResult
-from secondlook.retrieval.web.service import DuckDuckGoEngine, open_web
+from secondlook.retrieval.web.service import DuckDuckGoEngine
 from secondlook.settings.sections import WebSettings
 from tests.support.engine import WordShelf, context_of, passages_of
 from tests.support.web_site import PUBLIC, resolver
@@ -228,8 +228,8 @@ def test_whatever_the_package_raises_is_ours_and_may_be_tried_again() -> None:
     "url", ["http://me:hunter2@host/", "http://me@host", "http://host/?q=1", "http://host/#x"]
 )
 def test_the_address_of_a_server_is_a_plain_one(url: str) -> None:
-    with pytest.raises(SettingsError, match="plain address") as caught:
-        open_web(WebSettings(url=url))
+    with pytest.raises(ValueError, match="plain address") as caught:
+        WebSettings(url=url)
     assert "hunter2" not in str(caught.value)
 
 

@@ -38,6 +38,7 @@ from secondlook.library.uploads import FOLDER as UPLOADS
 from secondlook.retrieval.chunk import CHUNKER_VERSION, ChunkOptions
 from secondlook.retrieval.terms import ANALYSER_VERSION, language_name
 from secondlook.settings import user_file
+from secondlook.settings.addresses import hidden
 from secondlook.tables.table import named_apart
 
 if TYPE_CHECKING:
@@ -204,7 +205,7 @@ def check_compatible(path: Path, manifest: Manifest, settings: Settings) -> None
             f"{library} was made by another version of the text analysis",
             hint="secondlook rebuild makes it anew from its stored texts",
         )
-    made, configured = manifest.embedder_spec, settings.embedding.model
+    made, configured = hidden(manifest.embedder_spec), settings.embedding.model
     if made.split("@http")[0] != configured.split("@http")[0]:  # its address may be another now
         raise LibraryFormat(
             f"{library} was made with the embedder {made!r}, but {configured!r} is configured",

@@ -28,6 +28,7 @@ from secondlook.models.chat import (
     approximate_tokens,
 )
 from secondlook.models.specs import KEY_VARIABLES, PACKAGES, window_of
+from secondlook.settings.addresses import sent_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -271,6 +272,7 @@ def _opening(spec: ModelSpec) -> dict[str, Any]:
     # A proxy from the environment is for the outside, never for this machine.
     plain = str(spec.base_url).startswith("http://")
     http: dict[str, Any] = {"trust_env": not spec.local, "verify": not plain}
+    http |= sent_to(spec.base_url)
     if spec.provider == "ollama":
         return {"base_url": spec.base_url, "client_kwargs": http}
     given: dict[str, Any] = {"max_retries": 0}
@@ -385,7 +387,8 @@ async def _json(
     import httpx
 
     try:
-        async with httpx.AsyncClient(trust_env=not spec.local, timeout=_SECONDS) as client:
+        how: dict[str, Any] = {"trust_env": not spec.local, "timeout": _SECONDS}
+        async with httpx.AsyncClient(**how, **sent_to(spec.base_url)) as client:
             reply = await client.request(method, url, json=body)
             content = reply.json() if reply.is_success else {}
     except (httpx.HTTPError, httpx.InvalidURL, ValueError):

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from secondlook.errors import SettingsError
 from secondlook.models.chat import OutputMode, Role
+from secondlook.settings.addresses import plain, sent_to
 from secondlook.settings.sections import in_plain_words, nearest
 
 if TYPE_CHECKING:
@@ -74,7 +75,7 @@ class ModelSpec:
             return self.address or ollama_address()
         if self.provider == "openai":
             given = os.environ.get("OPENAI_BASE_URL") or os.environ.get("OPENAI_API_BASE")
-            return self.address or given or None
+            return self.address or _plain(given, "OPENAI_BASE_URL")
         return self.address
 
     @property
@@ -84,7 +85,7 @@ class ModelSpec:
 
 def parse_spec(text: str, *, place: str = "models.default") -> ModelSpec:
     """Read one; `place` is where it was written, for the error."""
-    given = text.strip()
+    given = _plain(text.strip(), place) or ""
     if given.casefold() == NONE:
         return ModelSpec(NONE, NONE, "")
     provider, _, rest = given.partition(":")
@@ -112,7 +113,17 @@ def parse_spec(text: str, *, place: str = "models.default") -> ModelSpec:
     if not valid:
         hint = "Write it as http://host:port, with /v1 for OpenAI-compatible servers."
         raise SettingsError(f"{place}: {address!r} in {given!r} is no address", hint=hint)
+    if provider not in {"openai", "ollama"} and sent_to(address):
+        hint = f"Set {KEY_VARIABLES.get(provider, 'the key of the provider')} instead."
+        raise SettingsError(f"{place}: {given!r} takes no password in its address", hint=hint)
     return ModelSpec(given, provider, model.strip(), address.rstrip("/"))
+
+
+def _plain(address: str | None, place: str) -> str | None:
+    try:
+        return plain(address) or None
+    except ValueError as wrong:
+        raise SettingsError(f"{place}: {in_plain_words(str(wrong))}") from wrong
 
 
 def ollama_address() -> str:

@@ -17,6 +17,7 @@ import numpy as np
 from secondlook.errors import ModelError, ModelUnavailable, UsageError
 from secondlook.reading.session import CLS, SEP, OnnxModel, Wordpieces, Workers, printable
 from secondlook.reading.weights import Weights, find_weights, verified
+from secondlook.settings.addresses import plain, sent_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -148,6 +149,7 @@ def open_remote(
     provider: str, model: str, *, base_url: str | None = None, api_key: str | None = None
 ) -> RemoteEmbedder:
     """`model` may carry its address: "MODEL@http://host:port/v1"."""
+    model = plain(model)
     if "@http" in model:
         model, _, named = model.rpartition("@")
         base_url = base_url or named
@@ -175,6 +177,7 @@ class RemoteEmbedder:
         *,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
+        base_url = plain(base_url)
         address = urlsplit(base_url)
         if address.scheme not in {"http", "https"} or not address.hostname:
             raise UsageError(
@@ -186,6 +189,7 @@ class RemoteEmbedder:
         self._url = base_url.rstrip("/") + ("/api/embed" if self._ollama else "/embeddings")
         # A proxy from the environment is for the outside, never for this machine's own services.
         self._through_proxy = address.hostname not in _LOOPBACK
+        self._sent = sent_to(base_url)
         self._headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
         self._before_passage, self._before_query = prefixes(model)
         self._hint = (
@@ -247,6 +251,7 @@ class RemoteEmbedder:
                     headers=self._headers,
                     timeout=_TIMEOUT_SECONDS,
                     trust_env=self._through_proxy,
+                    **self._sent,
                 )
             except httpx.HTTPError as unreachable:
                 said = f"no answer from {self._url}: {unreachable}"

@@ -16,6 +16,7 @@ import platformdirs
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from secondlook.errors import SettingsError
+from secondlook.settings.addresses import hidden
 from secondlook.settings.sections import (
     APP_NAME,
     FIELDS,
@@ -109,12 +110,12 @@ def load(
         # Each value is right by itself, so what is left is one that contradicts another.
         problem = error.errors()[0]
         section = str(problem["loc"][0])
-        shown = [
-            f"{key}={value!r} from {origin[key]}"
+        told = [
+            f"{key}={shown(key, value)} from {origin[key]}"
             for key, value in values.items()
             if key.startswith(f"{section}.")
         ]
-        said = f"{in_plain_words(problem['msg'])} ({', '.join(shown)})"
+        said = f"{in_plain_words(problem['msg'])} ({', '.join(told)})"
         hint = "Change one of them, or give it as a flag or a variable for one command."
         raise SettingsError(said, hint=hint) from error
 
@@ -232,7 +233,7 @@ def _checked(given: _Given) -> object:
     field = FIELDS[given.key]
     adapter: TypeAdapter[Any] = TypeAdapter(
         Annotated[field.annotation, field],  # type: ignore[arg-type]  # an annotation is a value here
-        config=ConfigDict(strict=True),
+        config=ConfigDict(strict=True, hide_input_in_errors=True),
     )
     try:
         if not given.textual:
@@ -265,7 +266,7 @@ def _not_allowed(given: _Given, message: str) -> SettingsError:
 
 
 def shown(key: str, value: object) -> str:
-    return "that value" if key in _NOT_SHOWN else repr(value)
+    return "that value" if key in _NOT_SHOWN else hidden(repr(value))
 
 
 def _unknown(message: str, name: str) -> SettingsError:

@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 import platformdirs
 from pydantic import AfterValidator, Field, Secret, model_validator
 
+from secondlook.settings.addresses import plain, without_password
 from secondlook.settings.workflows import (
     AdaptiveSettings,
     AnalystSettings,
@@ -90,7 +91,7 @@ def _absolute(key: str, path: str) -> None:
 
 
 class TelemetrySettings(Section):
-    endpoint: str | None = setting(
+    endpoint: Annotated[str | None, AfterValidator(without_password)] = setting(
         None,
         "OTLP collector (HTTP), or `program` = OpenTelemetry as the program set it up.",
         pattern=rf"{_URL}|^program$",
@@ -147,8 +148,12 @@ class LibrarySettings(Section):
 
 
 class EmbeddingSettings(Section):
-    model: str = setting("embedded", "Embedder; `embedded` is the one shipped.", min_length=1)
-    base_url: str | None = setting(None, "Embedding service (key: OPENAI_API_KEY).", pattern=_URL)
+    model: Annotated[str, AfterValidator(plain)] = setting(
+        "embedded", "Embedder; `embedded` is the one shipped.", min_length=1
+    )
+    base_url: Annotated[str | None, AfterValidator(plain)] = setting(
+        None, "Embedding service (key: OPENAI_API_KEY).", pattern=_URL
+    )
     threads: int = setting(0, "Threads of local models; 0 = all cores.", ge=0)
 
 
@@ -221,7 +226,9 @@ class AnswerSettings(Section):
 
 class WebSettings(Section):
     enable_web_search: bool = setting(False, "Search the web where the library has too little.")
-    url: str | None = setting(None, "SearXNG server; not set = DuckDuckGo.", pattern=_URL)
+    url: Annotated[str | None, AfterValidator(without_password)] = setting(
+        None, "SearXNG server; not set = DuckDuckGo.", pattern=_URL
+    )
     min_quality: float = setting(
         -1.0, "Search it below this quality; -1 = calibrated.", ge=-1, le=1
     )
@@ -229,10 +236,12 @@ class WebSettings(Section):
 
 
 class ModelSettings(Section):
-    default: str = setting(
+    default: Annotated[str, AfterValidator(plain)] = setting(
         "none", "Model for every role, `provider:model`, or `none`.", min_length=1
     )
-    roles: tuple[str, ...] = words("Models of single roles: `[workflow.]role=provider:model`.")
+    roles: Annotated[tuple[str, ...], AfterValidator(plain)] = words(
+        "Models of single roles: `[workflow.]role=provider:model`."
+    )
     options: tuple[str, ...] = words("Options, such as `answer.temperature=0.3`, `all.timeout=60`.")
     servers: Servers = setting(Servers(), "Which of its servers does the work of a role.")
     prices: Path | None = setting(None, "TOML file of prices that override ours.", strict=False)

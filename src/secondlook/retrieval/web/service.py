@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from secondlook.errors import SecondlookError, SettingsError, WebSearchError
 from secondlook.reading.embedders import approximate_starts
@@ -53,12 +53,6 @@ def open_web(
 
 def _engine(settings: WebSettings, open_fetcher: Callable[[Limits], Fetcher]) -> SearchEngine:
     if settings.url:
-        parts = urlsplit(settings.url)
-        if parts.username is not None or parts.query or parts.fragment:
-            raise SettingsError(
-                f"web.url must be a plain address, not {parts._replace(netloc='…').geturl()!r}",
-                hint="leave out user names, passwords and everything from ? on",
-            )
         return SearxngEngine(settings.url, _SECONDS, open_fetcher)
     if find_spec("ddgs") is None:
         raise SettingsError(
