@@ -3,6 +3,8 @@ a library, a backup, or an answer. Only the person's own settings do."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import os
 import stat
@@ -18,12 +20,17 @@ from typing import TYPE_CHECKING, Any, get_args
 import pytest
 import zstandard
 
+from secondlook.answer import Answer
 from secondlook.cli.main import main
-from secondlook.errors import LibraryFormat, SecondlookError, SettingsError
+from secondlook.errors import LibraryFormat, SecondlookError, SettingsError, UsageError
+from secondlook.export.charts import write_table
+from secondlook.library import backup
 from secondlook.library.library import Library
+from secondlook.models.specs import parse_spec
 from secondlook.reading import load_embedder
 from secondlook.settings import load, trust_record, user_file
-from secondlook.settings.sections import FIELDS, Settings, value_of
+from secondlook.settings.addresses import sent_to
+from secondlook.settings.sections import FIELDS, ModelSettings, Settings, value_of
 from secondlook.settings.trust import ALLOWED
 from tests.support.chat_server import ChatServer
 
@@ -299,3 +306,107 @@ def test_a_password_in_an_address_reaches_the_client_and_nothing_else(
     for secret in _SECRETS:
         assert secret not in told
         assert not any(secret.encode() in one for one in stored)
+
+
+_ASKING = {"SECONDLOOK_MODELS_DEFAULT": "openai:m"}
+
+
+@pytest.mark.parametrize(
+    ("variables", "said"),
+    [
+        ({"SECONDLOOK_MODELS_DEFAULT": "openai:m@http://me:hunter2/x@host/v1"}, "%2F"),
+        ({"SECONDLOOK_MODELS_DEFAULT": "openai:m@http://me:hunter2?x@host/v1"}, "%3F"),
+        ({"SECONDLOOK_MODELS_DEFAULT": "nobody:m@http://me:hunter2@host/v1"}, "names no provider"),
+        ({"SECONDLOOK_MODELS_DEFAULT": "openai:m@http://me:hunter2@host:99999/v1"}, "no address"),
+        ({"SECONDLOOK_MODELS_ROLES": "answer=anthropic:m@http://me:hunter2@host"}, "ANTHROPIC_API"),
+        ({"SECONDLOOK_EMBEDDING_MODEL": "openai:m@http://me:hunter2@127.0.0.1:9"}, "127.0.0.1:9"),
+        ({"SECONDLOOK_WEB_URL": "http://me:hunter2@host"}, "plain address"),
+        ({"SECONDLOOK_TELEMETRY_ENDPOINT": "http://me:hunter2@host"}, "plain address"),
+        (_ASKING | {"OPENAI_BASE_URL": "http://me:hunter2@127.0.0.1:9/v1"}, "127.0.0.1:9"),
+        (_ASKING | {"OPENAI_BASE_URL": "http://me:hunter2/@127.0.0.1:9/v1"}, "%2F"),
+    ],
+)
+def test_a_password_is_in_no_error(
+    variables: dict[str, str],
+    said: str,
+    home: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (home / "a.txt").write_text("The harbour gate opens at six in the morning.")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    for command in ("config", "doctor", "models", "add a.txt", "ask when?"):
+        main([*command.split(" ", 1), "--debug"])
+    told = "".join(capsys.readouterr())
+    assert said in told
+    assert "hunter2" not in told
+
+
+def test_an_embedder_sends_the_password_of_its_address(
+    eavesdropper: tuple[str, list[str]],
+) -> None:
+    address, heard = eavesdropper
+    embedder = load_embedder(f"openai:small@http://me:hunter2@{address}/v1", api_key="sk-another")
+    embedder.embed_query("when")
+    assert heard[0].startswith(f"/v1/embeddings Basic {b64encode(b'me:hunter2').decode()} ")
+
+
+def test_the_password_of_a_run_is_found_again_when_it_is_resumed() -> None:
+    """The record has none: it stands in the person's settings."""
+    told = ModelSettings(default="openai:m@http://me:hunter2@host/v1").model_dump_json()
+    kept = parse_spec(ModelSettings.model_validate_json(told).default)
+    assert "hunter2" not in f"{told}{kept}"
+    assert sent_to(kept.base_url)["auth"] == ("me", "hunter2")
+
+
+# Files that came with others.
+
+
+def test_links_out_of_a_folder_are_followed_only_when_told(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.txt").write_text("The safe opens with 4711.")
+    (home / "a.txt").write_text("The harbour gate opens at six in the morning.")
+    (home / "inside.txt").symlink_to(home / "a.txt")
+    (home / "secret.txt").symlink_to(tmp_path / "outside" / "secret.txt")
+    (home / "folder").symlink_to(tmp_path / "outside")
+    assert main(["add", str(home)]) == 0
+    told = "".join(capsys.readouterr())
+    assert told.count("--follow-links") == 2
+    main(["search", "which number opens the safe"])
+    assert "4711" not in capsys.readouterr().out
+    assert main(["add", str(home), "--follow-links"]) == 0
+    main(["search", "which number opens the safe"])
+    assert "4711" in capsys.readouterr().out
+    assert main(["add", str(home / "secret.txt")]) == 0  # named outright
+
+
+@pytest.mark.parametrize("way", ["large", "sparse", "many", "long name"])
+def test_a_backup_that_unpacks_to_too_much_is_refused_and_leaves_nothing(
+    way: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(backup, "_MOST_FILES", 20)
+    packed = io.BytesIO()
+    with (
+        zstandard.ZstdCompressor().stream_writer(packed, closefd=False) as stream,
+        tarfile.open(fileobj=stream, mode="w|") as archive,
+    ):
+        member = tarfile.TarInfo(f"library/{'x' * (3 << 20) if way == 'long name' else 'x'}")
+        member.size = 8 << 20 if way == "large" else 0
+        if way == "sparse":
+            member.pax_headers = {"GNU.sparse.map": "0,0", "GNU.sparse.size": str(1 << 40)}
+        for _ in range(30 if way == "many" else 1):
+            archive.addfile(member, io.BytesIO(bytes(member.size)))
+    (home / "a.backup").write_bytes(packed.getvalue())
+    with pytest.raises(UsageError, match=r"too much here|is not a whole backup: .* about one"):
+        Library.restore(home / "a.backup", home / "new", most_bytes=1 << 20)
+    assert [file.name for file in home.iterdir()] == ["a.backup"]
+
+
+@pytest.mark.parametrize("cell", ["=1+1", "+1", "-1", "@a", "\t=1+1", "\r=1+1"])
+def test_no_cell_of_an_exported_table_is_a_formula(cell: str, home: Path) -> None:
+    write_table(Answer.model_construct(values={cell: cell}, analysis=None), home / "t.csv")
+    with (home / "t.csv").open(encoding="utf-8-sig", newline="") as file:
+        assert list(csv.reader(file))[1] == [f"'{cell}"] * 2

@@ -48,13 +48,14 @@ def add(  # one parameter per flag
     meta: list[str] | None = option(None, "Metadata to filter by; repeatable.", "KEY=VALUE"),
     exclude: list[str] | None = option(None, "Leave out, as in .gitignore; repeatable.", "PATTERN"),
     prune: bool = flag("--prune", "Remove documents whose files are gone."),
+    follow_links: bool = flag("--follow-links", "Also links that lead out of the folder."),
     dry_run: bool = flag("--dry-run", "Show what would change, change nothing."),
     force: bool = flag("--force", "Read files again even if they look unchanged."),
     jobs: int | None = option(None, "Files to read at once.", "N", "--jobs", "-j"),
 ) -> int:
     """Make files and folders searchable. Safe to repeat: only what changed is read again."""
     given = paths or []
-    about_files = bool(exclude or prune or dry_run or force or jobs is not None)
+    about_files = bool(exclude or prune or dry_run or force or follow_links or jobs is not None)
     if not given or not all(path.strip() for path in given):
         raise UsageError("nothing to add", hint="Name files or folders: secondlook add ~/papers")
     if (STDIN in given) != bool(name) or (name and (len(given) > 1 or about_files)):
@@ -80,7 +81,7 @@ def add(  # one parameter per flag
         else:
             with shown_progress(call) as progress:
                 how: dict[str, Any] = {"exclude": exclude or [], "prune": prune}
-                how |= {"dry_run": dry_run, "force": force}
+                how |= {"dry_run": dry_run, "force": force, "follow_links": follow_links}
                 report = library.add(files, meta=metadata, progress=progress, **how)
     _tell(call, report)
     if report.interrupted:
@@ -282,13 +283,15 @@ def restore(
     *,
     file: Path = argument(..., "A file that backup wrote.", "FILE"),
     force: bool = flag("--force", "Replace the library that is there."),
+    max_gb: int = option(64, "Most gigabytes that it may unpack to.", "N", "--max-gb", min=1),
 ) -> None:
     """Bring a library back from a backup."""
     from secondlook.library.library import Library
 
     settings = call.load().settings
     target = settings.library.path
-    with Library.restore(file.expanduser(), target, force=force, settings=settings) as library:
+    how: dict[str, Any] = {"force": force, "most_bytes": max_gb << 30, "settings": settings}
+    with Library.restore(file.expanduser(), target, **how) as library:
         _tell_whole(call, "Restored", library.status())
 
 

@@ -52,6 +52,8 @@ def serve(
 
     open_models(settings)  # one that cannot be used is told now, not to the first who asks
     chosen = chosen_token(settings, token)
+    # What stands in the environment is known to who put it there, and logs may hold the screen.
+    shown = None if token is None and os.environ.get("SECONDLOOK_TOKEN") else chosen
     listening = serving.listen(settings.serve.host, settings.serve.port)
     opens = not (no_open or call.as_json or call.quiet) and has_display()
 
@@ -60,13 +62,14 @@ def serve(
         from secondlook.settings.sections import place_of
 
         if call.as_json:
-            typer.echo(json.dumps({"url": listening.url, "token": chosen}))
+            typer.echo(json.dumps({"url": listening.url, "token": shown}))
         else:
             typer.echo(f"Secondlook is at {listening.url}")
         sys.stdout.flush()
         call.say(f"The library is {place_of(settings.library.path)}. Ctrl-C stops the server.")
         if chosen is not None:
-            call.say(f"The page asks for the token {chosen}; programs send it as a Bearer")
+            said = shown or "in SECONDLOOK_TOKEN"
+            call.say(f"The page asks for the token {said}; programs send it as a Bearer")
         if not is_loopback(settings.serve.host):
             call.say(f"It listens on {settings.serve.host}: other machines can reach it.")
             call.say("Nothing is encrypted: put a proxy with TLS before it in foreign networks.")

@@ -107,9 +107,12 @@ def _cell(value: Any) -> Any:
     return json.dumps(value, ensure_ascii=False) if nested else value
 
 
+_FORMULA = ("=", "@", "+", "-", "\t", "\r")
+
+
 def _harmless(cell: Any) -> Any:
     """A text that a spreadsheet would take for a formula gets a sign that makes it text."""
-    return f"'{cell}" if isinstance(cell, str) and cell[:1] in {"=", "@", "+", "-"} else cell
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 
 
 def _write_parquet(columns: Sequence[str], rows: Rows, path: Path) -> None:

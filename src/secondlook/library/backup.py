@@ -6,7 +6,7 @@ import shutil
 import tarfile
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.errors import LibraryError, UsageError
 from secondlook.files import writing
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 _ROOT = "library"
 _HINT = "secondlook backup FILE makes one"
+MOST_BYTES = 64 << 30  # that a backup may unpack to, unless told
+_MOST_FILES = 1_000_000
+_MOST_ABOUT_A_FILE = 1 << 20  # names and the like, which tarfile reads into memory
 
 
 def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
@@ -60,7 +63,7 @@ def write_backup(library: Path, catalog: Catalog, target: Path) -> None:
         ) from error
 
 
-def read_backup(archive: Path, library: Path, *, force: bool) -> None:
+def read_backup(archive: Path, library: Path, *, force: bool, most_bytes: int = MOST_BYTES) -> None:
     """Unpack beside the final place and check it before anything is replaced."""
     if not archive.is_file():
         raise UsageError(f"there is no file {str(archive)!r}")
@@ -75,7 +78,7 @@ def read_backup(archive: Path, library: Path, *, force: bool) -> None:
             raise UsageError(f"{str(library)!r} is not empty", hint=hint)
     library.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=".restore-") as scratch:
-        _unpack(archive, Path(scratch))
+        _unpack(archive, Path(scratch), most_bytes=most_bytes)
         restored, old = Path(scratch) / _ROOT, Path(scratch) / "old"
         if not (restored / manifests.FILE_NAME).is_file():
             raise UsageError(f"{str(archive)!r} is not a backup of a library", hint=_HINT)
@@ -88,18 +91,39 @@ def read_backup(archive: Path, library: Path, *, force: bool) -> None:
         shutil.rmtree(old, ignore_errors=True)
 
 
-def _unpack(archive: Path, folder: Path) -> None:
+class _Member(tarfile.TarInfo):
+    @classmethod
+    def frombuf(cls, *given: Any, **options: Any) -> Self:
+        made = super().frombuf(*given, **options)
+        if made.size > _MOST_ABOUT_A_FILE and not (made.isreg() or made.isdir()):
+            raise tarfile.HeaderError(f"{made.size:,} bytes about one file")
+        return made
+
+
+def _unpack(archive: Path, folder: Path, *, most_bytes: int) -> None:
     """Plain files inside the folder alone; not every Python 3.11 has `extractall(filter=)`."""
     import zstandard
 
     inside = folder.resolve()
+    free = shutil.disk_usage(folder).free
+    size = count = 0
     try:
         with (
             archive.open("rb") as packed,
             zstandard.ZstdDecompressor().stream_reader(packed) as unpacked,
-            tarfile.open(fileobj=unpacked, mode="r|") as members,
+            tarfile.open(fileobj=unpacked, mode="r|", tarinfo=_Member) as members,
         ):
             for member in members:
+                # Few bytes can unpack to any number: counted before they are written.
+                size, count = size + member.size, count + 1
+                if size > min(most_bytes, free) or count > _MOST_FILES:
+                    said = f"{size / (1 << 30):,.1f} GiB or {count:,} files"
+                    raise UsageError(
+                        f"{str(archive)!r} unpacks to {said} and more, which is too much here",
+                        hint=f"{free / (1 << 30):,.1f} GiB are free; --max-gb N allows more than "
+                        f"{most_bytes >> 30}. Is it from someone you trust?",
+                    )
+                members.members = []  # type: ignore[attr-defined]  # it would remember all of them
                 place = (inside / member.name).resolve()
                 source = members.extractfile(member) if member.isreg() else None
                 if not place.is_relative_to(inside) or not (source or member.isdir()):

@@ -20,6 +20,7 @@ from secondlook.library import backup, integrity, report
 from secondlook.library import manifest as manifests
 from secondlook.library import publish as published
 from secondlook.library import stores as opening
+from secondlook.library.backup import MOST_BYTES
 from secondlook.library.catalog import check_metadata, label
 from secondlook.library.commit import Change, Stores, commit, recover
 from secondlook.library.manifest import active_holder, writing
@@ -128,11 +129,13 @@ class Library(Closing):
         prune: bool = False,
         dry_run: bool = False,
         force: bool = False,
+        follow_links: bool = False,
         within: Sequence[Path] = (),
         progress: Listener | None = None,
         done: Callable[[FileChange], None] | None = None,
     ) -> AddReport:
         """Bring the library in step with these files and folders. Unchanged files cost a stat.
+        `follow_links`: also links that lead out of these folders.
         `within`: files that do not lie in one of these folders, links followed, are left out.
         `progress` is called with how far it is, `done` with each file once it is safely stored.
         Ctrl-C ends it early with a report of what is stored; the same call completes the rest."""
@@ -149,6 +152,7 @@ class Library(Closing):
             force=force,
             parser=PARSER_VERSION,
             own_folder=self.path,
+            follow_links=follow_links,
             within=tuple(folder.resolve() for folder in within),
         )
         if dry_run:
@@ -432,6 +436,7 @@ class Library(Closing):
         path: str | Path | None = None,
         *,
         force: bool = False,
+        most_bytes: int = MOST_BYTES,
         settings: Settings | None = None,
     ) -> Self:
         """Make a library from a backup. An existing one is replaced only with `force`."""
@@ -441,7 +446,8 @@ class Library(Closing):
                 "a backup is restored into a folder, not into object storage",
                 hint="restore it with --library PATH, then secondlook publish",
             )
-        backup.read_backup(Path(archive).expanduser().absolute(), folder, force=force)
+        file = Path(archive).expanduser().absolute()
+        backup.read_backup(file, folder, force=force, most_bytes=most_bytes)
         return cls.open(folder, create=False, settings=chosen)
 
     @classmethod

@@ -37,6 +37,7 @@ class Request:
     parser: str = ""  # version of the parser: what another version read is read again
     stale: frozenset[str] = frozenset()  # documents to read again although nothing changed
     own_folder: Path | None = None  # the library itself may lie inside what is added
+    follow_links: bool = False  # out of the roots
     within: tuple[Path, ...] = ()  # where files must really lie, links followed, if that matters
 
 
@@ -60,6 +61,7 @@ def survey(
         excludes=request.excludes,
         max_bytes=request.max_bytes,
         max_table_bytes=request.max_table_bytes,
+        follow_links=request.follow_links,
     )
     for count, found in enumerate(there, 1):
         looked(count, str(found.path))

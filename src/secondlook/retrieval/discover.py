@@ -53,12 +53,23 @@ def discover(
     excludes: Sequence[str] = (),
     max_bytes: int = DEFAULT_LIMITS.file_bytes,
     max_table_bytes: int = DEFAULT_LIMITS.table_bytes,
+    follow_links: bool = False,
 ) -> Iterator[Found | Skipped]:
     """Every file once, in the order of the arguments and of the names below them. Excludes are
-    patterns as in `.gitignore`: such files are left out silently."""
+    patterns as in `.gitignore`: such files are left out silently. `follow_links`: also to what
+    lies below none of the arguments."""
+    roots = [Path(os.path.abspath(path.expanduser())) for path in paths]  # noqa: PTH100 - resolve() would follow links
     walk = _Walk(_compiled(DEFAULT_EXCLUDES), _compiled(excludes), max_bytes, max_table_bytes)
-    for path in paths:
-        yield from walk.argument(Path(os.path.abspath(path.expanduser())))  # noqa: PTH100 - resolve() would follow links
+    walk.inside = None if follow_links else tuple(map(_real, roots))
+    for root in roots:
+        yield from walk.argument(root)
+
+
+def _real(path: Path) -> Path | None:
+    try:
+        return path.resolve()
+    except (OSError, RuntimeError):  # a loop of links
+        return None
 
 
 def _compiled(patterns: Sequence[str]) -> GitIgnoreSpec:
@@ -86,6 +97,7 @@ class _Walk:
     excludes: GitIgnoreSpec
     max_bytes: int
     max_table_bytes: int
+    inside: tuple[Path | None, ...] | None = None  # where links may lead to; None = anywhere
     files: set[Path] = field(default_factory=set)
     folders: set[tuple[int, int]] = field(default_factory=set)  # device and inode: read once
 
@@ -143,10 +155,18 @@ class _Walk:
         is_folder = stat.S_ISDIR(status.st_mode)
         if self._is_excluded(entry, is_folder=is_folder):
             return
-        if is_folder:
-            inner.append(replace(entry, is_link=entry.path.is_symlink()))
+        is_link = entry.path.is_symlink()
+        if is_link and self._leads_out(entry.path):
+            yield Skipped(entry.path, "a link out of the folder that was named (--follow-links)")
+        elif is_folder:
+            inner.append(replace(entry, is_link=is_link))
         else:
             yield from self._file(entry.path, entry.root, status, is_named=False)
+
+    def _leads_out(self, link: Path) -> bool:
+        place = _real(link)
+        within = (place and root and place.is_relative_to(root) for root in self.inside or ())
+        return self.inside is not None and not any(within)
 
     def _is_excluded(self, entry: _Folder, *, is_folder: bool) -> bool:
         end = "/" if is_folder else ""
