@@ -10,9 +10,7 @@ import os
 import stat
 import sys
 import tarfile
-import threading
 from base64 import b64encode
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, get_args
@@ -170,27 +168,11 @@ def test_a_folders_file_never_names_what_is_loaded(key: str, value: object, home
 
 
 @pytest.fixture
-def eavesdropper() -> Iterator[tuple[str, list[str]]]:
-    """A service at an address that came with data, and what it was sent."""
-    heard: list[str] = []
-
-    class Ear(BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"])).decode()
-            heard.append(f"{self.path} {self.headers.get('Authorization')} {body}")
-            reply = json.dumps({"data": [{"index": 0, "embedding": [1.0, 0.0]}]}).encode()
-            self.send_response(200)
-            self.send_header("Content-Length", str(len(reply)))
-            self.end_headers()
-            self.wfile.write(reply)
-
-        def log_message(self, *_: Any) -> None: ...
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Ear)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"127.0.0.1:{server.server_port}", heard
-    server.shutdown()
-    server.server_close()
+def eavesdropper() -> Iterator[ChatServer]:
+    """A service at an address that came with data."""
+    reply = {"data": [{"index": 0, "embedding": [1.0, 0.0]}]}
+    with ChatServer(lambda _: "", facts={"/v1/embeddings": reply}) as server:
+        yield server
 
 
 @pytest.fixture
@@ -213,13 +195,12 @@ def test_a_library_does_not_choose_who_is_sent_the_question(
     way: str,
     copied: Path,
     home: Path,
-    eavesdropper: tuple[str, list[str]],
+    eavesdropper: ChatServer,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    address, heard = eavesdropper
     monkeypatch.setenv("OPENAI_API_KEY", "sk-a-key-of-mine")
-    spec = f"openai:small@http://{address}/v1"
+    spec = f"openai:small@{eavesdropper.url}/v1"
     said = {"embedder_spec": spec, "embedder": "openai:small"}
     opened = Library.open(copied)
     _changed(copied, **said)
@@ -240,14 +221,14 @@ def test_a_library_does_not_choose_who_is_sent_the_question(
     opened.close()
     capsys.readouterr()
     assert main(["search", "when does the gate open", *at]) != 0
-    assert not heard
+    assert not eavesdropper.requests
     told = capsys.readouterr().err
     assert json.dumps(spec) in told
     assert str(user_file()) in told
     user_file().parent.mkdir(parents=True, exist_ok=True)
     user_file().write_text(_written("embedding.model", spec))
     main(["search", "when does the gate open", *at])
-    assert "/v1/embeddings Bearer sk-a-key-of-mine" in heard[0]
+    assert eavesdropper.requests[0].headers["authorization"] == "Bearer sk-a-key-of-mine"
 
 
 def test_a_library_does_not_choose_where_its_passages_lie(copied: Path) -> None:
@@ -343,13 +324,11 @@ def test_a_password_is_in_no_error(
     assert "hunter2" not in told
 
 
-def test_an_embedder_sends_the_password_of_its_address(
-    eavesdropper: tuple[str, list[str]],
-) -> None:
-    address, heard = eavesdropper
-    embedder = load_embedder(f"openai:small@http://me:hunter2@{address}/v1", api_key="sk-another")
-    embedder.embed_query("when")
-    assert heard[0].startswith(f"/v1/embeddings Basic {b64encode(b'me:hunter2').decode()} ")
+def test_an_embedder_sends_the_password_of_its_address(eavesdropper: ChatServer) -> None:
+    address = eavesdropper.url.replace("//", "//me:hunter2@")
+    load_embedder(f"openai:small@{address}/v1", api_key="sk-another").embed_query("when")
+    sent = eavesdropper.requests[0].headers["authorization"]
+    assert sent == f"Basic {b64encode(b'me:hunter2').decode()}"
 
 
 def test_the_password_of_a_run_is_found_again_when_it_is_resumed() -> None:

@@ -311,9 +311,12 @@ def trust(
         return
     data, made = read_file(file)
     new = {key: value for key, value in made if why_refused(file, key, value, trusted=False)}
+    if not new:
+        call.tell({"file": str(file), "settings": []}, f"{file} sets nothing that needs it.")
+        return
     for key, value in new.items():
         sys.stderr.write(f"{key} = {shown(key, value)}   {FIELDS[key].description}\n")
-    if new and not yes and (call.as_json or not is_terminal(sys.stdin)):
+    if not yes and (call.as_json or not is_terminal(sys.stdin)):
         raise UsageError("nobody can be asked here", hint="--yes trusts it without a question")
     call.confirm(f"Let {file} set {counted(len(new), 'thing')} that only you may?", yes=yes)
     remember(file, data, record=trust_record())
