@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from secondlook.errors import SettingsError
 from secondlook.models.chat import OutputMode, Role
-from secondlook.settings.addresses import plain, sent_to
+from secondlook.settings.addresses import hidden, plain, sent_to
 from secondlook.settings.sections import in_plain_words, nearest
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def ollama_address() -> str:
         port = parts.port
     except ValueError as wrong:
         hint = "Write it as http://host:port."
-        raise SettingsError(f"OLLAMA_HOST {host!r} is no address", hint=hint) from wrong
+        raise SettingsError(f"OLLAMA_HOST {hidden(host)!r} is no address", hint=hint) from wrong
     # A server may be told to listen everywhere (0.0.0.0); it is asked on this machine then.
     name = "127.0.0.1" if parts.hostname in {None, "0.0.0.0"} else parts.hostname  # noqa: S104
     shown = f"[{name}]" if ":" in str(name) else name
