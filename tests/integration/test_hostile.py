@@ -140,7 +140,7 @@ def test_the_reason_is_the_right_one(run: Run) -> None:
 @pytest.mark.skipif(os.name == "nt", reason="Windows has no such files")
 def test_what_is_no_file_or_locked_is_named(run: Run) -> None:
     reasons = {
-        "pipe.txt": "pipe", "socket.txt": "socket", "device.txt": "device",
+        "pipe.txt": "pipe", "socket.txt": "socket", "device.txt": "a link out",
         "loop-a.txt": "cannot be read", "dangling.txt": "leads nowhere",
         "parent": "a folder that is read already", "locked.txt": "permission denied",
         "closed": "Permission denied",
