@@ -128,7 +128,7 @@ def test_the_reason_is_the_right_one(run: Run) -> None:
         "archive/bomb-overlapping.zip": "when it is unpacked",
         "archive/bomb-nested.zip": "when it is unpacked", "archive/nested-40.zip": "nested",
         "office/inflated.docx": "when it is unpacked",
-        "text/one-line.txt": "more than 50,000,000 characters",
+        "text/one-line.txt": "more than 20,000,000 characters",
         "pdf/pages-60000.pdf": "60,000 pages", "named/elf.docx": "not of that kind",
         "noise/random.pdf": "not of that kind",
     }  # fmt: skip

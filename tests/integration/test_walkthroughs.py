@@ -143,7 +143,7 @@ Her solo debut, {3}, came out in June 2003. For her debut {0} won {4}.
 {0} won her first Grammy in {5}, for a song about the sea."""
 SINGERS = {
     "Mara Velde": ("1981", "2006", "Low Water", "five Grammy Awards", "2004"),
-    "Ines Corby": ("1979", "2011", "Salt Road", "the Silver Lyre", "2005"),
+    "Ines Corby": ("1979", "2011", "Salt Road", "three Silver Lyre Awards", "2005"),
 }
 WANTED = {"leave": "left her group", "award": "For her debut", "birth": "born", "Grammy": "first"}
 

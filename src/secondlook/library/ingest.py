@@ -10,7 +10,6 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import dataclass, field, replace
-from functools import partial
 from hashlib import sha256
 from itertools import chain
 from pathlib import Path
@@ -458,7 +457,7 @@ class Tabulator:
             for one in found:
                 # Profiled now, so that the first question need not wait for it; or else then.
                 try:
-                    cached_profile(folder, worker, one.table, partial(Path, one.file))
+                    cached_profile(folder, worker, one.table, one.file)
                 except TableError:
                     if self._closed:
                         raise

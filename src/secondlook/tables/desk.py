@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from functools import partial
 from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
@@ -16,7 +15,7 @@ from secondlook.tables.query import Computed, Filter, Query
 from secondlook.tables.table import Table, TableProfile, named_apart
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from secondlook.tables.table import Examination, Join
@@ -59,19 +58,13 @@ class Desk:
         """Its Parquet file, as it was written."""
         meant = self.table(table)
         file = self._files[meant.id]
-        with contextlib.suppress(OSError):
-            if meant.checksum in {"", digest(file)}:
-                return file
-        raise TableError(
-            f"the stored table {meant.title!r} was damaged on the disk",
-            hint="secondlook add --force PATH reads it again",
-        )
+        return _whole(meant, file)
 
     def profile(self, table: str) -> TableProfile:
         meant = self.table(table)
         if meant.id not in self._profiles:
-            read = partial(self.file, meant.id)  # not even looked at where its profile is known
-            self._profiles[meant.id] = cached_profile(self._folder, self._worker, meant, read)
+            file = self._files[meant.id]  # not looked at where its profile is known
+            self._profiles[meant.id] = cached_profile(self._folder, self._worker, meant, file)
         return self._profiles[meant.id]
 
     def joins(self, tables: Sequence[str]) -> tuple[Join, ...]:
@@ -142,9 +135,18 @@ def profile_table(worker: Worker, table: Table, file: Path) -> TableProfile:
     return TableProfile.model_validate(found)
 
 
-def cached_profile(
-    folder: Path, worker: Worker, table: Table, file: Callable[[], Path]
-) -> TableProfile:
+def _whole(table: Table, file: Path) -> Path:
+    """The file, if it is as it was written."""
+    with contextlib.suppress(OSError):
+        if table.checksum in {"", digest(file)}:
+            return file
+    raise TableError(
+        f"the stored table {table.title!r} was damaged on the disk",
+        hint="secondlook add --force PATH reads it again",
+    )
+
+
+def cached_profile(folder: Path, worker: Worker, table: Table, file: Path) -> TableProfile:
     """The profile kept in `folder`, or a new one that is kept there then."""
     kept = profile_file(folder, table)
     try:
@@ -156,7 +158,7 @@ def cached_profile(
             return profile
     except (OSError, ValueError, KeyError, TypeError, RecursionError, ValidationError):
         pass  # None is there, or it is damaged
-    profile = profile_table(worker, table, file())
+    profile = profile_table(worker, table, _whole(table, file))
     said = {"version": PROFILE_VERSION, "profile": profile.model_dump(mode="json")}
     # A library that cannot be written to, or a full disk, costs the time of the next question.
     with contextlib.suppress(OSError):
