@@ -75,7 +75,10 @@ def commit(stores: Stores, change: Change) -> None:
     catalog, intent = stores.catalog, uuid.uuid4().hex
     touched = {file.path for file in change.files} | set(change.gone_files)
     documents = [_labelled(catalog, document, change, touched) for document in change.documents]
-    dropped = _documents_dropped(catalog, change, touched)
+    before = {row.document for path in touched if (row := catalog.file(path)) and row.document}
+    held = {file.document for file in change.files}
+    elsewhere = {file.document for file in catalog.files_of(before) if file.path not in touched}
+    dropped = sorted(before - held - elsewhere)
     for document in documents:
         if document.extracted is not None:
             stores.texts.write(document.row, document.extracted)
@@ -128,13 +131,6 @@ def _labelled(
     labels = all_labels(document.row.labels, files)
     entries = [replace(entry, labels=tuple(labels)) for entry in document.entries]
     return replace(document, row=replace(document.row, labels=labels), entries=entries)
-
-
-def _documents_dropped(catalog: Catalog, change: Change, touched: set[str]) -> list[str]:
-    before = {row.document for path in touched if (row := catalog.file(path)) and row.document}
-    held = {file.document for file in change.files}
-    elsewhere = {file.document for file in catalog.files_of(before) if file.path not in touched}
-    return sorted(before - held - elsewhere)
 
 
 def _landed(index: Index, documents: list[str], *, mark: str) -> bool:

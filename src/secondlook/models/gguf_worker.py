@@ -41,7 +41,8 @@ class Model:
     def __init__(self, server: Any, api_key: str, marks: Iterable[str]) -> None:
         self._server = server
         self._api_key = api_key
-        self._marks = mark_pattern(marks)
+        longest_first = sorted(set(marks), key=len, reverse=True)
+        self._marks = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
         self.context_tokens = int(self._get("/props")["default_generation_settings"]["n_ctx"])
 
     @classmethod
@@ -137,11 +138,6 @@ def _set(parameters: Any, path: Path, context: int, cores: int, api_key: str) ->
     parameters.n_threads_http = 2
     parameters.ui = False
     parameters.endpoint_slots = False
-
-
-def mark_pattern(marks: Iterable[str]) -> re.Pattern[str] | None:
-    longest_first = sorted(set(marks), key=len, reverse=True)
-    return re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
 
 
 def harmless(content: str, marks: re.Pattern[str] | None) -> str:

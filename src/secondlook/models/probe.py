@@ -89,9 +89,11 @@ class Prober:
         rates = {mode: await self._json_rate(mode) for mode in ladder(self.spec)}
         declared = await self.chat.context_tokens()
         seen, limit = await self._look(min(declared or self.longest, self.longest))
+        # The first that is good enough, else the most reliable, the earlier of equals.
+        known = {mode: min(rate, _GOOD_ENOUGH) for mode, rate in rates.items() if rate is not None}
         return Probe(
             spec=self.spec.text,
-            mode=best_mode(rates),
+            mode=(max(known, key=lambda mode: known[mode]) if known else "prompted"),
             json_rates={str(mode): rate for mode, rate in rates.items()},
             context_tokens=limit,
             seen_tokens=seen,
@@ -201,12 +203,6 @@ class Prober:
         if longest.tokens_in < SHORTEST // 2 or not longest.first_token_seconds:
             return None
         return (longest.tokens_in - longest.tokens_cached) / longest.first_token_seconds
-
-
-def best_mode(rates: dict[OutputMode, float | None]) -> OutputMode:
-    """The first that is good enough, else the most reliable, the earlier of equals."""
-    known = {mode: min(rate, _GOOD_ENOUGH) for mode, rate in rates.items() if rate is not None}
-    return max(known, key=lambda mode: known[mode]) if known else "prompted"
 
 
 def _sentence(chance: random.Random) -> str:

@@ -60,7 +60,15 @@ def computed(operation: Operation, stated: Sequence[Stated]) -> str | None:  # n
     if operation == "same":
         return _same(texts)
     if operation in {"least", "most"}:
-        return _extreme(stated, greatest=operation == "most")
+        # The name of the greatest or the least; None where two cannot be told apart.
+        texts, names = [one.text for one in stated], [one.name for one in stated]
+        values = _days(texts) or _sizes(texts)
+        if values is None or None in names or len(set(names)) < len(names):
+            return None
+        order = sorted(range(len(values)), key=lambda at: values[at])
+        if any(values[one] == values[other] for one, other in pairwise(order)):
+            return None
+        return names[order[-1] if (operation == "most") else order[0]]
     if operation == "years":
         days = [one.day[0] for one in map(read_date, texts) if one is not None]
         if len(days) != _PAIR or len(texts) != _PAIR:
@@ -75,18 +83,6 @@ def computed(operation: Operation, stated: Sequence[Stated]) -> str | None:  # n
     apart = operation == "difference"
     value = abs(numbers[0] - numbers[1]) if apart else sum(numbers, Decimal(0))
     return _written(value, "percentage points" if apart and unit == "%" else unit)
-
-
-def _extreme(stated: Sequence[Stated], *, greatest: bool) -> str | None:
-    """The name of the greatest or the least; None where two cannot be told apart."""
-    texts, names = [one.text for one in stated], [one.name for one in stated]
-    values = _days(texts) or _sizes(texts)
-    if values is None or None in names or len(set(names)) < len(names):
-        return None
-    order = sorted(range(len(values)), key=lambda at: values[at])
-    if any(values[one] == values[other] for one, other in pairwise(order)):
-        return None
-    return names[order[-1] if greatest else order[0]]
 
 
 def sentence(operation: Operation, stated: Sequence[Stated], result: str) -> str:

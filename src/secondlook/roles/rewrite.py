@@ -318,7 +318,16 @@ def expansions(
     language: str,
 ) -> list[str]:
     """At most so many wordings that none of the `chosen` has; fewer where there are no more."""
-    short = telling_words(question, language)
+    # The question without the words that any question has, at most `LONG` of them.
+    bounds = [0, *sentence_starts(question), len(question)]
+    sentences = [question[start:end] for start, end in itertools.pairwise(bounds)]
+    words: dict[str, str] = {}
+    for sentence in [*sentences[-1:], *sentences[:-1]]:
+        for word in _VARIANTS_WORD.findall(sentence):
+            stems = terms(word, language)
+            if any(is_telling(stem, language) for stem in stems):
+                words.setdefault(" ".join(stems), word)
+    short = " ".join(list(words.values())[:LONG])
     is_long = word_count(question) > LONG
     made = [short] if is_long and short not in chosen else []
     asked = short if is_long else question
@@ -339,19 +348,6 @@ def expansions(
     if not made and short and short.casefold() not in there:
         made.append(short)
     return made[:most]
-
-
-def telling_words(question: str, language: str) -> str:
-    """The question without the words that any question has, at most `LONG` of them."""
-    bounds = [0, *sentence_starts(question), len(question)]
-    sentences = [question[start:end] for start, end in itertools.pairwise(bounds)]
-    words: dict[str, str] = {}
-    for sentence in [*sentences[-1:], *sentences[:-1]]:
-        for word in _VARIANTS_WORD.findall(sentence):
-            stems = terms(word, language)
-            if any(is_telling(stem, language) for stem in stems):
-                words.setdefault(" ".join(stems), word)
-    return " ".join(list(words.values())[:LONG])
 
 
 # The words of questions and queries: how many, which of them tell something, which are alike.

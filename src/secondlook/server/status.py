@@ -52,11 +52,15 @@ def workflows() -> list[WorkflowShown]:
 async def show_settings(served: FromServer) -> SettingsShown:
     """What a page needs to know of the server. No secret and no path."""
     settings = served.settings
+    # Without the address it is reached at, and of a file its name alone.
+    kind, colon, name = settings.models.default.partition("@")[0].partition(":")
+    if kind == "gguf":
+        name = name.replace("\\", "/").rpartition("/")[2]
     return SettingsShown(
         version=__version__,
         workflows=workflows(),
         workflow=settings.answer.workflow,
-        model=model_shown(settings.models.default),
+        model=(f"{kind}{colon}{name}"),
         web_search=settings.web.enable_web_search,
         analyst_extra=all(find_spec(name) is not None for name in ("pandas", "plotly")),
         install_analyst=INSTALL_ANALYST,
@@ -69,14 +73,6 @@ async def show_settings(served: FromServer) -> SettingsShown:
         libraries=list(served.libraries.names()),
         sandbox=await asyncio.to_thread(_sandbox, settings.sandbox.backend),
     )
-
-
-def model_shown(spec: str) -> str:
-    """Without the address it is reached at, and of a file its name alone."""
-    kind, colon, name = spec.partition("@")[0].partition(":")
-    if kind == "gguf":
-        name = name.replace("\\", "/").rpartition("/")[2]
-    return f"{kind}{colon}{name}"
 
 
 @cache

@@ -68,7 +68,12 @@ class UploadLimits:
 
 async def receive(request: Request, library: Path, limits: UploadLimits) -> Staging:
     """Everything that the request carries, sealed. Whatever goes wrong, nothing is left behind."""
-    boundary = _boundary(request)
+    header = request.headers.get("content-type", "")
+    kind, options = parse_options_header(header)
+    boundary = options.get(b"boundary", b"")
+    if kind != b"multipart/form-data" or not boundary:
+        said = f"an upload cannot be of the type {header[:80]!r}"
+        raise Problem(415, "not_multipart", said, hint=_SEND)
     try:
         staging = await asyncio.to_thread(new_staging, library)
     except OSError as error:
@@ -118,16 +123,6 @@ async def _in_time(blocks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 def _check_room(staging: Staging, size: int = 0) -> None:
     if shutil.disk_usage(staging.folder).free < size + _ROOM_LEFT:
         raise OSError(errno.ENOSPC, "there is no room for it on the disk")
-
-
-def _boundary(request: Request) -> bytes:
-    header = request.headers.get("content-type", "")
-    kind, options = parse_options_header(header)
-    boundary = options.get(b"boundary", b"")
-    if kind != b"multipart/form-data" or not boundary:
-        said = f"an upload cannot be of the type {header[:80]!r}"
-        raise Problem(415, "not_multipart", said, hint=_SEND)
-    return boundary
 
 
 def _unwritable(error: OSError) -> Problem:

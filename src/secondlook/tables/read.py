@@ -89,12 +89,6 @@ def table_from_frame(name: str, frame: object, into: Path) -> Read:
         return _kept(found, into, found["sha256"], identifier_of(name), name, None)
 
 
-def table_id(sha256: str, sheet: str) -> str:
-    """The same for the same contents, wherever they lie; another one for another reader."""
-    written = json.dumps([sha256, sheet, READER_VERSION])
-    return hashlib.sha256(written.encode()).hexdigest()
-
-
 @contextmanager
 def _stage(into: Path) -> Iterator[Path]:
     """A folder beside the results, so that moving a file there is one step."""
@@ -109,7 +103,9 @@ def _stage(into: Path) -> Iterator[Path]:
 def _kept(  # noqa: PLR0917
     found: dict[str, Any], into: Path, sha256: str, name: str, title: str, path: Path | None
 ) -> Read:
-    identity = table_id(sha256, found["sheet"])
+    # The same for the same contents, wherever they lie; another one for another reader.
+    written = json.dumps([sha256, found["sheet"], READER_VERSION])
+    identity = hashlib.sha256(written.encode()).hexdigest()
     file = into / f"{identity}.parquet"
     written = Path(found["file"])
     close_to_others(written)

@@ -81,7 +81,10 @@ def checks(
     wanted = requirements["wanted"] if requirements is not None else []
     names = (one["asked"] for one in resolved)  # such as "revenue", which says nothing of a change
     question = without_names(question, [one for one in names if _kind_of_name(one) is None])
-    kind_asked = _kind_of_question(question)
+    # None where it asks for something else: `which year has the highest mean`.
+    kind_asked = (
+        None if _ASKS_OTHERWISE.search(question) else _kind_of_name(question.replace("'", ""))
+    )
     form = _form_checks(question, kind_asked, wanted, outcome, values)
     if outcome.status != "ok" or not outcome.has_result:
         return form
@@ -362,11 +365,6 @@ def _kind_of_name(name: str) -> Kind | None:
     if kinds and kinds[0] in {"p_value", "r_squared"}:
         return kinds[0]
     return kinds[0] if len(kinds) == 1 and not _CHANGED.search(text) else None
-
-
-def _kind_of_question(question: str) -> Kind | None:
-    """None where it asks for something else: `which year has the highest mean`."""
-    return None if _ASKS_OTHERWISE.search(question) else _kind_of_name(question.replace("'", ""))
 
 
 # Whether the code that led to the result does the analysis that was asked for.

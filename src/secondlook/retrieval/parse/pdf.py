@@ -75,7 +75,16 @@ def parse_pdf(source: Source) -> Extracted:
             found = document.get_metadata_dict(skip_empty=True)
             composer.about.title, composer.about.author = found.get("Title"), found.get("Author")
             composer.about.date = found.get("CreationDate") or found.get("ModDate")
-        flow(pages, composer, outline=outline_headings(document))
+        found: dict[int, dict[str, int]] = {}
+        # A broken outline costs the headings, not the text.
+        with suppress(RuntimeError, ValueError):
+            for bookmark in islice(document.get_toc(max_depth=8), 20_000):
+                destination = bookmark.get_dest()
+                index = destination.get_index() if destination is not None else None
+                key = heading_key(bookmark.get_title())
+                if index is not None and index >= 0 and key:
+                    found.setdefault(index, {}).setdefault(key, bookmark.level + 1)
+        flow(pages, composer, outline=found)
     return composer.finish("pdf")
 
 
@@ -500,19 +509,6 @@ def _field(form: Any, annotation: Any) -> _Field:
 
 
 # The bookmarks of a PDF, as headings to look for on its pages.
-
-
-def outline_headings(document: Any) -> dict[int, dict[str, int]]:
-    found: dict[int, dict[str, int]] = {}
-    # A broken outline costs the headings, not the text.
-    with suppress(RuntimeError, ValueError):
-        for bookmark in islice(document.get_toc(max_depth=8), 20_000):
-            destination = bookmark.get_dest()
-            index = destination.get_index() if destination is not None else None
-            key = heading_key(bookmark.get_title())
-            if index is not None and index >= 0 and key:
-                found.setdefault(index, {}).setdefault(key, bookmark.level + 1)
-    return found
 
 
 def heading_key(words: str) -> str:

@@ -162,17 +162,14 @@ class Maker:
             if column.type not in TEMPORAL:
                 raise Unplaced(one.part)
             part: Any = one.part
-            if part in {"month", "quarter"} and not self._of_one_year(column):
+            # Chosen by a condition; a table of one year says which it is all the same.
+            if part in {"month", "quarter"} and not any(
+                one.key.part == "year" and self.columns[one.key.column].name == column.name
+                for one in self.form.where
+            ):
                 part = f"year_{part}"
             found.append(Key(column=column.name, part=part))
         return tuple(found)
-
-    def _of_one_year(self, column: ColumnProfile) -> bool:
-        """Chosen by a condition; a table of one year says which it is all the same."""
-        return any(
-            one.key.part == "year" and self.columns[one.key.column].name == column.name
-            for one in self.form.where
-        )
 
     @property
     def figures(self) -> Iterator[Form]:

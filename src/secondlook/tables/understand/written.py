@@ -382,16 +382,12 @@ def _is_left(
     if word in placed or text in placed or text in FUNCTION_WORDS:
         return False
     if text.isdigit():
-        return not _in_placed_number(text, said)
+        return not any(text in re.sub(r"[,.]", "", one) or text in one for one in said)
     if len(text) < 2 or word in general or text in general:  # noqa: PLR2004
         return False
     if any(same_word(word, one) for one in known) or word in implied:
         return False
     return not text.endswith(("ed", "ing"))  # what somebody did; cells are asked for apart
-
-
-def _in_placed_number(digits: str, said: Sequence[str]) -> bool:
-    return any(digits in re.sub(r"[,.]", "", one) or digits in one for one in said)
 
 
 def _measures_other(noun: str, made: Maker) -> bool:
