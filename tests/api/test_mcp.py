@@ -10,18 +10,15 @@ from typing import TYPE_CHECKING, Any
 import httpx
 import pytest
 from mcp import Client, MCPError
-from mcp.types import TextResourceContents
+from mcp.types import CallToolResult, TextResourceContents
 
 from tests.support.protocols import ScriptedEngine, harbour, libraries_of
-from tests.support.serving import served, settings_at
+from tests.support.serving import Serving, served, settings_at
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
-    from mcp.types import CallToolResult
-
-    from tests.support.serving import Serving
 
 DEPTH = "how deep is berth 4"
 _DATA = re.compile(r"<<evidence-([0-9a-f]{8}) \d+>> (.*?)\n<<end-\1>>", re.DOTALL)

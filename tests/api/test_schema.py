@@ -7,20 +7,16 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
 
 from tests.support.library_http import HARBOUR, LIBRARY, SALES, uploaded
 from tests.support.schema_hooks import THINGS
-from tests.support.serving import served
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.support.serving import Serving
+from tests.support.serving import Serving, served
 
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
 OPERATIONS = 35

@@ -6,19 +6,16 @@ import shutil
 from typing import TYPE_CHECKING, Protocol
 
 import pytest
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 
 from secondlook.library.library import Library, samples_folder
 from tests.support.page import DESK, PATIENCE_MS, Visitor, Watch, found_browser, launched
-from tests.support.serving import served, settings_at
+from tests.support.serving import Serving, served, settings_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from playwright.sync_api import Browser
-
-    from tests.support.serving import Serving
 
 CARGO = "month,goods,tonnes\n" + "".join(
     f"2023-{month:02},{goods},{tonnes + month}\n"

@@ -6,18 +6,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import pytest
-from playwright.sync_api import expect
+from playwright.sync_api import ViewportSize, expect
 
-from tests.support.page import DESK, PHONE, overflow, violations
+from tests.support.page import DESK, PHONE, Visitor, overflow, violations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from playwright.sync_api import ViewportSize
-
     from tests.browser.conftest import Visits
-    from tests.support.page import Visitor
     from tests.support.serving import Serving
 
 Look: TypeAlias = "tuple[Literal['light', 'dark'], ViewportSize]"

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,9 +19,6 @@ from secondlook.store.database import memory_file
 from tests.support.answer_memory import ASKED, ASKING, REWORDED, put
 from tests.support.memory_runs import CREATED, entry, full_answer
 from tests.support.run_stores import ENGINES, settings_on
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(params=ENGINES)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,10 +16,7 @@ from secondlook.nodes.explain import GENERAL, stray_numbers
 from secondlook.sandbox.port import Frame
 from tests.support.analyst_hostile import hostile_cases
 from tests.support.analyst_wild import ORDER
-from tests.support.hostile_ends import Asked, contradictions, ended_by, found_in, judged
-
-if TYPE_CHECKING:
-    from tests.support.hostile_ends import Case
+from tests.support.hostile_ends import Asked, Case, contradictions, ended_by, found_in, judged
 
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
 RUNS, UNDER_THE_SAME = (2_000, 10) if SOAK else (24, 3)

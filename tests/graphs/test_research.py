@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from secondlook.models.prices import Caps
 from secondlook.nodes.research import NOISE
 from secondlook.store.answers import AnswerMemory
 from tests.support.engine import passages_of, settings_of
-from tests.support.research import CodeShelf, engine, problems, research, run, seed_001
+from tests.support.research import CodeShelf, Ran, engine, problems, research, run, seed_001
 from tests.support.research_clerk import (
     Clerk,
     retry_at_once,
@@ -35,11 +36,6 @@ from tests.support.research_world import (
     UNKNOWN,
     asked,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.support.research import Ran
 
 WHOLE = asked(BARGE, OPTIONS)
 INVENTED = "Napoleon forgave every skipper in 1804 [1]."

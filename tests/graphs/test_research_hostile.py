@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -15,6 +14,7 @@ from secondlook.verify.report import Report
 from secondlook.verify.wording import check_choice, check_research, check_wording
 from tests.support.hostile_ends import (
     Asked,
+    Case,
     contradictions,
     disk_errors,
     ended_by,
@@ -23,9 +23,6 @@ from tests.support.hostile_ends import (
 )
 from tests.support.research_hostile import hostile_cases
 from tests.support.research_world import OPTIONS, ORDER
-
-if TYPE_CHECKING:
-    from tests.support.hostile_ends import Case
 
 RUNS, UNDER_THE_SAME = (2_000, 10) if os.environ.get("SECONDLOOK_SOAK") else (120, 3)
 """So many runs, of which some are made under the same settings."""

@@ -10,7 +10,6 @@ import threading
 import time
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 import zstandard
@@ -27,13 +26,10 @@ from secondlook.errors import (
 from secondlook.library import stores as opening
 from secondlook.library.library import Library
 from secondlook.library.manifest import writing
-from secondlook.library.report import Text
+from secondlook.library.report import AddReport, Progress, Text
 from secondlook.settings import load
 from secondlook.settings.sections import Settings
 from tests.support.pdf_form import form
-
-if TYPE_CHECKING:
-    from secondlook.library.report import AddReport, Progress
 
 
 def changes(report: AddReport) -> dict[str, str]:

@@ -6,7 +6,8 @@ import asyncio
 import itertools
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import httpx
 import pytest
@@ -20,10 +21,6 @@ from secondlook.models.specs import parse_spec
 from secondlook.settings.sections import ModelSettings
 from tests.support.chat_server import ChatServer, Said
 from tests.support.function_model import of_all_roles
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 SCHEMA = {
     "title": "Depth of a quay",

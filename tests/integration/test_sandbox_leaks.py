@@ -11,22 +11,17 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import psutil  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
 from secondlook.sandbox import open_sandbox
-from secondlook.sandbox.port import Limits
+from secondlook.sandbox.port import Limits, Outcome, Sandbox
 from secondlook.sandbox.self_check import descendants, end, left_over, orphans_come_to_us
 from tests.support.sandbox import chosen_backends, sales
 from tests.support.unprivileged import environment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from secondlook.sandbox.port import Outcome, Sandbox
 
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
 BACKENDS = chosen_backends()

@@ -7,19 +7,16 @@ from __future__ import annotations
 import json
 import sys
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from secondlook.sandbox.self_check import (
     CHECK_LIMITS,
     PROBES,
     SHORT_LIMITS,
     Attack,
+    Evidence,
     not_ended,
     self_check,
 )
-
-if TYPE_CHECKING:
-    from secondlook.sandbox.self_check import Evidence
 
 _TCP_LISTEN = """
 import socket

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from secondlook.answer import Answer, Claim
+from secondlook.answer import Answer, Claim, Method, Status
 from secondlook.evaluation.faithfulness import Truth
 from secondlook.evaluation.metrics import answer_metrics, recall, retrieval_metrics
 from secondlook.evaluation.records import Case, Configuration, Row
 from secondlook.evaluation.summary import summarise
 from secondlook.reading import load_embedder
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from secondlook.answer import Method, Status
 
 
 def case(

@@ -8,11 +8,8 @@ import struct
 import tarfile
 import zipfile
 import zlib
+from collections.abc import Mapping, Sequence
 from email.message import EmailMessage
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 PROSE = (
     "The lighthouse keeper wrote every evening in a thick notebook. He recorded the wind, the "

@@ -9,15 +9,12 @@ from __future__ import annotations
 import os
 import random
 import socket
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.support import files
 from tests.support import hostile_forms as forms
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 GOOD = {
     "good/harbour.md": "# Harbour\n\nThe deepest berth of Kelpwick is 14.2 metres at low tide.\n",

@@ -10,14 +10,11 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import secondlook
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 USER = 12_345
 _BECOME = """

@@ -11,17 +11,14 @@ import os
 import shutil
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests.support.ordinary_user import as_ordinary_user
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 NOBODY = 65_534
 GUARDED = "guarded"

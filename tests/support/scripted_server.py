@@ -13,12 +13,9 @@ import random
 import re
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from tests.support.chat_server import ChatServer, Said
-
-if TYPE_CHECKING:
-    from tests.support.chat_server import Body
+from tests.support.chat_server import Body, ChatServer, Said
 
 _SENTENCE = re.compile(r"[A-Z][^.\n<>]{20,200}\.")
 _NONSENSE = ("   ", "I would rather not say.", '{"unheard_of": 1}', '{"half of')

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import secondlook
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 SECONDLOOK = [sys.executable, "-m", "secondlook"]
 _DROP_RIGHTS = """

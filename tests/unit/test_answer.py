@@ -7,9 +7,10 @@ import re
 import sqlite3
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -33,10 +34,6 @@ from secondlook.events import (
 from secondlook.settings.sections import RunSettings
 from tests.support.memory_runs import CREATED, connection_of, entry, full_answer
 from tests.support.researched import guess, refused, researched
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = ROOT / "docs" / "answer.schema.json"

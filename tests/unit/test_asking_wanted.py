@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from typing import TYPE_CHECKING
 
 import pandas as pd
 import pytest
@@ -12,7 +11,7 @@ from pydantic import ValidationError
 from scipy import stats
 
 from secondlook.tables.query import Computed, Measure, Query
-from secondlook.tables.resolver import Resolved
+from secondlook.tables.resolver import AskedTable, Resolved
 from secondlook.tables.understand import written
 from secondlook.tables.understand.interpreter import MOST_DOUBT, Understanding, understand
 from secondlook.tables.understand.readings import (
@@ -28,9 +27,6 @@ from secondlook.tables.understand.readings import (
     wanted_of,
 )
 from tests.support.shop import asked_table, orders, read, shop, value, values
-
-if TYPE_CHECKING:
-    from secondlook.tables.resolver import AskedTable
 
 FORM = """What is the mean and the spread of units?
 Compute both over all rows. Round to two decimal places.

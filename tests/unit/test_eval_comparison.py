@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from secondlook.errors import UsageError
 from secondlook.evaluation import ablation as planning
 from secondlook.evaluation.ablation import ablate, ablation_plan, sweep_plan
 from secondlook.evaluation.comparison import compare, compare_all, gate
-from secondlook.evaluation.records import Configuration, Results, Row, Summary
+from secondlook.evaluation.records import Ablation, Configuration, Results, Row, Summary, Verdict
 from secondlook.evaluation.statistics import (
     Floats,
     holm,
@@ -33,11 +34,6 @@ from secondlook.settings.sections import SECTIONS, Settings
 from tests.support.engine import settings_of
 from tests.support.eval_results import make_rows
 from tests.support.eval_rows import changed, churned, row, rows
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secondlook.evaluation.records import Ablation, Verdict
 
 
 def test_what_a_gain_costs() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import contextlib
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -24,9 +24,6 @@ from secondlook.retrieval.index.port import Entry
 from secondlook.retrieval.parse import pdf as ocr
 from secondlook.settings.sections import Settings
 from secondlook.tables.table import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 PARSER = "1"
 

@@ -8,14 +8,14 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from secondlook.errors import SandboxError
-from secondlook.sandbox.port import Failure, Outcome
+from secondlook.sandbox.port import Failure, Limits, Outcome, Supplied
 from secondlook.sandbox.self_check import (
     PROBES,
     Attack,
@@ -25,11 +25,6 @@ from secondlook.sandbox.self_check import (
     judged,
 )
 from tests.support.attacks import ATTACKS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from secondlook.sandbox.port import Limits, Supplied
 
 _RUN = """
 import json, os, sys

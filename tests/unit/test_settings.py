@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,14 +14,8 @@ from secondlook import settings as module
 from secondlook.errors import SettingsError
 from secondlook.models.specs import Cast
 from secondlook.retrieval import terms as analyse
-from secondlook.settings import KEYS, load, presets
+from secondlook.settings import KEYS, Loaded, load, presets
 from secondlook.settings.sections import FIELDS, LANGUAGES, ModelSettings
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from secondlook.settings import Loaded
-
 
 DOCS = Path(__file__).parents[2] / "docs"
 SETTINGS_PAGE = (DOCS / "settings.md").read_text("utf-8")

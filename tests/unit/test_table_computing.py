@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,16 +16,10 @@ from scipy import special, stats
 
 from secondlook.errors import TableError
 from secondlook.tables.compute import incomplete_beta
-from secondlook.tables.query import Computed, Filter, Key, Measure, Order, Query, Term
+from secondlook.tables.query import Computed, Filter, Key, Measure, Order, Query, Statistic, Term
 from secondlook.tables.resolver import SURE, AskedTable, Resolver
 from secondlook.tables.table import Column, ColumnProfile, Table, TableProfile, ValueCount
 from tests.support.shop import asked_table, orders, shop
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secondlook.tables.query import Statistic
-
 
 NUMBERS = st.lists(
     st.one_of(st.none(), st.floats(-1e6, 1e6).map(lambda one: round(one, 3))),

@@ -7,13 +7,13 @@ import contextlib
 import logging
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, aclosing, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from secondlook.answer import Answer, Step, Trouble
-from secondlook.engine.checkpoints import forget_checkpoints, run_checkpoints
+from secondlook.answer import Answer, Step, StopReason, Trouble
+from secondlook.engine.checkpoints import WholeWrites, forget_checkpoints, run_checkpoints
 from secondlook.errors import (
     BudgetExceeded,
     ModelUnavailable,
@@ -41,19 +41,14 @@ from secondlook.nodes.finish import WHY, assembled, seen
 from secondlook.nodes.finish_auto import put_together
 from secondlook.nodes.limits import cut_short_by
 from secondlook.nodes.route import within
-from secondlook.nodes.state import Finishing, trouble
+from secondlook.nodes.state import DraftData, Finishing, Scope, trouble
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Iterator
-
     from langgraph.runtime import RunControl
 
-    from secondlook.answer import StopReason
-    from secondlook.engine.checkpoints import WholeWrites
     from secondlook.engine.record import Recorder
     from secondlook.engine.run import Run
     from secondlook.nodes.context import Context
-    from secondlook.nodes.state import DraftData, Scope
     from secondlook.settings.sections import BudgetSettings, Settings
     from secondlook.telemetry import Observer
 

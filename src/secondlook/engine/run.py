@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from secondlook.answer import Step, Trouble
 from secondlook.engine.request import (
+    Budget,
     check_risk,
     check_tables,
     ledger_for,
@@ -24,25 +25,21 @@ from secondlook.engine.request import (
 )
 from secondlook.errors import BudgetExceeded, UsageError
 from secondlook.graphs.registry import workflow as workflow_named
-from secondlook.models.budget import keep_refusal
+from secondlook.models.budget import Earlier, Ledger, keep_refusal
 from secondlook.nodes.route import summary_scope, summed_up_without_risk
 from secondlook.roles.follow_up import StandAlone, Turn
-from secondlook.settings.sections import BudgetSettings
-from secondlook.store.tables import handed_to, take_over
+from secondlook.settings.sections import BudgetSettings, RunSettings, Settings
+from secondlook.store.tables import Handed, handed_to, take_over
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
     from secondlook.engine.record import StoredRun
-    from secondlook.engine.request import Budget
     from secondlook.library.library import Library
-    from secondlook.models.budget import Earlier, Ledger
     from secondlook.models.calls import Models
     from secondlook.models.journal import Journal
     from secondlook.nodes.context import Context, Titled
     from secondlook.nodes.state import Scope
-    from secondlook.settings.sections import RunSettings, Settings
-    from secondlook.store.tables import Handed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,10 +18,10 @@ import numpy as np
 
 from secondlook.answer import Usage
 from secondlook.errors import UsageError
-from secondlook.models.calls import Models
-from secondlook.models.journal import JournalEntry, content_of
+from secondlook.models.calls import Asker, Models
+from secondlook.models.journal import Journal, JournalEntry, content_of
 from secondlook.reading.languages import trained_for
-from secondlook.reading.port import Reading
+from secondlook.reading.port import Choose, Embedder, Reader, Reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secondlook.models.budget import Ledger
-    from secondlook.models.calls import Asker
-    from secondlook.models.journal import Journal
-    from secondlook.reading.port import Choose, Embedder, Reader
     from secondlook.settings.sections import Settings
 
     Vectors = NDArray[np.float32]

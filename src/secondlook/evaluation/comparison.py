@@ -3,20 +3,16 @@ cost. Only questions that both were asked count; repeats of a question are avera
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secondlook.errors import UsageError
 from secondlook.evaluation.metrics import METRICS
 from secondlook.evaluation.questions import Figures, by_configuration
-from secondlook.evaluation.records import Case, Comparison, Difference
+from secondlook.evaluation.records import Case, Comparison, Difference, Results, Row
 from secondlook.evaluation.statistics import holm, paired
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from secondlook.evaluation.records import Results, Row
 
 SIGNIFICANT = 0.05
 _POINT = 0.01

@@ -18,11 +18,12 @@ from filelock import FileLock, Timeout
 from secondlook import __version__
 from secondlook.engine.secondlook import Conversation, Secondlook
 from secondlook.errors import SecondlookError, SettingsError, UsageError
-from secondlook.evaluation.cache import SAVED, RememberingEmbedder, RememberingModels, Saved
+from secondlook.evaluation.cache import SAVED, Memory, RememberingEmbedder, RememberingModels, Saved
 from secondlook.evaluation.datasets.own import RESULTS_FOLDER
 from secondlook.evaluation.faithfulness import Truth
 from secondlook.evaluation.judging import outcome
 from secondlook.evaluation.library import (
+    EvaluatedLibrary,
     GivenTables,
     cache_folder,
     given,
@@ -41,8 +42,8 @@ from secondlook.evaluation.metrics import (
     retrieval_metrics,
     value_metrics,
 )
-from secondlook.evaluation.records import Analysed, Researched, Row
-from secondlook.events import Answered, PassagesFound
+from secondlook.evaluation.records import Analysed, Case, Configuration, Researched, Row
+from secondlook.events import Answered, Event, PassagesFound
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.nodes.choices import by_letter, rendered
 from secondlook.reading.calibration import load_calibration
@@ -53,11 +54,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from secondlook.answer import Answer, SeenPassage
-    from secondlook.evaluation.cache import Memory
     from secondlook.evaluation.datasets.evalset import EvalSet
-    from secondlook.evaluation.library import EvaluatedLibrary
-    from secondlook.evaluation.records import Case, Configuration
-    from secondlook.events import Event
     from secondlook.library.library import Shelf
     from secondlook.library.report import Progress as Indexed
     from secondlook.settings.sections import Settings

@@ -26,12 +26,12 @@ from secondlook.evaluation.ablation import (
 )
 from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.comparison import check_metric, compare_all, primary_metric
-from secondlook.evaluation.datasets.evalset import describe, of_threads, sample
+from secondlook.evaluation.datasets.evalset import EvalSet, describe, of_threads, sample
 from secondlook.evaluation.library import cache_folder, not_indexed
 from secondlook.evaluation.questions import by_configuration
-from secondlook.evaluation.records import Configuration, Results, Row
+from secondlook.evaluation.records import Case, Configuration, Results, Row
 from secondlook.evaluation.report import plots
-from secondlook.evaluation.runner import run, with_settings
+from secondlook.evaluation.runner import Progress, Request, run, with_settings
 from secondlook.evaluation.summary import summarise
 from secondlook.files import write_whole
 
@@ -39,9 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from secondlook.evaluation.datasets.evalset import EvalSet
-    from secondlook.evaluation.records import Case
-    from secondlook.evaluation.runner import Progress, Request
     from secondlook.settings.sections import Settings
 
     Listener = Callable[[Progress], None] | None

@@ -7,18 +7,15 @@ import hashlib
 import os
 import stat
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from secondlook.library.catalog import Catalog, FileRow
 from secondlook.library.commit import version_of_parser
 from secondlook.library.report import FileChange
 from secondlook.library.uploads import FOLDER as UPLOADS
 from secondlook.retrieval.discover import Found, Skipped, discover
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
 
 # A file changed again within this time of its hashing may keep its time stamp: do not trust it.
 _RACY_NS = 2_000_000_000

@@ -9,22 +9,17 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secondlook.answer import CallUsage, Usage
-from secondlook.errors import BudgetExceeded
-from secondlook.models.journal import JournalEntry, ended
+from secondlook.errors import BudgetExceeded, Cap
+from secondlook.models.journal import Journal, JournalEntry, ended
 from secondlook.models.prices import NOTHING, Caps, Price, Reservation, SetAside, decimal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-
-    from secondlook.errors import Cap
-    from secondlook.models.journal import Journal
 
 _RAISE = "answer from what is known, or raise {} (0 = no cap)"
 _NAMES: dict[Cap, str] = {"calls": "calls", "tokens": "tokens", "money": "dollars"}

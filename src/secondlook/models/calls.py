@@ -18,13 +18,15 @@ from secondlook.errors import (
     SettingsError,
     UnusableReply,
 )
-from secondlook.models.budget import summed
+from secondlook.models.budget import Ledger, summed
 from secondlook.models.chat import (
+    Chat,
     ChatRequest,
     ChatResult,
     Message,
     ModelBusy,
     ModeRefused,
+    OutputMode,
     Reply,
     Role,
     T,
@@ -32,8 +34,8 @@ from secondlook.models.chat import (
     characters,
     longest_reply,
 )
-from secondlook.models.journal import Calls, JournalEntry
-from secondlook.models.prices import Prices
+from secondlook.models.journal import Calls, Journal, JournalEntry
+from secondlook.models.prices import Price, Prices, Reservation
 from secondlook.models.replies import (
     Form,
     Misread,
@@ -45,20 +47,14 @@ from secondlook.models.replies import (
     with_schema,
     without_thoughts,
 )
-from secondlook.models.specs import Cast, ladder, window_of
-from secondlook.telemetry import SILENT
+from secondlook.models.specs import Cast, ModelSpec, Part, ladder, window_of
+from secondlook.telemetry import SILENT, Observer
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from secondlook.models.budget import Ledger
-    from secondlook.models.chat import Chat, OutputMode
-    from secondlook.models.journal import Journal
-    from secondlook.models.prices import Price, Reservation
     from secondlook.models.probe import Probe
-    from secondlook.models.specs import ModelSpec, Part
     from secondlook.settings.sections import ModelSettings, Settings
-    from secondlook.telemetry import Observer
 
 
 class Models:

@@ -6,19 +6,15 @@ import contextlib
 import json
 import os
 import time
+from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secondlook.models.hub import models_folder
 from secondlook.models.langchain import install_hint
-from secondlook.models.specs import KEY_VARIABLES, PACKAGES, is_loopback, ollama_address
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from secondlook.models.specs import ModelSpec
+from secondlook.models.specs import KEY_VARIABLES, PACKAGES, ModelSpec, is_loopback, ollama_address
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "gguf": ("xllamacpp",),

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
-from secondlook.answer import Answer, AnswerPart, Confidence
+from secondlook.answer import Answer, AnswerPart, Claim, Confidence, Status, StopReason, Tier
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.finish import WHY, Finished, finished, grounded, marked, once
 from secondlook.nodes.limits import lead
-from secondlook.nodes.state import Calls, Question, Trace
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secondlook.answer import Claim, Status, StopReason, Tier
-    from secondlook.nodes.state import CallData
+from secondlook.nodes.state import CallData, Calls, Question, Trace
 
 
 class ToFinish(Question, Calls, Trace):

@@ -4,18 +4,13 @@ code, and how an answer tells of the choice."""
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from secondlook.answer import Choice, Met
+from secondlook.answer import Choice, Citation, Met
 from secondlook.models.replies import objects
-from secondlook.nodes.state import Cited, ElementData, OptionData, VerdictData
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from secondlook.answer import Citation
-    from secondlook.nodes.state import ChoiceData, Sentence
+from secondlook.nodes.state import ChoiceData, Cited, ElementData, OptionData, Sentence, VerdictData
 
 
 @dataclass(frozen=True, slots=True)

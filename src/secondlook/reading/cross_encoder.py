@@ -9,23 +9,19 @@ from __future__ import annotations
 
 import hashlib
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from secondlook.errors import ModelError, ModelUnavailable
 from secondlook.reading.embedders import approximate_starts, load_transformer
 from secondlook.reading.languages import trained_for
-from secondlook.reading.port import glimpse
+from secondlook.reading.port import Choose, Reader, Reading, glimpse
 from secondlook.reading.reader import QUESTION_TOKENS, REMEMBERED, WINDOW_OVERLAP, Recent, key_of
 from secondlook.reading.session import printable
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secondlook.reading.port import Choose, Reader, Reading
 
 _DEFAULT_TOKENS = 512
 _MOST_TOKENS = 8192

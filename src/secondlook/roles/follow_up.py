@@ -6,20 +6,15 @@ been said: otherwise it stays as it is.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from secondlook.answer import Step, Trouble, Usage
-from secondlook.events import NodeFinished, Warned
+from secondlook.events import Event, NodeFinished, Warned
 from secondlook.reading.languages import ENGLISH, other_language
-from secondlook.reading.understander import understander
+from secondlook.reading.understander import Written, understander
 from secondlook.retrieval.terms import STOP_WORDS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from secondlook.events import Event
-    from secondlook.reading.understander import Written
 
 LONGEST: Final = 400
 TURNS: Final = 3

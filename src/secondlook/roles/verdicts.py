@@ -8,15 +8,12 @@ import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, get_args
+from typing import Annotated, Any, Literal, Self, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from secondlook.passage import Passage
-from secondlook.roles.prompts import load
-
-if TYPE_CHECKING:
-    from secondlook.roles.prompts import Prompt
+from secondlook.roles.prompts import Prompt, load
 
 SaidYesOrNo = Literal["yes", "no"]
 SaidGrade = Literal["answers", "about", "no"]

@@ -16,20 +16,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Self
 
 from secondlook.errors import SandboxError
 from secondlook.processes import APART
 from secondlook.sandbox import Choice, available, open_sandbox
-from secondlook.sandbox.port import Limits, Supplied
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-    from typing import Self
-
-    from secondlook.sandbox.port import Outcome, Sandbox
+from secondlook.sandbox.port import Limits, Outcome, Sandbox, Supplied
 
 CHECK_LIMITS = Limits(
     seconds=3.0,

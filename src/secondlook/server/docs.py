@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import fastapi_offline
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
 from fastapi.openapi.utils import get_openapi
 from fastapi.responses import FileResponse, HTMLResponse, Response
 
 from secondlook.server.problems import ProblemDetails, described, responses
 from secondlook.server.security import COOKIE
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
 
 ABOUT: Final = (
     "Answers over your own documents and tables, with their evidence. Errors are problem details "

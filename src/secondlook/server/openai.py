@@ -7,29 +7,24 @@ import asyncio
 import json
 import re
 import time
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Request, Response
 from fastapi.sse import KEEPALIVE_COMMENT
 from pydantic import BaseModel, ConfigDict, Field
 
-from secondlook.answer import Answer, Status, StopReason  # noqa: TC001
+from secondlook.answer import Answer, Citation, Status, StopReason  # noqa: TC001
 from secondlook.engine.secondlook import MOST_TURNS, turn_of
 from secondlook.export.markdown import analysed, chosen, flat, link, paragraphs
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.roles.follow_up import Turn
 from secondlook.server.asking import AskBudget, EventStream, begun, leave, left_when_gone
 from secondlook.server.problems import OrWithPoint, Problem, json_response, openai_error, wire
-from secondlook.server.runs import Ask
+from secondlook.server.runs import Ask, LiveRun
 from secondlook.server.state import FromServer, Served  # noqa: TC001
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
-
-    from secondlook.answer import Citation
-    from secondlook.server.runs import LiveRun
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 MODEL_PREFIX = "secondlook"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.responses import FileResponse, HTMLResponse, Response
 from pydantic import BaseModel, Field
 from starlette.staticfiles import StaticFiles
@@ -16,9 +16,6 @@ from secondlook.server.problems import Problem, problem_of, problem_response
 from secondlook.server.security import COOKIE
 from secondlook.server.state import FromServer  # noqa: TC001
 from secondlook.server.status import INSTALL_ANALYST
-
-if TYPE_CHECKING:
-    from fastapi import FastAPI
 
 router = APIRouter()
 BUILT: Final = Path(secondlook.__file__).parent / "web"

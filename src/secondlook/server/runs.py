@@ -16,24 +16,20 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from secondlook.answer import Answer  # noqa: TC001
 from secondlook.engine.ownership import Heartbeat
-from secondlook.engine.record import RunStatus, RunStore
+from secondlook.engine.record import RunStatus, RunStore, StoredRun
 from secondlook.engine.secondlook import LoopThread
 from secondlook.errors import RunMissing, RunStopped, SecondlookError, UsageError
 from secondlook.events import Answered, RunStarted
-from secondlook.server.events import EventLog, Queued, Stopped
-from secondlook.server.problems import Problem, problem_of
-from secondlook.settings.sections import DEFAULT_LIBRARY
+from secondlook.server.events import EventLog, Queued, SeenEvent, Stopped
+from secondlook.server.problems import Problem, ProblemDetails, problem_of
+from secondlook.settings.sections import DEFAULT_LIBRARY, RunSettings, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from concurrent.futures import Future
 
-    from secondlook.engine.record import StoredRun
     from secondlook.roles.follow_up import Turn
-    from secondlook.server.events import SeenEvent
     from secondlook.server.libraries import Libraries
-    from secondlook.server.problems import ProblemDetails
-    from secondlook.settings.sections import RunSettings, Settings
 
 SeenStatus = RunStatus | Literal["queued"]
 CANCELLED = "it was stopped"

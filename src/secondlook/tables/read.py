@@ -104,8 +104,8 @@ def _kept(  # noqa: PLR0917
     found: dict[str, Any], into: Path, sha256: str, name: str, title: str, path: Path | None
 ) -> Read:
     # The same for the same contents, wherever they lie; another one for another reader.
-    written = json.dumps([sha256, found["sheet"], READER_VERSION])
-    identity = hashlib.sha256(written.encode()).hexdigest()
+    contents = json.dumps([sha256, found["sheet"], READER_VERSION])
+    identity = hashlib.sha256(contents.encode()).hexdigest()
     file = into / f"{identity}.parquet"
     written = Path(found["file"])
     close_to_others(written)

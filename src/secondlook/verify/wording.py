@@ -4,9 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import Final
 
-from secondlook.answer import Check
+from secondlook.answer import (
+    Answer,
+    AnswerPart,
+    Check,
+    Choice,
+    ChoiceOption,
+    Claim,
+    Computation,
+    ResearchStep,
+    Status,
+)
 from secondlook.nodes.choices import parsed
 from secondlook.nodes.combine import OPERATIONS, flat, stands_in
 from secondlook.nodes.explain import GENERAL
@@ -17,20 +28,6 @@ from secondlook.nodes.state import OptionData, VerdictData
 from secondlook.roles.arithmetic import Stated, computed, sentence
 from secondlook.roles.wants import wanted
 from secondlook.verify.report import Report, rests_on, shown
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secondlook.answer import (
-        Answer,
-        AnswerPart,
-        Choice,
-        ChoiceOption,
-        Claim,
-        Computation,
-        ResearchStep,
-        Status,
-    )
 
 _WITH_CLAIMS: Final[frozenset[Status]] = frozenset({"answered", "partial"})
 _MARK = re.compile(r"\[(\d{1,6}(?:\s?[,;]\s?\d{1,6})*)\]")

@@ -6,16 +6,13 @@ import ast
 import re
 import warnings
 from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final, TypeGuard
 
 from secondlook.nodes.code.flow import MODULES, ROOTS, Flow, root_of
 from secondlook.reading.numbers import numbers
 from secondlook.tables.understand.charts import asks_for_chart
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping
-    from typing import TypeGuard
 
 _WANTED: Final = ("result", "fig")
 _FRAMES_GIVEN = 'the supplied frames (`tables["name"]`, or `df` where there is one table)'

@@ -12,7 +12,7 @@ import random
 import sys
 import traceback
 import types
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from decimal import Decimal
 from fractions import Fraction
@@ -20,14 +20,11 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from secondlook.sandbox.inside.preload import bindings
-from secondlook.sandbox.port import CODE_NAME, MOST_FIGURES, Request, encode_reply
+from secondlook.sandbox.port import CODE_NAME, MOST_FIGURES, Limits, Request, encode_reply
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
     import pandas as pd
 
-    from secondlook.sandbox.port import Limits
 
 _MOST_MESSAGE = 4_000
 _ENVIRONMENT = ("PATH", "LANG", "TZ", "MPLBACKEND", "JOBLIB_MULTIPROCESSING")

@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from secondlook.tables.query import Filter, Key, Measure, Order, Query, Term
-from secondlook.tables.table import NUMERIC
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secondlook.tables.table import ColumnProfile
+from secondlook.tables.table import NUMERIC, ColumnProfile
 
 _ASKED = re.compile(
     r"\b(?:plot|plots|chart|charts|graph|draw|histogram|scatter ?plot|scatter|visuali[sz]e)\b"

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
-from secondlook.tables.query import Filter, Key, Measure, Order, Query, Term
-from secondlook.tables.resolver import Resolved
+from secondlook.tables.query import Comparison, Filter, Key, Measure, Order, Query, Statistic, Term
+from secondlook.tables.resolver import AskedTable, Resolved
 from secondlook.tables.sql import key_name
-from secondlook.tables.table import NUMERIC, TEMPORAL
+from secondlook.tables.table import NUMERIC, TEMPORAL, ColumnProfile
 from secondlook.tables.understand.charts import spread
-from secondlook.tables.understand.forms import SIGNS, SPREAD
+from secondlook.tables.understand.forms import SIGNS, SPREAD, Form
+from secondlook.tables.understand.forms import Condition as Said
 from secondlook.tables.understand.methods import Methods
 from secondlook.tables.understand.outputs import p_cases
 from secondlook.tables.understand.readings import Output
 from secondlook.tables.words import MONTHS, NUMBER_WORDS, atoms, plain, stem, stems
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Sequence
-
-    from secondlook.tables.query import Comparison, Statistic
-    from secondlook.tables.resolver import AskedTable
-    from secondlook.tables.table import ColumnProfile
-    from secondlook.tables.understand.forms import Condition as Said
-    from secondlook.tables.understand.forms import Form
 
 _STATISTICS: dict[str, Statistic] = {
     "count distinct": "distinct",

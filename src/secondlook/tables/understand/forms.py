@@ -7,11 +7,8 @@ their numbers; `training/asked/README.md` lists the forms.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 FIGURES = (
     "count distinct", "sum", "mean", "median", "min", "max", "range", "std", "variance", "mode",
