@@ -12,14 +12,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from secondlook.errors import ModelUnavailable
-from secondlook.reading.port import Choose, Reading, glimpse
-from secondlook.reading.session import CLS, SEP, Feed, OnnxModel, Outputs, Wordpieces, Workers
+from secondlook.reading.port import Reading, glimpse
+from secondlook.reading.session import CLS, SEP, OnnxModel, Wordpieces, Workers
 from secondlook.reading.weights import INSTALL_HINT, Weights, find_weights, verified
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from numpy.typing import NDArray
+
+    from secondlook.reading.port import Choose
+    from secondlook.reading.session import Feed, Outputs
 
     Texts = Mapping[bytes, str]
     """Passages by what they are remembered under."""
