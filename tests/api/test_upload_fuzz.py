@@ -77,7 +77,11 @@ def client(running: TestClient, place: Path, scratch: Path) -> Iterator[TestClie
     """Whatever a test sends: once its documents are deleted, nothing is there any more."""
     before = _around(place)
     yield running
-    _clear(running)
+    for job in running.get(f"{LIBRARY}/documents").json()["jobs"]:
+        ended(running, job["id"])
+    while listed := running.get(f"{LIBRARY}/documents").json()["documents"]:
+        for item in listed:
+            running.delete(f"{LIBRARY}/documents/{item['id']}")
     assert _around(place) == before
     assert stored(place) == []
     assert list(scratch.iterdir()) == []
@@ -89,14 +93,6 @@ def _around(place: Path) -> list[Path]:
     own = tuple(str(place / name) for name in ("runs.db", "library/g"))
     found = (path for path in place.parents[2].rglob("*") if path.is_file())
     return sorted(path for path in found if not str(path).startswith(own))
-
-
-def _clear(client: TestClient) -> None:
-    for job in client.get(f"{LIBRARY}/documents").json()["jobs"]:
-        ended(client, job["id"])
-    while listed := client.get(f"{LIBRARY}/documents").json()["documents"]:
-        for item in listed:
-            client.delete(f"{LIBRARY}/documents/{item['id']}")
 
 
 # What is in the files

@@ -168,10 +168,6 @@ def kill_somewhere(process: subprocess.Popen[str], chance: random.Random) -> lis
     return [*lines, *rest.splitlines()]
 
 
-def steps_done(lines: Sequence[str]) -> int:
-    return sum(line.startswith("end") for line in lines)
-
-
 @pytest.mark.parametrize("seed", range(10 if SOAK else 1))
 def test_a_killed_writer_leaves_each_commit_whole_or_undone(
     engine: str, opened: Open, oracle: Oracle, tmp_path: Path, seed: int
@@ -179,7 +175,7 @@ def test_a_killed_writer_leaves_each_commit_whole_or_undone(
     chance, done = random.Random(seed), 0
     for _ in range(12 if SOAK else 1 if engine in SLOW else 3):
         process = worker(engine, tmp_path / "index", "work", seed, done)
-        finished = steps_done(kill_somewhere(process, chance))
+        finished = sum(line.startswith("end") for line in kill_somewhere(process, chance))
         for step in islice(steps(seed), done, done + finished):
             apply_to_oracle(oracle, step)
         done += finished
@@ -237,19 +233,14 @@ def test_what_cannot_be_stored_is_refused_before_anything_changes(opened: Open) 
     assert index.documents() == {}
 
 
-def clustered(count: int, dimensions: int) -> Vectors:
+def test_approximate_search_finds_what_exact_search_finds(engine: str, tmp_path: Path) -> None:
+    count, dimensions = 600 if engine in SLOW else 60_000 if SOAK else 12_000, 64
+    index = ENGINES[engine](tmp_path / "index", dimensions)
     chance = np.random.default_rng(5)
     centres = chance.standard_normal((count // 60, dimensions))
     rows = centres[chance.integers(0, len(centres), count)]
     rows = rows + 0.6 * chance.standard_normal((count, dimensions))
-    unit: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
-    return unit
-
-
-def test_approximate_search_finds_what_exact_search_finds(engine: str, tmp_path: Path) -> None:
-    count, dimensions = 600 if engine in SLOW else 60_000 if SOAK else 12_000, 64
-    index = ENGINES[engine](tmp_path / "index", dimensions)
-    vectors = clustered(count, dimensions)
+    vectors: Vectors = (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
     labels = (("rare=no",), ("rare=yes",))
     for start in range(0, count, 5000):
         entries = [

@@ -89,13 +89,6 @@ def _strays(case: Case) -> list[str]:
     return [f"a number of nowhere: {number}" for numbers in said for number in numbers]
 
 
-def _not_json(answer: Answer) -> list[str]:
-    """JSON as others read it has no NaN."""
-    found: list[str] = []
-    json.loads(answer.model_dump_json(), parse_constant=found.append)
-    return [f"no JSON: {constant}" for constant in found]
-
-
 @pytest.mark.unmeasured
 def test_every_run_is_bounded_and_ends_with_an_answer(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
@@ -107,12 +100,15 @@ def test_every_run_is_bounded_and_ends_with_an_answer(
     def problems(case: Case) -> list[str]:
         answer = case.answer
         kinds[answer.analysis.kind if answer.analysis else "none"] += 1
+        # JSON as others read it has no NaN.
+        found: list[str] = []
+        json.loads(answer.model_dump_json(), parse_constant=found.append)
         return [
             *asked.problems(case, bounds),
             *_inconsistent(answer),
             *_unkept(case),
             *_strays(case),
-            *_not_json(answer),
+            *[f"no JSON: {constant}" for constant in found],
             *ended_by(answer, "LibraryDamaged", "TableError"),
         ]
 

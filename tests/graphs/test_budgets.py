@@ -142,17 +142,6 @@ class Mortal(ScriptedModel):
         return await super().complete(request, on_text)
 
 
-def some_caps(pick: random.Random) -> BudgetSettings:
-    """So tight that a call which is lost is missed, but not so that nothing can be asked."""
-    drawn = {
-        "calls": pick.randint(1, 5),
-        "tokens": int(10 ** pick.uniform(3, 4.3)),
-        "money": round(10 ** pick.uniform(-4, -1.5), 9),
-    }
-    name = pick.choice(list(drawn))
-    return BudgetSettings.model_validate({"calls": drawn["calls"], name: drawn[name]})
-
-
 class World:
     """What outlives an engine: the record of runs, the library and the model."""
 
@@ -162,7 +151,14 @@ class World:
         told = some_settings(pick, file).model_dump()
         told["runs"] |= {"keep": 5, "path": folder / f"{seed}.db"}
         self.settings: Settings = type(some_settings(pick, file)).model_validate(told)
-        self.budget = some_caps(pick)
+        # So tight that a call which is lost is missed, but not so that nothing can be asked.
+        drawn = {
+            "calls": pick.randint(1, 5),
+            "tokens": int(10 ** pick.uniform(3, 4.3)),
+            "money": round(10 ** pick.uniform(-4, -1.5), 9),
+        }
+        name = pick.choice(list(drawn))
+        self.budget = BudgetSettings.model_validate({"calls": drawn["calls"], name: drawn[name]})
         self.model = Mortal(pick)
         self.model.auditor = Auditor(self.budget, price)
         self.model.moods = some_moods(pick, workflow)

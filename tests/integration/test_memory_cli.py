@@ -223,13 +223,6 @@ def test_a_full_disk_is_told_and_the_record_is_whole(tmp_path: Path) -> None:
     assert said[2] == "ok True"
 
 
-def recorded_at(path: Path) -> None:
-    with RunStore.open(path) as store:
-        store.start("r", question="q", workflow="linear", created=CREATED)
-        store.journal("r").put("k", entry())
-        store.finish(full_answer("r"))
-
-
 _WRITE_AND_READ = """
 import sys
 from pathlib import Path
@@ -250,7 +243,10 @@ with RunStore.open(path, create=False) as store:
 def test_a_disk_that_may_only_be_read_is_told_and_is_read(tmp_path: Path) -> None:
     folder = tmp_path / "record"
     path = folder / "runs.db"
-    recorded_at(path)
+    with RunStore.open(path) as store:
+        store.start("r", question="q", workflow="linear", created=CREATED)
+        store.journal("r").put("k", entry())
+        store.finish(full_answer("r"))
     before = path.read_bytes()
     path.chmod(0o400)
     folder.chmod(0o500)

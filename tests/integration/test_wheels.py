@@ -78,20 +78,14 @@ def installed(wheels: dict[str, Path], tmp_path_factory: pytest.TempPathFactory)
     command = [sys.executable, "-m", "pip", "--python", str(made.scripts / "python"), "install"]
     command += ["--quiet", "--no-deps", "--no-index", "--disable-pip-version-check"]
     subprocess.run([*command, *map(str, wheels.values())], check=True, timeout=300)
-    _lend_dependencies(folder)
-    return made
-
-
-def _lend_dependencies(folder: Path) -> None:
-    """Put this environment's packages behind those of the wheels.
-
-    Path files are not followed from a folder that a path file names: where the two packages are
-    installed here in editable form, the clone stays out of reach.
-    """
+    # Put this environment's packages behind those of the wheels. Path files are not followed from a
+    # folder that a path file names: where the two packages are installed here in editable form, the
+    # clone stays out of reach.
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     site = folder / ("Lib" if os.name == "nt" else f"lib/{version}") / "site-packages"
     lent = dict.fromkeys(sysconfig.get_path(name) for name in ("purelib", "platlib"))
     (site / "lent.pth").write_text("\n".join(lent), encoding="utf-8")
+    return made
 
 
 def _names(wheel: Path) -> list[str]:

@@ -58,7 +58,9 @@ class Desk:
     def quote(self, query: str, words: str) -> int:
         """Cite the sentence that holds `words` in the best passage that has them."""
         for hit in self.search(query):
-            at = _flat_find(hit.passage.text, words)
+            # Where `words` begin in a text whose lines may be broken anywhere.
+            found = re.search(r"\s+".join(map(re.escape, words.split())), hit.passage.text)
+            at = found.start() if found else None
             if at is not None:
                 return self.cite(hit.passage, *_sentence(hit.passage.text, at))
         raise AssertionError(f"{words!r} is in no passage found by {query!r}")
@@ -226,12 +228,6 @@ def _marked(claim: Claim) -> str:
     marks = "".join(f"[{number}]" for number in claim.citations)
     doubt = " (not supported by the evidence)" if claim.supported is False else ""
     return f"{claim.text} {marks}{doubt}"
-
-
-def _flat_find(text: str, words: str) -> int | None:
-    """Where `words` begin in a text whose lines may be broken anywhere."""
-    found = re.search(r"\s+".join(map(re.escape, words.split())), text)
-    return found.start() if found else None
 
 
 def _sentence(text: str, at: int) -> tuple[int, int]:

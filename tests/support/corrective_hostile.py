@@ -142,18 +142,14 @@ def _honest(request: ChatRequest, pick: random.Random) -> str:
     if step in {"check_useful", "grade_answer"}:
         return json.dumps({"verdict": pick.choice(["yes", "no"])})
     if step == "split":
-        return json.dumps({"questions": _asked_parts(request), "combine": "last"})
+        asked = request.messages[-1].content.rpartition("Question: ")[2].rstrip("?")
+        return json.dumps({"questions": [f"{asked}?", f"{asked} of {{1}}?"], "combine": "last"})
     if step == "rewrite":
         asked = request.messages[-1].content.rpartition("Question: ")[2].split()[:10]
         return f"{' '.join(asked)} {pick.choice(['year', 'history', 'again', 'details'])}"
     number, text = pick.choice(list(blocks.items()) or [(1, "Nothing is known.")])
     said_text = text.splitlines()[-1].split(". ")[0] if text else "Nothing"
     return f"{said_text} [{number}]."
-
-
-def _asked_parts(request: ChatRequest) -> list[str]:
-    asked = request.messages[-1].content.rpartition("Question: ")[2].rstrip("?")
-    return [f"{asked}?", f"{asked} of {{1}}?"]
 
 
 def _same(said: str) -> Callable[[ChatRequest, random.Random], Any]:

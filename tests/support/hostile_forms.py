@@ -59,25 +59,6 @@ def zeros_zip(megabytes: int) -> bytes:
     return grown_zip({"zeros.txt": b""}, "zeros.txt", b"0", megabytes)
 
 
-def nested_zip(levels: int) -> bytes:
-    data = files.zipped({"core.txt": files.PROSE})
-    for level in range(levels):
-        data = files.zipped({f"level{level}.zip": data})
-    return data
-
-
-def overlapping_zip(entries: int) -> bytes:
-    """Every entry of the directory points at the same megabytes, so that it grows by `entries`."""
-    made = zeros_zip(8)
-    start = made.index(b"PK\x01\x02")
-    end = made.rindex(b"PK\x05\x06")
-    directory = made[start:end] * entries
-    tail = struct.pack(
-        "<4sHHHHIIH", b"PK\x05\x06", 0, 0, entries, entries, len(directory), start, 0
-    )
-    return made[:start] + directory + tail
-
-
 def lying_zip() -> bytes:
     """Says that its member has one byte; 8 MB come out of it."""
     made = bytearray(zeros_zip(8))
@@ -121,13 +102,22 @@ def archive_forms() -> dict[str, bytes]:
     # Just above what a text may have, so that the limit is met and little is unpacked.
     zeros = b"0" * (51 << 20)
     big_gzip = gzip.compress(zeros, 1, mtime=0)
+    data = files.zipped({"core.txt": files.PROSE})
+    for level in range(40):
+        data = files.zipped({f"level{level}.zip": data})
+    # Every entry of the directory points at the same megabytes, so that it grows by `entries`.
+    made = zeros_zip(8)
+    start = made.index(b"PK\x01\x02")
+    end = made.rindex(b"PK\x05\x06")
+    directory = made[start:end] * 400
+    tail = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 400, 400, len(directory), start, 0)
     return {
         "bomb-declared.zip": zeros_zip(3000),
         "bomb-lying.zip": lying_zip(),
-        "bomb-overlapping.zip": overlapping_zip(400),
+        "bomb-overlapping.zip": (made[:start] + directory + tail),
         "bomb-nested.zip": files.zipped({"a.zip": files.zipped({"b.zip": zeros_zip(2500)})}),
         "bomb-layers.gz": gzip.compress(gzip.compress(big_gzip, mtime=0), mtime=0),
-        "nested-40.zip": nested_zip(40),
+        "nested-40.zip": data,
         "climbing.zip": files.zipped(
             {"../../etc/climb.txt": files.PROSE, "/root/absolute.txt": "x"}
         ),
@@ -165,6 +155,9 @@ _PAGES = b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>"
 def pdf_forms() -> dict[str, bytes]:
     good = files.pdf([[files.PROSE]])
     table = good.rindex(b"xref\n0")
+    # A page whose drawing instructions grow to 200 MB of blanks.
+    packer = zlib.compressobj(9)
+    packed = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(200)) + packer.flush()
     return {
         "xref-garbage": good[:table] + random.Random(3).randbytes(400),
         "header-only": b"%PDF-1.7\n",
@@ -198,19 +191,14 @@ def pdf_forms() -> dict[str, bytes]:
         ),
         "box-huge": raw_pdf(_CATALOG, _PAGES, _page(box=b"[0 0 1e38 1e38]"), _stream(_WORDS)),
         "length-huge": raw_pdf(_CATALOG, _PAGES, _page(), _stream(_WORDS, 1 << 60)),
-        "flate-bomb": raw_pdf(_CATALOG, _PAGES, _page(), _bomb_stream()),
+        "flate-bomb": raw_pdf(
+            _CATALOG, _PAGES, _page(), _stream(packed, more=b"/Filter /FlateDecode")
+        ),
         "arrays-deep": raw_pdf(_CATALOG, _PAGES, _page(b"/X %s" % (b"[" * LEVELS)), b"null"),
         "encrypted": files.pdf([[files.PROSE]], encrypt_flag=True),
         "no-pages": raw_pdf(_CATALOG, b"<< /Type /Pages /Count 0 /Kids [] >>"),
         "pages-60000": files.pdf([["Leaf"]] * 60_000),
     }
-
-
-def _bomb_stream() -> bytes:
-    """A page whose drawing instructions grow to 200 MB of blanks."""
-    packer = zlib.compressobj(9)
-    packed = b"".join(packer.compress(b" " * (1 << 20)) for _ in range(200)) + packer.flush()
-    return _stream(packed, more=b"/Filter /FlateDecode")
 
 
 # Office, books, XML
@@ -304,6 +292,11 @@ def text_forms(secret: str) -> dict[str, bytes]:
     prose = files.PROSE
     wide = prose.encode("utf-16-le")
     surrogates = {"cell_type": "markdown", "source": f"\ud800 {prose} \udfff"}
+    parts = [b"From: a@example.org\r\nSubject: depth\r\n"]
+    parts += [
+        b'Content-Type: multipart/mixed; boundary="b%d"\r\n\r\n--b%d\r\n' % (level, level)
+        for level in range(LEVELS)
+    ]
     return {
         "empty.txt": b"",
         "blank.txt": b" \t\r\n" * 500,
@@ -319,7 +312,7 @@ def text_forms(secret: str) -> dict[str, bytes]:
         "deep.json": b"[" * LEVELS + b"]" * LEVELS,
         "deep.ipynb": b"[" * 100_000,
         "deep.rtf": b"{\\rtf1 " + b"{\\b " * LEVELS + b"deep" + b"}" * LEVELS + b"}",
-        "deep-10000.eml": deep_mail(LEVELS),
+        "deep-10000.eml": (b"".join(parts) + b"Content-Type: text/plain\r\n\r\nbottom\r\n"),
         "laughs.xml": f"{BILLION_LAUGHS}<x>&l9;</x>".encode(),
         "external.xml": f"{reading_entity(secret)}<x>&l9; {prose}</x>".encode(),
         "surrogates.ipynb": files.notebook(surrogates),
@@ -327,12 +320,3 @@ def text_forms(secret: str) -> dict[str, bytes]:
         "headers.eml": b"From: a\r\n" * 20_000 + b"\r\n" + prose.encode(),
         "names.eml": files.mail(prose, attachments={"../../etc/climb.txt": prose.encode()}),
     }
-
-
-def deep_mail(levels: int) -> bytes:
-    parts = [b"From: a@example.org\r\nSubject: depth\r\n"]
-    parts += [
-        b'Content-Type: multipart/mixed; boundary="b%d"\r\n\r\n--b%d\r\n' % (level, level)
-        for level in range(levels)
-    ]
-    return b"".join(parts) + b"Content-Type: text/plain\r\n\r\nbottom\r\n"

@@ -98,17 +98,13 @@ def running_postgres() -> Iterator[Postgres]:
         server.make()
         server.start()
         try:
-            _add_guarded_user(server)
+            import psycopg
+
+            with psycopg.connect(server.address(), autocommit=True) as connection:
+                connection.execute(f"CREATE USER {GUARDED} SUPERUSER PASSWORD '{PASSWORD}'")
             yield server
         finally:
             if (folder / "data" / "postmaster.pid").exists():
                 server.stop(at_once=True)
     finally:
         shutil.rmtree(folder)
-
-
-def _add_guarded_user(server: Postgres) -> None:
-    import psycopg
-
-    with psycopg.connect(server.address(), autocommit=True) as connection:
-        connection.execute(f"CREATE USER {GUARDED} SUPERUSER PASSWORD '{PASSWORD}'")

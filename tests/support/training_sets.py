@@ -68,19 +68,6 @@ def hotpot_rows() -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     return corpus, queries
 
 
-def nli_rows(name: str) -> list[dict[str, Any]]:
-    labels = ("entailment", "neutral", "contradiction")
-    return [
-        {
-            "premise": f"Premise {n} of {name} says that boat {n} is red.",
-            "hypothesis": f"Boat {n} has a colour.",
-            "label": labels[n % 3],
-            "source": name,
-        }
-        for n in range(30)
-    ]
-
-
 def subjqa_rows() -> list[dict[str, Any]]:
     return [
         {
@@ -93,18 +80,6 @@ def subjqa_rows() -> list[dict[str, Any]]:
             "item": f"item {n}",
         }
         for n in range(40)
-    ]
-
-
-def halueval_rows() -> list[dict[str, Any]]:
-    return [
-        {
-            "knowledge": f"Bridge {n} was built by Otto Lang.It crosses the bay of town {n}.",
-            "question": f"Who built bridge {n}?",
-            "right_answer": "Otto Lang",
-            "hallucinated_answer": f"Anna Berg built bridge {n}.",
-        }
-        for n in range(20)
     ]
 
 
@@ -134,11 +109,28 @@ def write_sets(root: Path) -> Path:
         ("rte_train", "rte"),
         ("scitail_dev", "scitail"),
     ):
-        rows = nli_rows(name)
+        labels = ("entailment", "neutral", "contradiction")
+        rows = [
+            {
+                "premise": f"Premise {n} of {name} says that boat {n} is red.",
+                "hypothesis": f"Boat {n} has a colour.",
+                "label": labels[n % 3],
+                "source": name,
+            }
+            for n in range(30)
+        ]
         rows[0]["premise"] = HIDDEN
         save(root / "nli", **{file: rows})
     save(root / "subjqa", rows=subjqa_rows())
-    hallucinated = halueval_rows()
+    hallucinated = [
+        {
+            "knowledge": f"Bridge {n} was built by Otto Lang.It crosses the bay of town {n}.",
+            "question": f"Who built bridge {n}?",
+            "right_answer": "Otto Lang",
+            "hallucinated_answer": f"Anna Berg built bridge {n}.",
+        }
+        for n in range(20)
+    ]
     hallucinated[0]["knowledge"] += HIDDEN
     save(root / "halueval-qa", rows=hallucinated)
     save(

@@ -51,7 +51,10 @@ class Site:
         self._server = _Server(("127.0.0.1", 0), _handler(self))
         self.port = int(self._server.server_address[1])
         if tls is not None:
-            self._server.socket = self._secured(tls)
+            secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            secure.load_cert_chain(tls)
+            secure.sni_callback = lambda _socket, name, _context: self.server_names.append(name)
+            self._server.socket = secure.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.01,))
 
     def __enter__(self) -> Self:
@@ -83,12 +86,6 @@ class Site:
             {"url": self.url(path), "title": f"Title of {path}", "content": snippet}
             for path in paths
         ]
-
-    def _secured(self, tls: Path) -> ssl.SSLSocket:
-        secure = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        secure.load_cert_chain(tls)
-        secure.sni_callback = lambda _socket, name, _context: self.server_names.append(name)
-        return secure.wrap_socket(self._server.socket, server_side=True)
 
 
 class _Server(ThreadingHTTPServer):

@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from secondlook.nodes.context import Context
 
 
-def _evidence_number(request: ChatRequest) -> int:
-    return next(number for number, text in blocks(request).items() if DEEPEST in text)
-
-
 def inventing(request: ChatRequest) -> str:
     """Adds an invention, unless it is told not to say just that."""
-    said = f"{DEEPEST} [{_evidence_number(request)}]"
+    said = (
+        f"{DEEPEST} [{next(number for number, text in blocks(request).items() if DEEPEST in text)}]"
+    )
     told = re.search(r"^Not in the evidence:\n(.*?)\n\n", asked(request), re.MULTILINE | re.DOTALL)
     return said if told and INVENTED in told[1] else f"{said} {INVENTED} [1]"
 

@@ -24,7 +24,6 @@ from training.understander.rows import own_rows, write
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from training.data.asked import Row
 
 FORMS = {
     "show name, pay | team = Sales": ("show", "", ["name", "pay", "team"]),
@@ -108,16 +107,6 @@ def test_wrong_forms_differ_and_can_be_read(tmp_path: Path) -> None:
     assert len(right) > 20
 
 
-def word_tokenizer(rows: list[Row]) -> Tokenizer:
-    made = Tokenizer(models.WordLevel(unk_token="<unk>"))  # noqa: S106
-    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    known = trainers.WordLevelTrainer(special_tokens=["<pad>", "</s>", "<unk>"])
-    made.train_from_iterator([text for row in rows for text in (row.given, row.wanted)], known)
-    end = [("</s>", 1)]
-    made.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=end)
-    return made
-
-
 def test_a_tiny_model_writes_the_same_before_and_after_its_export(
     tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
@@ -130,7 +119,13 @@ def test_a_tiny_model_writes_the_same_before_and_after_its_export(
     asked = [*table_rows(table, chance(5, "rows"), times=3, source="tables")]
     held = replace(asked[-1], source="tables-dev")
     rows = [*islice(own_rows(seed=1, times=1), 0, 60, 12), *asked, held]
-    tokenizer, _ = word_tokenizer(rows), write(tmp_path / "rows.gz", rows)
+    made = Tokenizer(models.WordLevel(unk_token="<unk>"))  # noqa: S106
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    known = trainers.WordLevelTrainer(special_tokens=["<pad>", "</s>", "<unk>"])
+    made.train_from_iterator([text for row in rows for text in (row.given, row.wanted)], known)
+    end = [("</s>", 1)]
+    made.post_processor = processors.TemplateProcessing(single="$A </s>", special_tokens=end)
+    tokenizer, _ = made, write(tmp_path / "rows.gz", rows)
     tokenizer.save(str(tmp_path / "tokenizer.json"))
     folders = f"--rows {tmp_path / 'rows.gz'} --start {tmp_path} --out {out}"
     few = "--steps 80 --tokens 400 --rate 0.01 --warmup 5 --dropout 0"
