@@ -26,8 +26,7 @@ StopReason = Literal[
     "model_unavailable",
     "error",
 ]
-Tier = Literal["sure", "likely"]
-"""`likely`: more likely right than wrong, and marked as not sure."""
+Tier = Literal["sure", "likely"]  # `likely`: more likely right than wrong, and marked as not sure
 Method = Literal["extractive", "generative", "computed", "outline", "summary", "catalogue", "none"]
 """How the text came about: a span of a passage, a model's words, arithmetic on cited values,
 headings and lead sentences, the titles and counts of the library."""

@@ -34,15 +34,12 @@ class Extracted:
     text: str
     title: str | None = None
     author: str | None = None
-    date: str | None = None
-    """ISO 8601, as exact as the file says: 2024, 2024-05 or 2024-05-17."""
+    date: str | None = None  # ISO 8601, as exact as the file says: 2024, 2024-05 or 2024-05-17
     language: str | None = None
     """ISO 639-1 code of the prevailing language; None when the text is too short to tell."""
-    kind: str = "text"
-    """What it was read as: pdf, docx, html, code, ..."""
+    kind: str = "text"  # What it was read as: pdf, docx, html, code, ..
     pages: tuple[Page, ...] = ()
     headings: tuple[Heading, ...] = ()
     notes: tuple[str, ...] = field(default=())
     """What a reader of this text should know: pages without text, parts left out."""
-    card: bool = False
-    """A long table that is only described here: its rows are no text to search."""
+    card: bool = False  # A long table that is only described here: its rows are no text to search

@@ -155,8 +155,7 @@ class Watched:
     called: tuple[str, dict[str, Any]] | None = None
     steps: list[Step] = field(default_factory=list)
     _started: dict[str, float] = field(default_factory=dict)
-    _ended: list[str] = field(default_factory=list)
-    """Nodes whose work is not in a state yet."""
+    _ended: list[str] = field(default_factory=list)  # Nodes whose work is not in a state yet
 
     def all_steps(self) -> tuple[Step, ...]:
         told = [Step.model_validate(step) for step in self.state.get("steps", ())]

@@ -61,8 +61,7 @@ def following(state: Calls) -> str:
 # Which workflows `auto` may call, and how far a run of it can go at most. What a called
 # workflow does counts against a limit of its own.
 
-_OF_ITS_OWN: Final = 2
-"""`consider` and `finish`."""
+_OF_ITS_OWN: Final = 2  # `consider` and `finish`
 
 
 def called(settings: Settings) -> tuple[str, ...]:

@@ -23,16 +23,13 @@ if TYPE_CHECKING:
 
     import httpx
 
-QUANTISED = "q4_k_m.gguf"
-"""The usual trade of size for quality; a repository holds a dozen others."""
+QUANTISED = "q4_k_m.gguf"  # The usual trade of size for quality; a repository holds a dozen others
 HUB = "https://huggingface.co"
 _PARTS = "-of-"
 _SECONDS = 20.0
-_TRIES = 5
-"""Connections in a row that bring nothing new."""
+_TRIES = 5  # Connections in a row that bring nothing new
 _BLOCK = 1 << 20
-_SPARE = 1 << 28
-"""Bytes of the disk that a fetch leaves free."""
+_SPARE = 1 << 28  # Bytes of the disk that a fetch leaves free
 
 
 @dataclass(frozen=True, slots=True)

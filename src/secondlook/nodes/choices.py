@@ -49,8 +49,7 @@ async def separate(state: Question, runtime: Runtime[Context]) -> Separated:
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    stem: str
-    """What is asked, without the choices."""
+    stem: str  # What is asked, without the choices
     choices: dict[str, str] = field(default_factory=dict)
     """By letter from A on; empty where there are none."""
 
@@ -77,8 +76,7 @@ def by_letter(texts: Sequence[str]) -> dict[str, str]:
     return dict(zip(string.ascii_uppercase, texts, strict=False))
 
 
-_Apart = tuple[str, list[str]]
-"""The question, and the texts of its choices."""
+_Apart = tuple[str, list[str]]  # The question, and the texts of its choices
 
 
 def _under_heading(text: str) -> _Apart | None:

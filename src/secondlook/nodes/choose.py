@@ -105,8 +105,7 @@ async def choose(state: ToChoose, runtime: Runtime[Context]) -> ChosenUpdate:
 
 _MOST_CALLS: Final = 2
 _MARK_TOKENS: Final = 16
-_LONGEST_REPLY: Final = 4000
-"""Characters of a reply that are shown to the model again."""
+_LONGEST_REPLY: Final = 4000  # Characters of a reply that are shown to the model again
 _UNREAD: Final = "That reply judged no option."
 
 
@@ -213,8 +212,7 @@ def _confidence(task: Task, decisive: float) -> float | None:
 # The choice without a model: how far the research supports each option as the answer, and how
 # much of it stands in what the reader would answer. Close ones are not told apart.
 
-LEAST_MARGIN: Final = 0.1
-"""By so much the best option must be ahead of the next: docs/answers.md."""
+LEAST_MARGIN: Final = 0.1  # By so much the best option must be ahead of the next: docs/answers.md
 _CARRIED: Final = 0.5
 """Support, or share of the reader's answer, from which on an option counts as met."""
 

@@ -128,8 +128,7 @@ class _Quote(NamedTuple):
 class _Carried(NamedTuple):
     quotes: list[_Quote]
     support: float
-    answers: bool = False
-    """It was judged together with the question, and answers it."""
+    answers: bool = False  # It was judged together with the question, and answers it
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +141,8 @@ class Checker:
     enabled: bool = True
     guard: Guard | None = None
     """Looks whether a sentence is what was asked for; None where that is switched off."""
-    question: str = ""
-    """What the sentences answer; nothing where they sum up."""
-    in_context: Callable[[Passage], str] = attrgetter("text")
-    """A passage as the reader sees it."""
+    question: str = ""  # What the sentences answer; nothing where they sum up
+    in_context: Callable[[Passage], str] = attrgetter("text")  # A passage as the reader sees it
     known: dict[Said, Sentence] = field(default_factory=dict, compare=False, repr=False)
     """A sentence is heard while it streams and once more at the end: it is judged once."""
 

@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from secondlook.tables.table import ColumnProfile, Table, TableProfile
 
 RULES = "rules"
-PROFILE_TOKENS = 700
-"""How long the profile shown to a model may be."""
+PROFILE_TOKENS = 700  # How long the profile shown to a model may be
 _NAMED = 5
 
 
@@ -127,8 +126,7 @@ _LABEL = re.compile(
     r"(?:^|[_\W])(?:id|nr|no|number|code|zip|year|unnamed)(?:$|[_\W])", re.IGNORECASE
 )
 _NEARLY = 1.5
-MOST_TABLES = 6
-"""Tables that one question is asked over, and that a model is shown."""
+MOST_TABLES = 6  # Tables that one question is asked over, and that a model is shown
 
 
 def tables_of(context: Context) -> tuple[Table, ...]:
@@ -299,8 +297,7 @@ def _harmless_table(table: Table, profile: TableProfile) -> tuple[Table, TablePr
 WITHHELD = "(withheld: reads like an order to a model)"
 _QUOTED = re.compile(r"""(["'`])(?P<inner>.{4,2000}?)\1""")
 _LONGEST = 4_000
-_WORDS_BEFORE = 12
-"""Behind so many words of a quoted name an order is still looked for."""
+_WORDS_BEFORE = 12  # Behind so many words of a quoted name an order is still looked for
 
 
 def is_order(text: str) -> bool:

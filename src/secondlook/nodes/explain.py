@@ -53,8 +53,7 @@ if TYPE_CHECKING:
     from secondlook.sandbox.port import Frame, Outcome, Plain
 
 _LISTED = 8
-_MOST_SAID = 24
-"""Of one value: rows or groups that a sentence lists."""
+_MOST_SAID = 24  # Of one value: rows or groups that a sentence lists
 
 
 class Explained(Draft, Readings, Trace):

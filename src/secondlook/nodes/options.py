@@ -15,13 +15,10 @@ from secondlook.nodes.state import ChoiceData, Cited, ElementData, OptionData, S
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    stem: str
-    """The question without its options."""
+    stem: str  # The question without its options
     options: Mapping[str, str]
-    research: Sequence[Sentence]
-    """What was found, in sentences that stand on their evidence."""
-    confidence: float | None
-    """How sure the research is."""
+    research: Sequence[Sentence]  # What was found, in sentences that stand on their evidence
+    confidence: float | None  # How sure the research is
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +26,10 @@ class Weighing:
     """The elements that decide the question, and for each option whether they are met."""
 
     elements: list[ElementData]
-    options: list[OptionData]
-    """Every option, in the order of the question."""
-    named: str | None = None
-    """The letter that the model would choose."""
-    facts_dropped: int = 0
-    """Quotes that are not in the question."""
-    sources_dropped: int = 0
-    """Sources that do not exist."""
+    options: list[OptionData]  # Every option, in the order of the question
+    named: str | None = None  # The letter that the model would choose
+    facts_dropped: int = 0  # Quotes that are not in the question
+    sources_dropped: int = 0  # Sources that do not exist
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,12 +38,9 @@ class Derived:
 
     letters: tuple[str, ...]
     """The best; several where nothing tells them apart, none where nothing speaks for any."""
-    decisive: float
-    """From 0.5, two are alike, to 1: all speaks for one and all against the others."""
-    contradiction: str
-    """Why this cannot be all; empty where it can."""
-    complete: tuple[str, ...]
-    """Options whose every element is met."""
+    decisive: float  # From 0.5, two are alike, to 1: all speaks for one and all against the others
+    contradiction: str  # Why this cannot be all; empty where it can
+    complete: tuple[str, ...]  # Options whose every element is met
 
 
 def derived(weighing: Weighing) -> Derived:
@@ -129,8 +119,7 @@ _LEADING = re.compile(
 )
 _CAPITAL = re.compile(r"\b([A-Z])\b")
 _WORD = re.compile(r"\w+(?:[.,'\u2019-]\w+)*")
-_FEWEST_LETTERS = 4
-"""Less than this stands in any text."""
+_FEWEST_LETTERS = 4  # Less than this stands in any text
 
 
 def read_reply(text: str, task: Task) -> Weighing | None:

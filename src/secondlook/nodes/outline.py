@@ -46,25 +46,20 @@ if TYPE_CHECKING:
 
 Extent = Literal["documents", "places", "many", "nothing"]
 """Whole documents, places found by a search, a list of many documents, or nothing at all."""
-MOST_WHOLE = 3
-"""Documents that are summarised each as a whole; more are listed."""
+MOST_WHOLE = 3  # Documents that are summarised each as a whole; more are listed
 MOST_NAMED = 64
 """Documents whose names are looked at here; who calls narrows the scope to those that fit."""
 MOST_DOCUMENTS = 20
 MOST_PLACES = 24
-LONGEST_DOCUMENT = 4096
-"""Passages of a document that are looked at."""
+LONGEST_DOCUMENT = 4096  # Passages of a document that are looked at
 _AT_ONCE = 256
 
 
 class Chosen(TypedDict):
     extent: Extent
-    documents: list[str]
-    """Those to be summarised whole, or listed."""
-    more: int
-    """Documents that were left out."""
-    missing: list[str]
-    """What was named beside them, and is no document."""
+    documents: list[str]  # Those to be summarised whole, or listed
+    more: int  # Documents that were left out
+    missing: list[str]  # What was named beside them, and is no document
 
 
 class Choice(Retrieved, Chosen):
@@ -192,8 +187,7 @@ def taken(passage: Passage, why: str) -> Found:
 
 
 class Layout(TypedDict):
-    opening: str
-    """What stands above an outline; empty for running text."""
+    opening: str  # What stands above an outline; empty for running text
     labels: list[list[str | int]]
     """For each sentence what stands before it, how deep, and the document that it begins."""
 
@@ -304,8 +298,7 @@ async def finish(state: Laid, runtime: Runtime[Context]) -> Finished:
 # Which sections of a document are shown, and by which sentence.
 
 MOST_SECTIONS = 40
-MOST_PLAIN = 6
-"""Places that are shown of a text without headings."""
+MOST_PLAIN = 6  # Places that are shown of a text without headings
 LONGEST_LEAD = 400
 """Characters. What has no sentence of fewer is shown by its first line, or not at all."""
 _FEWEST_WORDS = 4

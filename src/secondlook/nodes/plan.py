@@ -43,14 +43,12 @@ if TYPE_CHECKING:
 
 # Tells a question that one step answers from one that needs several. In doubt it needs several.
 
-EMBEDDED = "understander"
-"""In `classified_by`, beside names of models."""
+EMBEDDED = "understander"  # In `classified_by`, beside names of models
 _SAID: dict[QueryType, str] = {
     "simple": "One concept: one step should do.",
     "multi_hop": "Several facts are needed: one step at a time.",
 }
-_CASE: Final = 30
-"""Words from which on a question tells of more than one matter."""
+_CASE: Final = 30  # Words from which on a question tells of more than one matter
 _WANTS = {"one": "one fact", "parts": "several facts", "several": "several facts"}
 
 
@@ -118,12 +116,10 @@ class Decision:
 
     question: str = ""
     phase: str = ""
-    queries: tuple[str, ...] = ()
-    """Where it is known already what to search for."""
+    queries: tuple[str, ...] = ()  # Where it is known already what to search for
     why: str = ""
     by: str = "code"
-    refused: Reason | None = None
-    """Why what a model proposed may not become a step."""
+    refused: Reason | None = None  # Why what a model proposed may not become a step
     retry_of: StepData | None = None
     numbers: Mapping[str, Scalar] = field(default_factory=dict)
     warnings: tuple[dict[str, Any], ...] = ()
@@ -306,13 +302,10 @@ async def _adopted(context: Context, state: Researched, proposal: Proposal, told
 # Steps of a research that need no model: the question's own parts, or the question itself and
 # then what its best passages name and do not tell of.
 
-FIRST: Final = "The question"
-"""Phase of a step that asks what was asked."""
+FIRST: Final = "The question"  # Phase of a step that asks what was asked
 FOLLOWED: Final = "What it leads to"
-_BEST = 2
-"""Passages whose names are followed."""
-_LONG: Final = 60
-"""Words of a question that also tells a story."""
+_BEST = 2  # Passages whose names are followed
+_LONG: Final = 60  # Words of a question that also tells a story
 _ENOUGH: Final = 12
 _SENTENCE: Final = re.compile(r"(?<=[.?!])\s+")
 
@@ -373,8 +366,7 @@ def joined_parts(question: str) -> tuple[str, ...]:
 
 # What a planner is told of the steps so far.
 
-TOKENS: Final = 600
-"""Of findings, over all steps."""
+TOKENS: Final = 600  # Of findings, over all steps
 _MOST_TITLES: Final = 3
 _LONGEST_TITLE: Final = 120
 

@@ -100,8 +100,7 @@ class Proposal:
     phase: str
     question: str
     queries: tuple[str, ...]
-    prompt: str
-    """The prompt that the model was given: examples in it are no proposals."""
+    prompt: str  # The prompt that the model was given: examples in it are no proposals
 
 
 async def proposed(context: Context, question: str, steps: Sequence[str] | None = None) -> Proposal:
@@ -141,12 +140,10 @@ Reason = Literal[
 ]
 """`example`: it is copied from the prompt; `leans`: it cannot be understood by itself."""
 
-UNNAMED = "Research"
-"""Phase of a step whose model gave none."""
+UNNAMED = "Research"  # Phase of a step whose model gave none
 MOST_WORDS_OF_QUESTION: Final = 45
 MOST_WORDS_OF_PHASE: Final = 6
-LONGEST_PHASE: Final = 60
-"""Characters of a heading."""
+LONGEST_PHASE: Final = 60  # Characters of a heading
 _MARKUP = re.compile(r"https?://|```|[{}<>|]")
 _LABEL = re.compile(r"\A[\s*_#>-]*(?:question|q|step \d+)\s*[:.]\s*", re.IGNORECASE)
 _QUOTES: Final = "\"'“”‘’`*_ "  # noqa: RUF001
@@ -293,8 +290,7 @@ def _asks_the_same(one: str, other: str, like: float, language: str) -> bool:
 ALTERNATIVES: Final = 2
 MOST_WORDS_OF_QUERY: Final = 30
 """Of a query by a model. It is asked for at least ten; a question of four words has no ten."""
-_DEPTH: Final = 20
-"""Passages of the primary query by which telling terms are known."""
+_DEPTH: Final = 20  # Passages of the primary query by which telling terms are known
 _OF_NO_MATTER = frozenset({"drift", "new words"})
 """Faults of a rewrite that an alternative may have: meaning and words are weighed otherwise."""
 

@@ -46,10 +46,8 @@ if TYPE_CHECKING:
     from secondlook.tables.understand.readings import Reading, Wanted
 
 MOST_ALIGNMENTS = 2  # times that the columns are held against what is asked for
-_SURE = 0.8
-"""From this score on a column is taken for what was meant at the first try."""
-_LIKELY = 0.5
-"""The same once it is known that no better one is there."""
+_SURE = 0.8  # From this score on a column is taken for what was meant at the first try
+_LIKELY = 0.5  # The same once it is known that no better one is there
 
 
 class Formulated(Required, Trace):

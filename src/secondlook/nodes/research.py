@@ -45,8 +45,7 @@ if TYPE_CHECKING:
     from secondlook.answer import StepStatus, StopReason
     from secondlook.retrieval.index.port import Filter
 
-PART: Final = "Part of the question"
-"""Phase of a step that asks one of several questions in one."""
+PART: Final = "Part of the question"  # Phase of a step that asks one of several questions in one
 
 
 def standing(plan: Sequence[StepData]) -> list[StepData]:
@@ -283,8 +282,7 @@ def _confidence(
 
 _QUOTES = 3
 _ENDS = (".", "!", "?", ";", ":", '"', ")")
-_SENTENCE_WORDS = 8
-"""What has fewer and no end is a heading, and no finding."""
+_SENTENCE_WORDS = 8  # What has fewer and no end is a heading, and no finding
 
 
 async def _quoted(context: Context, question: str, kept: Sequence[Found]) -> DraftData:
@@ -317,8 +315,7 @@ async def _quoted(context: Context, question: str, kept: Sequence[Found]) -> Dra
 # same evidence gets the same verdict.
 
 MIN_COSINE = 0.70
-COSINE_NOISE = 0.05
-"""Of the published design, as is that no cosine is weak."""
+COSINE_NOISE = 0.05  # Of the published design, as is that no cosine is weak
 WEAK_MARGIN = 0.15
 """Between two wordings of a question the confidence differs by 0.17 and 0.13 (medians on
 `squad2-dev` and `hotpot`): nearer to the threshold, other words would have turned the verdict."""
@@ -428,8 +425,7 @@ def _enough(
 # Makes one answer of the steps of a research: every finding that stands, checked once more, or
 # an honest account of what was tried.
 
-_MOST_QUOTED = 200
-"""Characters of a question that an account of failures repeats."""
+_MOST_QUOTED = 200  # Characters of a question that an account of failures repeats
 
 
 class Aggregated(Draft, Trace):

@@ -54,8 +54,7 @@ ANALYST: Final = "analyst"
 SUMMARY: Final = "summary"
 CATALOGUE: Final = "catalogue"  # no workflow, but a node of `auto`
 CHOOSING: Final = "research"
-PLAIN: Final = "linear"
-"""The workflow that grades nothing."""
+PLAIN: Final = "linear"  # The workflow that grades nothing
 MOST_CALLS: Final = 2
 _NOT_THERE: Final[frozenset[StopReason]] = frozenset(
     {"no_evidence", "low_confidence", "attempts_exhausted", "no_progress", "cannot_proceed"}
@@ -282,10 +281,8 @@ async def _other(context: Context, state: ToLookAgain) -> tuple[str | None, str]
 
 # What speaks for the tables, and how likely the documents answer.
 
-_SHORTEST = 3
-"""Letters of a word that can name a column by itself."""
-SURE_DOUBT = 0.05
-"""A reading that leaves out less of the question needs no second opinion."""
+_SHORTEST = 3  # Letters of a word that can name a column by itself
+SURE_DOUBT = 0.05  # A reading that leaves out less of the question needs no second opinion
 BY_CODE = 0.5
 """How likely code of a model is right about a question that our own grammar does not read: the
 half that nobody knows."""
@@ -293,10 +290,8 @@ half that nobody knows."""
 
 @dataclass(frozen=True, slots=True)
 class Signs:
-    likely: float = 0.0
-    """How likely the tables give the right answer; 0 where they give none."""
-    certain: bool = False
-    """Nobody else need be asked."""
+    likely: float = 0.0  # How likely the tables give the right answer; 0 where they give none
+    certain: bool = False  # Nobody else need be asked
     named: bool = False
     """It names what the tables hold, whether or not anybody can compute what it asks."""
     why: str = ""

@@ -146,8 +146,7 @@ class Sentence(TypedDict):
     objection: NotRequired[str]
     """Why it was held back though a passage says so: it is not what was asked for."""
     computation: NotRequired[ComputationData | None]
-    answers: NotRequired[bool]
-    """It was judged together with the question, as its answer."""
+    answers: NotRequired[bool]  # It was judged together with the question, as its answer
 
 
 class DraftData(TypedDict):

@@ -39,17 +39,12 @@ PART = "summarise_part"
 WHOLE = "summarise_whole"
 MOST_PARTS = 8
 PART_TOKENS = 3000
-LOCAL_PART_TOKENS = 900
-"""A local model's prefill is what a person waits for."""
+LOCAL_PART_TOKENS = 900  # A local model's prefill is what a person waits for
 SMALLEST_PART = 64
-AT_ONCE = 4
-"""Calls to a hosted model at a time; a local one works on one."""
-_MUCH_ALIKE = 0.8
-"""Share of the words of two sentences that both have: they say the same."""
-_FEWEST = 2
-"""A whole of fewer sentences says less than its parts, or than an outline."""
-_NOTES_OF_A_PART = 2
-"""Sentences of each part that are given where the whole could not be written."""
+AT_ONCE = 4  # Calls to a hosted model at a time; a local one works on one
+_MUCH_ALIKE = 0.8  # Share of the words of two sentences that both have: they say the same
+_FEWEST = 2  # A whole of fewer sentences says less than its parts, or than an outline
+_NOTES_OF_A_PART = 2  # Sentences of each part that are given where the whole could not be written
 _NO_EVIDENCE = "<<evidence-00000000 1>> \n<<end-00000000>>"
 
 
@@ -67,8 +62,7 @@ class _Work:
     parts: list[list[Passage]]
     warnings: list[dict[str, Any]] = field(default_factory=list)
     cut: int = 0
-    refused: int = 0
-    """Parts in which the model found nothing."""
+    refused: int = 0  # Parts in which the model found nothing
     failed: int = 0
 
 
@@ -272,10 +266,8 @@ def _note(work: _Work, parts_of_all: int, *, joined: bool) -> str | None:
 
 # Checks a sentence that sums up: it may rest on many places, and a model names one or none.
 
-MOST_CITED = 6
-"""Places that one sentence may rest on."""
-_WORTH_IT = 0.02
-"""A further place must carry the sentence by so much more."""
+MOST_CITED = 6  # Places that one sentence may rest on
+_WORTH_IT = 0.02  # A further place must carry the sentence by so much more
 
 
 class _Place(NamedTuple):

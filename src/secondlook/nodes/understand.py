@@ -136,8 +136,7 @@ def term_of(question: str) -> str:
 class Entry:
     names: tuple[str, ...]
     sentences: tuple[str, ...]
-    example: str = ""
-    """A sentence, with room for a {column} of the person's own."""
+    example: str = ""  # A sentence, with room for a {column} of the person's own
 
 
 def entry_for(term: str) -> Entry | None:

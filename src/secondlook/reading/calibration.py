@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-RISK_CONFIDENCE: Final = 0.99
-"""How sure it must be that `max_risk` is kept."""
+RISK_CONFIDENCE: Final = 0.99  # How sure it must be that `max_risk` is kept
 BEST: Final = 5
 CALIBRATION_FILE: Final = "calibration.json"
 FORMAT: Final = 1
@@ -60,16 +59,13 @@ class Candidate:
     answerable: float
     span_score: float
     null_score: float
-    score: float
-    """By which the candidates are ranked: searches and reader together."""
-    fusion_score: float
-    """Of the searches alone; 1.0 for what is first in both."""
+    score: float  # By which the candidates are ranked: searches and reader together
+    fusion_score: float  # Of the searches alone; 1.0 for what is first in both
     dense_rank: int | None = None
     lexical_rank: int | None = None
     together: float | None = None
     """How far the passage says that the span answers the question; None until looked at twice."""
-    lead: float | None = None
-    """Of a question for yes or no: how far "yes" lies above "no"."""
+    lead: float | None = None  # Of a question for yes or no: how far "yes" lies above "no"
     ahead: float | None = None
     """How much more relevant than the best of the others; None until looked at twice."""
 
@@ -131,30 +127,23 @@ class Calibration:
     label: Literal["calibrated", "uncalibrated"]
     choice: Mapping[str, float]
     """How much each feature of an answer counts when one is chosen; none, and the first is."""
-    answer: Logistic
-    """Of a first look."""
+    answer: Logistic  # Of a first look
     quality: Logistic
-    min_answer: float
-    """An answer less likely to be right than this is withheld."""
+    min_answer: float  # An answer less likely to be right than this is withheld
     min_quality: float
     """A search less likely than this to have found what answers is worth another one."""
-    min_web_quality: float
-    """And below this the library looks empty-handed."""
-    min_about: float = 0.0
-    """A passage whose relevance is above it is about the question."""
+    min_web_quality: float  # And below this the library looks empty-handed
+    min_about: float = 0.0  # A passage whose relevance is above it is about the question
     second: Logistic | None = None
     """Of question and answer looked at together; None, and a second look counts for nothing."""
-    yes_no: Logistic | None = None
-    """The same where the answer is yes or no."""
-    min_sure: float = 1.0
-    """An answer less likely to be right than this is called likely."""
+    yes_no: Logistic | None = None  # The same where the answer is yes or no
+    min_sure: float = 1.0  # An answer less likely to be right than this is called likely
     min_seal: float = _LOGIT
     """How far question and answer must be carried together to be called verified."""
     risk: RiskTable | None = None
     """How often answers were wrong above each probability; None where nobody has counted."""
     source: Literal["shipped", "library"] = "shipped"
-    warning: str | None = None
-    """Why the library's own calibration is not the one used."""
+    warning: str | None = None  # Why the library's own calibration is not the one used
 
     def best_answer(self, candidates: Sequence[Candidate]) -> int | None:
         """Index of the passage whose span to answer with; None when there is none.

@@ -24,8 +24,7 @@ from secondlook.reading.reader import QUESTION_TOKENS, REMEMBERED, WINDOW_OVERLA
 from secondlook.reading.session import printable
 
 _DEFAULT_TOKENS = 512
-_MOST_TOKENS = 8192
-"""A tokenizer without a limit declares an astronomical one."""
+_MOST_TOKENS = 8192  # A tokenizer without a limit declares an astronomical one
 _SPECIAL_TOKENS = 4
 _BATCH = 16
 _WEIGHTS = {".safetensors", ".bin", ".json"}

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 
     from secondlook.reading.port import Reader
 
-ENGLISH: Final = ("english",)
-"""What a reader that does not say was trained for."""
+ENGLISH: Final = ("english",)  # What a reader that does not say was trained for
 
 _NAMES: Final = {
     "af": "Afrikaans", "am": "Amharic", "ar": "Arabic", "az": "Azerbaijani", "be": "Belarusian",
@@ -89,18 +88,14 @@ _OTHER_WORDS: Final = (
 _ENOUGH_ENGLISH = 0.25
 """Share of English little words above which a text is English. Of English passages 1 in 200 has
 fewer, of sentences in other languages 1 in 200 has more (docs/models.md)."""
-_UNSURE = 0.1
-"""Probability of a known language above which a text counts as one."""
-_UNSURE_DESPITE_OTHERS = 0.5
-"""The same for a text that has little words of another language."""
+_UNSURE = 0.1  # Probability of a known language above which a text counts as one
+_UNSURE_DESPITE_OTHERS = 0.5  # The same for a text that has little words of another language
 _FEW_WORDS = 5
 """A text with fewer must show a little word of another language, or a letter that English does not
 have: "hotel rules" are two words of which nobody can tell the language."""
-_PROSE = 0.3
-"""Share of words in small letters below which a text is names, figures or code."""
+_PROSE = 0.3  # Share of words in small letters below which a text is names, figures or code
 _OTHER_SCRIPT = 0.5
-_SEEN = 2000
-"""Characters of a text that are looked at."""
+_SEEN = 2000  # Characters of a text that are looked at
 
 _LATIN = "[a-zA-Z\u00aa-\u024f\u1e00-\u1eff]"
 _WORD = re.compile(

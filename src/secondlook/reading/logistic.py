@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 RIDGE = 1.0
 _LOGIT = 30.0
-_DIGITS = 8
-"""That count, whatever the scale of a feature."""
+_DIGITS = 8  # That count, whatever the scale of a feature
 _STEPS = 100
 _HALVINGS = 30
 _ENOUGH = 1e-10
@@ -46,8 +45,7 @@ class Outcome:
     features: Mapping[str, float]
     right: bool
     """F1 of at least 0.5 with a reference answer; never where the question has no answer."""
-    weight: float = 1.0
-    """As many copies of it."""
+    weight: float = 1.0  # As many copies of it
 
 
 def fit_logistic(

@@ -36,8 +36,7 @@ _SCALES: Final = {
     "dozen": 12, "hundred": 10**2, "thousand": 10**3, "million": 10**6, "mn": 10**6,
     "billion": 10**9, "bn": 10**9, "trillion": 10**12,
 }  # fmt: skip
-_PERHAPS_SCALES: Final = {"k": 10**3, "m": 10**6}
-"""3.4m is 3.4 million or 3.4 metres."""
+_PERHAPS_SCALES: Final = {"k": 10**3, "m": 10**6}  # 3.4m is 3.4 million or 3.4 metres
 
 _NARROW = "\u00a0\u202f\u2009"
 _MINUS = "-\u2212"

@@ -51,14 +51,10 @@ class Reading:
     relevance: float
     answerable: float
     start: int
-    end: int
-    """The best answer span: characters [start, end) of the passage; start == end when none."""
-    span_score: float
-    """Start plus end logit of the best span."""
-    null_score: float
-    """The same for "no answer here"; span_score - null_score is the margin."""
-    windows: int = 1
-    """Over how many windows a long passage was read."""
+    end: int  # The best answer span: characters [start, end) of the passage; start == end when none
+    span_score: float  # Start plus end logit of the best span
+    null_score: float  # The same for "no answer here"; span_score - null_score is the margin
+    windows: int = 1  # Over how many windows a long passage was read
     looked: bool = True
     glance: float | None = None
     """The first guess at the relevance; None of a reader that looks at once."""

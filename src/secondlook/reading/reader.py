@@ -31,11 +31,9 @@ QUESTION_TOKENS = 64
 CLAIM_TOKENS = 128
 ANSWER_TOKENS = 30
 WINDOW_OVERLAP = 96
-REMEMBERED = 4096
-"""Readings kept at hand: those of some hundred questions."""
+REMEMBERED = 4096  # Readings kept at hand: those of some hundred questions
 _SPECIAL_TOKENS = 3
-_STATES = 256
-"""Glances whose state is kept for the look: about half a megabyte each."""
+_STATES = 256  # Glances whose state is kept for the look: about half a megabyte each
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +45,7 @@ class _Window:
     ids: Sequence[int]
     offsets: Sequence[tuple[int, int]]
     glance: float | None = None
-    state: NDArray[np.float32] | None = None
-    """Where the glance stopped."""
+    state: NDArray[np.float32] | None = None  # Where the glance stopped
 
     @property
     def feed(self) -> Feed:

@@ -32,20 +32,16 @@ _TOO_MANY = 2 / 3
 @dataclass(frozen=True, slots=True)
 class RiskRow:
     threshold: float
-    answered: int
-    """Answers with at least this probability."""
-    wrong: int
-    """Those of them that are wrong."""
+    answered: int  # Answers with at least this probability
+    wrong: int  # Those of them that are wrong
 
 
 @dataclass(frozen=True, slots=True)
 class RiskTable:
     """How often answers were wrong above each threshold."""
 
-    rows: tuple[RiskRow, ...]
-    """Strictest first."""
-    questions: int
-    """All that were judged; `answered` of a row is its coverage of them."""
+    rows: tuple[RiskRow, ...]  # Strictest first
+    questions: int  # All that were judged; `answered` of a row is its coverage of them
 
     def threshold(self, max_risk: float, *, confidence: float) -> float | None:
         """The lowest probability with which answers may be given so that the share of wrong ones

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
     Judge = Callable[[Sequence[tuple[str, str]]], "list[float] | None"]
     """How far texts support claims; None where nobody was trained to tell."""
 
-LOOKED_TWICE: Final = 3
-"""Of the candidates, those whose spans have the highest margins."""
+LOOKED_TWICE: Final = 3  # Of the candidates, those whose spans have the highest margins
 _YES_OR_NO = re.compile(
     r"(?:[^?]*,\s+)?\W*(?:is|are|am|was|were|do|does|did|can|could|may|might|must|shall|should|will"
     r"|would|has|have|had)(?:n['\u2019]?t)?\s+(?!.*\bor\b)"

@@ -24,8 +24,7 @@ DEFAULT_JUDGE: Final[JudgeName] = "reader"
 DEFAULT_MIN_SUPPORT: Final = 0.6
 """Below it a sentence counts as unsupported, whoever judges; measured in docs/verify.md."""
 
-LEAST_QUOTED: Final = 0.2
-"""How surely a quote by itself must say that a claim answers its question."""
+LEAST_QUOTED: Final = 0.2  # How surely a quote by itself must say that a claim answers its question
 
 _MARK = re.compile(r"\[\d{1,6}(?:\s?[,;\u2013-]\s?\d{1,6})*\]")
 
@@ -115,8 +114,7 @@ _OPENING = re.compile(
 """What an answer may begin with and no document says."""
 _FEWEST_LEFT = 2
 _FEW_TERMS = 3  # telling words; with fewer, up to a fourth of wrong answers pass by themselves
-_LONG = 6
-"""Sentences. Quotes have one to three of them, each under a title."""
+_LONG = 6  # Sentences. Quotes have one to three of them, each under a title.
 _LIKELY = 3
 
 
@@ -225,12 +223,9 @@ MISSING_NAME: Final = 0.4
 """The most that a claim can reach when the evidence lacks one of its numbers or names, or when
 only one of the two says "not"."""
 
-_TOGETHER = 0.5
-"""How much it counts that the words stand in two neighbouring sentences."""
-_NEAR = 0.6
-"""Share of a claim's words that a clause must have to be compared for its "not"."""
-_SHORTEST_HEAD = 4
-"""American is known where America is: so many letters must agree at least."""
+_TOGETHER = 0.5  # How much it counts that the words stand in two neighbouring sentences
+_NEAR = 0.6  # Share of a claim's words that a clause must have to be compared for its "not"
+_SHORTEST_HEAD = 4  # American is known where America is: so many letters must agree at least
 _LONGEST_HEAD = 24
 _FEW_WORDS = 3
 
@@ -268,8 +263,7 @@ _LONG_MONTHS = {name[:3]: name for name in MONTHS} | {"sept": "september"}
 class CoverageSupport:
     """Share of a claim's words that the evidence has, capped by what must not be missing."""
 
-    instead: str = ""
-    """Why it stands in for a judge that was asked for and cannot be had."""
+    instead: str = ""  # Why it stands in for a judge that was asked for and cannot be had
 
     @property
     def name(self) -> str:
@@ -463,8 +457,7 @@ class SupportHeadError(SecondlookError):
 class SupportHead:
     """Probability = 1 / (1 + exp(-(bias + weight * logit))), capped by what must not be missing."""
 
-    reader: str
-    """Identity of the reader that it was fitted for."""
+    reader: str  # Identity of the reader that it was fitted for
     bias: float
     weight: float
     caps: tuple[Cap, ...] = ALL_CAPS

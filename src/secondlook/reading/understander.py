@@ -34,8 +34,7 @@ REMEMBERED = 512
 SEARCHED, BRANCHES, LEAST_LOGARITHM = 120, 4, float(np.log(0.01))
 """A search for other texts: tokens that are tried, ways to go on from each, and what is so unlikely
 that it is not gone on with."""
-ENDINGS = ("'", "s", "?", ",", ".", "ing", "ed", "d", "es", '"')
-"""What a word may be followed by."""
+ENDINGS = ("'", "s", "?", ",", ".", "ing", "ed", "d", "es", '"')  # What a word may be followed by
 _WORD = re.compile(r"\w+(?:[-'\u2019.&]\w+)*")
 _BEGIN, _END, _UNKNOWN = 0, 1, 2
 
@@ -43,8 +42,7 @@ _BEGIN, _END, _UNKNOWN = 0, 1, 2
 @dataclass(frozen=True, slots=True)
 class Written:
     text: str
-    likelihood: float
-    """0..1: how likely the model holds this text, token by token, to be the one."""
+    likelihood: float  # 0..1: how likely the model holds this text, token by token, to be the one
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +71,12 @@ class _Begun:
     """A text so far."""
 
     tokens: tuple[int, ...]
-    logarithm: float
-    """Of its likelihood."""
+    logarithm: float  # Of its likelihood
     read: Mapping[str, Floats]
     past: Mapping[str, Floats]
     folded: Mapping[str, str]
     """Words of what is given, by how the model sees them where it lacks a letter."""
-    known: _Vocabulary | None = None
-    """The words that may be written, where not all may."""
+    known: _Vocabulary | None = None  # The words that may be written, where not all may
 
     @property
     def is_whole(self) -> bool:

@@ -34,10 +34,8 @@ class Weights:
     name: str
     dimensions: int
     max_tokens: int
-    sha256: dict[str, str]
-    """SHA-256 of each file, by file name."""
-    languages: tuple[str, ...] = ENGLISH
-    """What a reader was trained for, by name."""
+    sha256: dict[str, str]  # SHA-256 of each file, by file name
+    languages: tuple[str, ...] = ENGLISH  # What a reader was trained for, by name
 
     @property
     def graphs(self) -> tuple[Path, ...]:

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from secondlook.reading.port import Choose, Embedder, Reader, Reading
     from secondlook.retrieval.index.port import Entry, Filter, Index, Scored
 
-OPENING = 1_500
-"""Characters at the beginning of a document that tell what it is about."""
+OPENING = 1_500  # Characters at the beginning of a document that tell what it is about
 _LINE = re.compile(r"[^\n.]+(?:\.(?!\s)[^\n.]*)*")
 _LONGEST_LINE = 300
 

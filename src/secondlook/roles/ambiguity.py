@@ -32,10 +32,8 @@ class Unclear:
     start: int
     end: int
     kind: Kind
-    noun: str = ""
-    """Of kind `noun`: the noun alone, in small letters."""
-    owns: bool = False
-    """Whether something of its own follows: "her group"."""
+    noun: str = ""  # Of kind `noun`: the noun alone, in small letters
+    owns: bool = False  # Whether something of its own follows: "her group"
 
 
 _KINDS: dict[str, Kind] = {
@@ -92,8 +90,7 @@ Both were chosen by looking at questions whose name code had put away, 300 of SQ
 and 112 of `squad2-dev`, with an earlier reader; the ratio was 1.8 there. The shipped reader's
 probabilities lie further apart."""
 LEADING_RATIO = 3.0
-RIVAL_SHARE = 0.12
-"""A reading with less is none that anybody would mean."""
+RIVAL_SHARE = 0.12  # A reading with less is none that anybody would mean
 MOST_READINGS = 4
 
 _AGAINST = 0.05
@@ -123,10 +120,8 @@ class Witness:
 class Rival:
     name: str
     share: float
-    passages: tuple[str, ...]
-    """Those that mention it, the one that speaks most for it first."""
-    takes_the: bool = False
-    """Whether it is written with an article, as "the Rhine"."""
+    passages: tuple[str, ...]  # Those that mention it, the one that speaks most for it first
+    takes_the: bool = False  # Whether it is written with an article, as "the Rhine"
 
 
 def rivals(unclear: Unclear, question: str, witnesses: Sequence[Witness]) -> list[Rival]:
@@ -241,12 +236,9 @@ _SMALL = frozenset(STOP_WORDS["english"]) | frozenset(
     monday tuesday wednesday thursday friday saturday sunday""".split()  # noqa: SIM905
 )
 _ASIDE = re.compile(r"\s*\([^()]*\)")
-_MOSTLY = 0.5
-"""Share of words that a title and the name it stands for have in common."""
-_FOLLOWED = 600
-"""Characters after a name in which something may go on from it."""
-_MOST_NAMES = 400
-"""In one passage: what has more is a list."""
+_MOSTLY = 0.5  # Share of words that a title and the name it stands for have in common
+_FOLLOWED = 600  # Characters after a name in which something may go on from it
+_MOST_NAMES = 400  # In one passage: what has more is a list
 
 
 @dataclass(slots=True, eq=False)

@@ -191,8 +191,7 @@ class Dated:
 class Counted:
     written: str
     number: Decimal
-    unit: str
-    """Spelled one way for all its spellings; "" where there is none."""
+    unit: str  # Spelled one way for all its spellings; "" where there is none
 
 
 _LONGEST: Final = 400
@@ -286,10 +285,8 @@ _NUMBER = re.compile(
     rf"(?:{_SPACE}*-?(?P<unit>{_UNIT})(?!\w))?(?!\w)(?![.,:/]\d)(?![-\u2013]\d)(?!{_SPACE}+of\b)",
     re.IGNORECASE,
 )
-_MOST_FIGURES: Final = 20
-"""What is longer is a code, and would be rounded."""
-_RECENT = range(1500, 2100)
-"""A bare number that is more likely to be the year of another one."""
+_MOST_FIGURES: Final = 20  # What is longer is a code, and would be rounded
+_RECENT = range(1500, 2100)  # A bare number that is more likely to be the year of another one
 
 
 def read_date(text: str) -> Dated | None:

@@ -17,17 +17,13 @@ from secondlook.reading.understander import Written, understander
 from secondlook.retrieval.terms import STOP_WORDS
 
 LONGEST: Final = 400
-TURNS: Final = 3
-"""Questions and answers before this one that a follow-up is read with."""
+TURNS: Final = 3  # Questions and answers before this one that a follow-up is read with
 ANSWER_WORDS: Final = 40
-MOST_WORDS: Final = 150
-"""Of those turns together, so that the question is never cut off."""
-LIKELY: Final = 0.3
-"""A text that the understander holds for less likely is no reading."""
+MOST_WORDS: Final = 150  # Of those turns together, so that the question is never cut off
+LIKELY: Final = 0.3  # A text that the understander holds for less likely is no reading
 KEPT: Final = 0.6
 """Share of the question's telling words that must still be there: a name may stand for others."""
-ALIKE: Final = 5
-"""Letters by which words are told apart."""
+ALIKE: Final = 5  # Letters by which words are told apart
 _LONGEST_NAME = 8
 _WORD = re.compile(r"[^\W_]+(?:[-'’.&][^\W_]+)*")  # noqa: RUF001
 _MARK = re.compile(r"\s*\[\d+\]|^Most likely: ")
@@ -129,8 +125,7 @@ def _is_capital(word: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    asked: str
-    """Stand-alone, as it was worked on."""
+    asked: str  # Stand-alone, as it was worked on
     short: str | None = None
     text: str = ""
     titles: tuple[str, ...] = ()

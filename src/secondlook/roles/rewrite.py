@@ -120,13 +120,11 @@ def _is_harmless(text: str) -> bool:
 
 MIN_KEPT = 0.5
 _NAME_WEIGHT = 2
-_FREE_WORDS = 2
-"""New words that a query may bring even where it keeps fewer."""
+_FREE_WORDS = 2  # New words that a query may bring even where it keeps fewer
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")  # noqa: RUF001
 _AND = re.compile(r"\s+(?:and|&)\s+")
 _OPENING = "\"'([“‘"  # noqa: RUF001
-_FEWEST_CAPITALS = 3
-"""From so many words on a query can be seen to be written Like a Headline."""
+_FEWEST_CAPITALS = 3  # From so many words on a query can be seen to be written Like a Headline
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,8 +300,7 @@ def _words(sentence: str, language: str) -> Iterator[tuple[str, str, bool]]:
 
 # Other wordings of a question by code.
 
-LONG: Final = 30
-"""Words from which on a question is searched for by its telling words too."""
+LONG: Final = 30  # Words from which on a question is searched for by its telling words too
 _BEST: Final = 5
 """Passages whose terms a wording is made of; the others tell which terms are common."""
 _VARIANTS_WORD = re.compile(r"\d[\d.,]*\d|\w(?:[\w'’.-]*\w)?")  # noqa: RUF001
@@ -353,8 +350,7 @@ def expansions(
 # The words of questions and queries: how many, which of them tell something, which are alike.
 
 MOST_WORDS = 15
-MORE_WORDS = 5
-"""By which a query may be longer than the question, where that has many words itself."""
+MORE_WORDS = 5  # By which a query may be longer than the question, where that has many words itself
 _TOKEN = re.compile(r"\S*\w\S*")
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts that are written without spaces: about two make a word."""

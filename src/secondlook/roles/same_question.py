@@ -145,8 +145,7 @@ class _Open:
     words: list[str] = field(default_factory=list)
     aside: list[str] = field(default_factory=list)
     passive: bool = False
-    verb: int | None = None
-    """Where the participle stands that makes it passive."""
+    verb: int | None = None  # Where the participle stands that makes it passive
 
     def make_active(self, doers: Sequence[str]) -> None:
         if self.verb is not None:

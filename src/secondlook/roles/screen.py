@@ -31,8 +31,7 @@ Stance = Literal["direct", "joined", "loose"]
 """An order of its own; one joined to another clause by "and"; or part of a statement."""
 
 REFUSED = 0.75
-UNCLEAR = 0.4
-"""From here on it is worth asking somebody who can read."""
+UNCLEAR = 0.4  # From here on it is worth asking somebody who can read
 LONGEST = 20_000
 """Characters that are looked at, half of them from the end; a question is never so long."""
 _LONGEST_CELL = 4_000
@@ -47,8 +46,7 @@ _HARMFUL_WORTH = 0.55
 @dataclass(frozen=True, slots=True)
 class Signals:
     score: float
-    reasons: tuple[str, ...]
-    """Strongest first; empty where there is nothing to tell."""
+    reasons: tuple[str, ...]  # Strongest first; empty where there is nothing to tell
     verdict: Verdict
 
 
@@ -68,8 +66,7 @@ def stops(text: str, *, channel: Channel) -> bool:
 
 CUT = "\u205f"
 """A blank that no text uses in rows: it stands for each character of what was cut out."""
-_WHOLE = 0.5
-"""So much of a passage must be left, or the rest does not stand alone."""
+_WHOLE = 0.5  # So much of a passage must be left, or the rest does not stand alone
 
 
 def is_cut(text: str) -> bool:
@@ -180,11 +177,9 @@ _LINES = re.compile(r" ?\n[ \n]*")
 
 @dataclass(frozen=True, slots=True)
 class Plain:
-    text: str
-    """In small letters, with one kind of quotation marks; lines stay lines."""
+    text: str  # In small letters, with one kind of quotation marks; lines stay lines
     hidden: str
-    invisible: int
-    """Invisible characters between letters of a script that has no use for them."""
+    invisible: int  # Invisible characters between letters of a script that has no use for them
     set_apart: tuple[str, ...]
     breaks: int
 

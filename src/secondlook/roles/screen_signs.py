@@ -27,12 +27,10 @@ ORDER, STATED = "order", "stated"
 
 @dataclass(frozen=True, slots=True)
 class Sign:
-    reason: str
-    """Signs with the same reason say the same thing: only the strongest counts."""
+    reason: str  # Signs with the same reason say the same thing: only the strongest counts
     question: float
     passage: float
-    is_order: bool
-    """Worth less where it is part of a statement instead of an order."""
+    is_order: bool  # Worth less where it is part of a statement instead of an order
     cues: tuple[str, ...]
     """A text with none of them cannot match: looking for these is many times faster."""
     pattern: re.Pattern[str]

@@ -21,13 +21,11 @@ from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-LONGEST_SENTENCE = 2000
-"""Characters; what goes on for longer without an end is no sentence."""
+LONGEST_SENTENCE = 2000  # Characters; what goes on for longer without an end is no sentence
 MOST_SENTENCES = 200
 REPEATS_OF_A_LOOP = 3
 """So many sentences in a row that were said before, and nothing new is to be expected."""
-GRAM = 6
-"""Words in a row that a sentence must share with the prompt to be taken for a copy of it."""
+GRAM = 6  # Words in a row that a sentence must share with the prompt to be taken for a copy of it
 
 OPENING = 3
 """A small model also begins as a sentence of the prompt does, and goes on in its own words."""

@@ -39,17 +39,13 @@ Act = Literal[
     "count", "list", "sum", "mean", "earliest", "latest", "most", "least", "both",
 ]  # fmt: skip
 """What is made of what the documents of a set say."""
-TALK: Final = frozenset({"files", "hello", "thanks", "help"})
-"""What is answered from the catalogue."""
-LONGEST: Final = 600
-"""Characters. What is longer tells of many things."""
-LIKELY: Final = 0.3
-"""A form that the understander holds for less likely is not used."""
+TALK: Final = frozenset({"files", "hello", "thanks", "help"})  # What is answered from the catalogue
+LONGEST: Final = 600  # Characters. What is longer tells of many things.
+LIKELY: Final = 0.3  # A form that the understander holds for less likely is not used
 SURELY_ONE: Final = 0.8
 """A question that it holds less likely for one may need several facts. Chosen on `hotpot` and
 `squad2-dev`, 500 questions each."""
-SURELY_TALK: Final = 0.9
-"""Of a greeting and the like: a question must not be lost in it."""
+SURELY_TALK: Final = 0.9  # Of a greeting and the like: a question must not be lost in it
 MOST_PARTS: Final = 4
 _PAIR: Final = 2
 NEW: Final = 3
@@ -92,8 +88,7 @@ _ENDINGS: Final = ("", "e", "y")
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    parts: tuple[str, ...]
-    """In the order they are asked; {1} is what the first came to."""
+    parts: tuple[str, ...]  # In the order they are asked; {1} is what the first came to
     combining: Combining
 
 
@@ -109,13 +104,10 @@ class Field:
 @dataclass(frozen=True, slots=True)
 class Survey:
     act: Act
-    which: str
-    """The documents, as the question calls them."""
+    which: str  # The documents, as the question calls them
     fields: tuple[Field, ...] = ()
-    most: int = 1
-    """Of `earliest`, `latest`, `most` and `least`: how many are wanted."""
-    by: bool = False
-    """The first field says by what the others are grouped."""
+    most: int = 1  # Of `earliest`, `latest`, `most` and `least`: how many are wanted
+    by: bool = False  # The first field says by what the others are grouped
 
 
 @dataclass(frozen=True, slots=True)

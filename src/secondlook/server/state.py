@@ -23,8 +23,7 @@ class Served:
     runs: Runs
     jobs: Jobs
     guard: Guard = field(default_factory=Guard)
-    receiving: set[object] = field(default_factory=set)
-    """Uploads that are on their way."""
+    receiving: set[object] = field(default_factory=set)  # Uploads that are on their way
 
 
 def served(request: Request) -> Served:

@@ -37,16 +37,11 @@ BLANKS = " \t\r\n\u00a0\u2007\u2009\u202f"
 @dataclass(frozen=True, slots=True)
 class Form:
     type: ColumnType
-    pattern: str = ""
-    """Of a whole cell; "" for any text."""
-    value: str = "{x}"
-    """The cell in SQL; NULL where it is no value after all, such as 30 February."""
-    note: str = ""
-    """What was assumed, with {column}; "" where there was nothing to assume."""
-    is_trimmed: bool = False
-    """Whether blanks around a cell have to be taken off first."""
-    has_gaps: bool = False
-    """Whether cells of OTHERWISE_MISSING are in it."""
+    pattern: str = ""  # Of a whole cell; "" for any text
+    value: str = "{x}"  # The cell in SQL; NULL where it is no value after all, such as 30 February
+    note: str = ""  # What was assumed, with {column}; "" where there was nothing to assume
+    is_trimmed: bool = False  # Whether blanks around a cell have to be taken off first
+    has_gaps: bool = False  # Whether cells of OTHERWISE_MISSING are in it
     plainly: str = ""
     """In SQL with {x}, the cell, and {v}, its value: where it holds, the cell fits and has that
     value. Cheaper than the pattern, which is tried where it does not hold; "" where there is no

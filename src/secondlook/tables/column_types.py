@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 MOST_COLUMNS = 20_000
 _SAMPLED_CELLS = 200_000
 _SAMPLED_ROWS = (200, 20_000)
-_GATHERED = 50
-"""Misfits of a column that are looked at before its form is chosen anew."""
+_GATHERED = 50  # Misfits of a column that are looked at before its form is chosen anew
 _MOST_ROUNDS = 8
 _GAPS_TAKEN = "cells such as '-', '?' or 'n.a.' were taken for missing"
 _MISFIT = "a cell does not fit the form of its column"
@@ -44,24 +43,18 @@ _MOST_IN_DICTIONARY = 1_000
 """Different values of a column in a group of rows that are written as a dictionary. Looking for
 larger ones costs more than they save."""
 _POLL_SECONDS = 0.25
-_LONGEST_SAMPLED = 200
-"""Longer cells are text whatever they hold."""
+_LONGEST_SAMPLED = 200  # Longer cells are text whatever they hold
 
 
 @dataclass(frozen=True, slots=True)
 class Cells:
     """One column of what is being read."""
 
-    name: str
-    """As the table will have it."""
-    sql: str
-    """In the relation: text to be understood, or a value of the right type already."""
-    type: ColumnType | None = None
-    """None where the cells have to tell."""
-    dates_only: bool = False
-    """Text by declaration: dates are looked for, numbers are not."""
-    has_marks: bool = False
-    """Whether it may hold texts of MISSING."""
+    name: str  # As the table will have it
+    sql: str  # In the relation: text to be understood, or a value of the right type already
+    type: ColumnType | None = None  # None where the cells have to tell
+    dates_only: bool = False  # Text by declaration: dates are looked for, numbers are not
+    has_marks: bool = False  # Whether it may hold texts of MISSING
 
     @property
     def present(self) -> str:
@@ -343,11 +336,9 @@ _ORDINARY_LINE = 1 << 20
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    relation: str
-    """What stands behind FROM."""
+    relation: str  # What stands behind FROM
     columns: Sequence[Cells]
-    sheet: str = ""
-    """Its name within the file; "" where the file is one table."""
+    sheet: str = ""  # Its name within the file; "" where the file is one table
     notes: list[str] = field(default_factory=list)
     otherwise: Callable[[], Part] | None = None
     """A slower way to read the same, for when DuckDB refuses this one."""

@@ -38,8 +38,7 @@ if TYPE_CHECKING:
     Row = tuple[Scalar, ...]
     Values = NDArray[np.float64]
 
-MOST_ROWS = 10_000
-"""Rows of a result that are handed over; `total_rows` tells of the rest."""
+MOST_ROWS = 10_000  # Rows of a result that are handed over; `total_rows` tells of the rest
 
 
 def compute_task(

@@ -94,8 +94,7 @@ class _Met:
     short: int = 0
     long: int = 0
     lost: int = 0
-    longest: int = 0
-    """Bytes of the longest row, at most."""
+    longest: int = 0  # Bytes of the longest row, at most
     is_unbalanced: bool = False
 
     def said(self) -> list[str]:
@@ -160,8 +159,7 @@ def _lines(stream: object, met: _Met) -> Iterator[str]:
 # How a delimited text is written: what parts its cells, what quotes them, where its rows begin.
 
 _DELIMITERS = (",", ";", "\t", "|", "^", "~", "\x1f", "\x01", ":")
-_STEADY = 0.9
-"""Share of the rows that have as many cells as most."""
+_STEADY = 0.9  # Share of the rows that have as many cells as most
 _LOOKED_AT = 400
 LONGEST_LINE = 16 << 20
 _QUOTED_ALONE = re.compile(r"'[^']*'")
@@ -170,15 +168,11 @@ _NUMBER = re.compile(r"[+-]?[0-9.,]+(?:[eE][+-]?[0-9]+)?")
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    delimiter: str
-    """" " stands for any number of blanks."""
-    quote: str = '"'
-    """"" where quotes mean nothing."""
-    escape: str = ""
-    """"" where a quote within quotes is doubled."""
+    delimiter: str  # " " stands for any number of blanks
+    quote: str = '"'  # "" where quotes mean nothing
+    escape: str = ""  # "" where a quote within quotes is doubled
     width: int = 1
-    skipped: int = 0
-    """Filled rows before the header, or before the first row where there is none."""
+    skipped: int = 0  # Filled rows before the header, or before the first row where there is none
     header: tuple[str, ...] | None = None
 
     def rows(self, lines: Iterable[str]) -> Iterator[list[str]]:

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from secondlook.tables.worker import Worker
 
 
-MOST_VALUES = 5000
-"""Distinct values of one column that are looked at."""
+MOST_VALUES = 5000  # Distinct values of one column that are looked at
 _KEPT_COLUMNS = 100
 
 
@@ -122,11 +121,9 @@ class Desk:
 
 # Profiles are kept beside the tables' files: computed once for the same contents.
 
-PROFILE_VERSION = 3
-"""Raised with every change of what a profile says: older ones are computed anew."""
+PROFILE_VERSION = 3  # Raised with every change of what a profile says: older ones are computed anew
 SECONDS = 1_800.0
-MOST_SECONDS = 60.0
-"""That a query may take."""
+MOST_SECONDS = 60.0  # That a query may take
 
 
 def profile_table(worker: Worker, table: Table, file: Path) -> TableProfile:

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 
 SECONDS = 120.0
 MOST_COLUMNS = 12
-EXAMINED_ROWS = 200_000
-"""Forms are read off so many rows, drawn by a hash of their number."""
+EXAMINED_ROWS = 200_000  # Forms are read off so many rows, drawn by a hash of their number
 SAMPLE_VALUES = 8
 MOST_GROUPS, MOST_MEASURED = 1_000, 50
 """Nobody groups by a measured number with more values than the second."""

@@ -20,12 +20,9 @@ if TYPE_CHECKING:
 
 Profiled: TypeAlias = "tuple[Table, TableProfile, Path]"
 SECONDS = 120.0
-COMPARED_VALUES = 1_000
-"""So many different values of the left are looked for in the right."""
-MOST_COUNTED = 40
-"""Likely pairs that are counted; each costs a scan of two columns."""
-FEWEST_SHARED = 0.5
-"""Of the words of two names, and of the values of two columns."""
+COMPARED_VALUES = 1_000  # So many different values of the left are looked for in the right
+MOST_COUNTED = 40  # Likely pairs that are counted; each costs a scan of two columns
+FEWEST_SHARED = 0.5  # Of the words of two names, and of the values of two columns
 NAMING_WORDS = frozenset(
     {"id", "ids", "key", "code", "no", "nr", "num", "number", "fk", "pk", "ref"}
 )

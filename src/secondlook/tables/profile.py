@@ -31,20 +31,14 @@ if TYPE_CHECKING:
 
 MOST_FREQUENT = 20
 FIRST_ROWS, EXAMPLES = 200, 3
-EXACT_CELLS = 4_000_000
-"""Up to so many cells distinct values are counted, not estimated."""
-LISTED_ROWS = 10_000
-"""Up to so many rows distinct values of many columns are counted at once."""
-QUANTILE_VALUES = 2_000_000
-"""So many values are held at once to find quantiles: 16 MB."""
+EXACT_CELLS = 4_000_000  # Up to so many cells distinct values are counted, not estimated
+LISTED_ROWS = 10_000  # Up to so many rows distinct values of many columns are counted at once
+QUANTILE_VALUES = 2_000_000  # So many values are held at once to find quantiles: 16 MB
 FEW_PRESENT = 50_000
 """A column with no more values has its quantiles of all of them: a sample would hold too few."""
-PROBED_ROWS = 5_000
-"""So many rows show what kind of texts a column has."""
-COUNTED_VALUES = 1_000_000
-"""So many values are held at once to see whether any of them repeats."""
-SKETCH_ERROR = 0.15
-"""DuckDB's sketch of distinct values was within 10 % wherever it was tried."""
+PROBED_ROWS = 5_000  # So many rows show what kind of texts a column has
+COUNTED_VALUES = 1_000_000  # So many values are held at once to see whether any of them repeats
+SKETCH_ERROR = 0.15  # DuckDB's sketch of distinct values was within 10 % wherever it was tried
 KEY_TYPES: frozenset[ColumnType] = frozenset({"integer", "text", "date", "datetime"})
 """A measured number may be different in every row and still names none."""
 MOST_COUNTED, MOST_COUNTED_NUMBERS = 1_000, 50
@@ -53,8 +47,7 @@ LONGEST_COUNTED = 500
 """Longer texts are prose: nobody counts them, and a thousand of them may fill the memory."""
 LONGEST_KEPT = 200
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
-STEADY_DIGITS = 12
-"""Digits of a mean that do not depend on which thread added first."""
+STEADY_DIGITS = 12  # Digits of a mean that do not depend on which thread added first
 MOSTLY = 0.5
 SHARE_OF_NUMBERS = 0.05
 SHOWN = 3
@@ -68,12 +61,9 @@ class Facts:
 
     type: ColumnType
     rows: int
-    stored: int = 0
-    """Values that are not NULL."""
-    present: int = 0
-    """Of them, those that can be computed with."""
-    infinite: int = 0
-    """Of them, those that are infinite or too large. The rest is NaN: missing."""
+    stored: int = 0  # Values that are not NULL
+    present: int = 0  # Of them, those that can be computed with
+    infinite: int = 0  # Of them, those that are infinite or too large. The rest is NaN: missing.
     distinct: int = 0
     exact: bool = True
     minimum: Scalar = None
@@ -83,8 +73,7 @@ class Facts:
     quantiles: tuple[float, ...] = ()
     counts: tuple[tuple[str, int], ...] = ()
     """Every value with its count, the most frequent first; empty where there are too many."""
-    numbers: float = 0.0
-    """Share of the texts probed that are numbers."""
+    numbers: float = 0.0  # Share of the texts probed that are numbers
     not_a_number: str | None = None
     examples: tuple[str, ...] = ()
     key: bool = False
@@ -346,8 +335,7 @@ def _table_warnings(facts: Sequence[Facts], rows: int, repeated: int) -> tuple[s
 
 # Asking a Parquet file many things at once.
 
-Fact: TypeAlias = tuple[int, str]
-"""Something about the column at that place."""
+Fact: TypeAlias = tuple[int, str]  # Something about the column at that place
 COLUMNS_AT_ONCE = 100
 """Parquet lies in columns, so a table of 5,000 is read in batches at no further cost."""
 NATIVE_NUMBERS = frozenset({"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "DOUBLE"})
@@ -363,8 +351,7 @@ class Source:
     file: str
     rows: int
     types: tuple[ColumnType, ...]
-    stored: tuple[str, ...]
-    """DuckDB's own names of the types."""
+    stored: tuple[str, ...]  # DuckDB's own names of the types
 
     @property
     def relation(self) -> str:

@@ -54,8 +54,7 @@ class Extent:
 @dataclass(frozen=True, slots=True)
 class _Telling:
     tables: tuple[tuple[Table, TableProfile], ...]
-    order: tuple[tuple[int, int], ...]
-    """Every column as table and place, the most relevant first."""
+    order: tuple[tuple[int, int], ...]  # Every column as table and place, the most relevant first
     joins: tuple[Join, ...]
 
     def tell(self, extent: Extent) -> str:
@@ -168,8 +167,7 @@ SHOWN_EXAMPLES = 3
 COLUMN_WARNINGS = 2
 LARGEST_WHOLE = 10_000_000
 DIGITS = 4
-FEW_NUMBERS = 5
-"""Numbers with so few values are codes: each is told."""
+FEW_NUMBERS = 5  # Numbers with so few values are codes: each is told
 
 
 def column_line(table: Table, profile: TableProfile, place: int) -> str:
@@ -260,8 +258,7 @@ def number(value: float) -> str:
 
 # Which columns a question is about, as far as words tell.
 
-SHORTEST_VALUE = 3
-"""A value of one or two letters is in every question by chance."""
+SHORTEST_VALUE = 3  # A value of one or two letters is in every question by chance
 
 
 def ranked(tables: Sequence[tuple[Table, TableProfile]], question: str) -> list[tuple[int, int]]:

@@ -48,13 +48,10 @@ class Filter(Record):
     column: str
     comparison: Comparison
     value: Scalar = None
-    values: tuple[Scalar, ...] = ()
-    """Of `in`."""
-    part: PartOfDate | None = None
-    """Compare this part of a date, not all of it."""
+    values: tuple[Scalar, ...] = ()  # Of `in`
+    part: PartOfDate | None = None  # Compare this part of a date, not all of it
     negated: bool = False
-    transform: Transform | None = None
-    """Compare what this makes of the cell."""
+    transform: Transform | None = None  # Compare what this makes of the cell
 
 
 class Term(Record):
@@ -62,29 +59,21 @@ class Term(Record):
 
     column: str
     operator: Arithmetic | None = None
-    other: str | float | None = None
-    """A second column, or a number."""
-    transform: Transform | None = None
-    """Before the arithmetic."""
+    other: str | float | None = None  # A second column, or a number
+    transform: Transform | None = None  # Before the arithmetic
 
 
 class Measure(Record):
-    name: str
-    """What its value is called."""
+    name: str  # What its value is called
     statistic: Statistic
-    of: Term | None = None
-    """None counts rows."""
-    other: Term | None = None
-    """The second of a correlation or covariance."""
-    where: tuple[Filter, ...] = ()
-    """Holds for this measure only."""
-    at: float | None = None
-    """The quantile, or the limit of `outliers_z`."""
+    of: Term | None = None  # None counts rows
+    other: Term | None = None  # The second of a correlation or covariance
+    where: tuple[Filter, ...] = ()  # Holds for this measure only
+    at: float | None = None  # The quantile, or the limit of `outliers_z`
     method: str | None = None
     """`pearson`, `spearman`, `kendall`; of `normality`: `shapiro`, `ks`, `dagostino`, `anderson`,
     `jarque_bera`; of `std`, `variance` and `outliers_z`: `population`."""
-    decimals: int | None = None
-    """Rounded to so many, where that was asked for."""
+    decimals: int | None = None  # Rounded to so many, where that was asked for
 
 
 class Key(Record):
@@ -99,8 +88,7 @@ class Key(Record):
 
 
 class Order(Record):
-    by: str
-    """A column, or the name of a measure; empty for the row's own place in the table."""
+    by: str  # A column, or the name of a measure; empty for the row's own place in the table
     descending: bool = False
     transform: Transform | None = None
     """Sort by what this makes of the cell; cells without it come last."""
@@ -110,8 +98,7 @@ class Query(Record):
     """Without measures: the `select`ed columns of the rows themselves. With measures: their values,
     per group where there are groups."""
 
-    table: str
-    """Its id."""
+    table: str  # Its id
     where: tuple[Filter, ...] = ()
     select: tuple[str, ...] = ()
     distinct: bool = False
@@ -120,8 +107,7 @@ class Query(Record):
     having: tuple[Filter, ...] = ()
     order: tuple[Order, ...] = ()
     limit: int | None = None
-    ties: bool = True
-    """Rows equal to the last within the limit come too."""
+    ties: bool = True  # Rows equal to the last within the limit come too
     neighbour: Literal["before", "after"] | None = None
     """The row before or after the one that meets `where`, in the table's own order or `order`."""
 
@@ -132,7 +118,5 @@ class Computed(Record):
     columns: tuple[str, ...]
     rows: tuple[tuple[Scalar, ...], ...]
     total_rows: int
-    sql: str
-    """As it was run, for people."""
-    used: int | None = None
-    """Rows of the table that went into it."""
+    sql: str  # As it was run, for people
+    used: int | None = None  # Rows of the table that went into it

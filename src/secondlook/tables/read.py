@@ -33,8 +33,7 @@ if TYPE_CHECKING:
 
 STAGE_PREFIX = ".reading-"
 """Folders of work in progress; one that outlives its process may be deleted."""
-MOST_SECONDS = 3600.0
-"""No file may keep the worker busy for longer, unless the caller says so."""
+MOST_SECONDS = 3600.0  # No file may keep the worker busy for longer, unless the caller says so
 _MOST_UNPACKED = 64 << 30
 
 
@@ -139,8 +138,7 @@ READER_VERSION = "2"
 @dataclass(frozen=True, slots=True)
 class Read:
     table: Table
-    file: Path
-    """Its Parquet file: `<id>.parquet`."""
+    file: Path  # Its Parquet file: `<id>.parquet`
 
 
 # What kind of file it is: by what it holds, then by what it is called.

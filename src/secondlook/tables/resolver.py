@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from secondlook.tables.table import ColumnProfile, Table, TableProfile
     from secondlook.tables.words import Atom
 
-Embed: TypeAlias = "Callable[[Sequence[str]], list[list[float]]]"
-"""Texts to vectors of length one."""
+Embed: TypeAlias = "Callable[[Sequence[str]], list[list[float]]]"  # Texts to vectors of length one
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +66,14 @@ class ValueMention:
 
 # Words of a question to columns and values.
 
-LEAST_SCORE = 0.5
-"""What is less alike is not offered."""
-LEAST_MENTION = 0.7
-"""What is less alike is no mention of a column."""
+LEAST_SCORE = 0.5  # What is less alike is not offered
+LEAST_MENTION = 0.7  # What is less alike is no mention of a column
 LEAST_MEANING = 0.45
 MOST_WORDS = 8
-BY_VALUE = 0.75
-"""A phrase that is one of the column's values."""
+BY_VALUE = 0.75  # A phrase that is one of the column's values
 OPENING = frozenset("\"'`\u201c\u2018")
 CLOSING = frozenset("\"'`\u201d\u2019")
-BREAK = re.compile(r"[\"“”;:!?()\n]|[.,]\s")
-"""What no name is written across."""
+BREAK = re.compile(r"[\"“”;:!?()\n]|[.,]\s")  # What no name is written across
 
 
 class Resolver:
@@ -193,8 +188,7 @@ CASE, STEMS, SHORT, NEARLY, PARTS, LETTERS = 0.98, 0.93, 0.85, 0.8, 0.9, 0.9
 word, words shared, letters shared."""
 GENERIC = frozenset({"pct", "num", "total", "avg", "amt", "value", "rate", "level", "column"})
 """Words that tell no columns apart: `discount` for `discount_pct`."""
-FEWEST_LETTERS = 0.8
-"""Of the letters must agree, in their order, before a name counts as misspelt."""
+FEWEST_LETTERS = 0.8  # Of the letters must agree, in their order, before a name counts as misspelt
 UNIT = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\])\s*$")
 """`Price (USD)`, `Weight [kg]`: a unit is no part of what a column is called."""
 WITHOUT_UNIT = 0.99
@@ -208,8 +202,7 @@ class Name:
     text: str
     stems: tuple[str, ...]
     squeezed: str
-    bare: Name | None = None
-    """Without its unit, where it has one."""
+    bare: Name | None = None  # Without its unit, where it has one
 
     @classmethod
     def of(cls, text: str) -> Name:
@@ -275,11 +268,9 @@ def _letters(phrase: Name, column: Name) -> float:
 
 # Cell values that a question names.
 
-LONGEST_NAME, LONGEST_VALUE = 12, 120
-"""Words, and characters: longer cells are texts, not names."""
+LONGEST_NAME, LONGEST_VALUE = 12, 120  # Words, and characters: longer cells are texts, not names
 AS_WRITTEN, UP_TO_ENDINGS = 1.0, 0.9
-Place = tuple[str, str, str]
-"""Table, column and value."""
+Place = tuple[str, str, str]  # Table, column and value
 
 
 class Values:
@@ -339,8 +330,7 @@ def _could_be_a_name(text: str, start: int, end: int, exact: list[Place]) -> boo
 NOTHING_IN_COMMON = 0.76
 """Cosine of texts that have nothing to do with each other, for the embedder that is shipped
 (measured once, over pairs of unrelated column names)."""
-SURE = 0.9
-"""What the same meaning is worth at most: less than the same letters."""
+SURE = 0.9  # What the same meaning is worth at most: less than the same letters
 MOST_TOP = 5
 
 

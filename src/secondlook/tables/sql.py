@@ -22,11 +22,9 @@ if TYPE_CHECKING:
 
 # ruff: noqa: S608  # names are quoted and checked, values are parameters
 
-SOURCE = "source"
-"""The view of the table's file; `"row"` is the place of a row in it."""
+SOURCE = "source"  # The view of the table's file; `"row"` is the place of a row in it
 ROW = "row number"
-PLACE = '"place of the row"'
-"""In an order; no header of a table is likely to be called so."""
+PLACE = '"place of the row"'  # In an order; no header of a table is likely to be called so
 
 
 @dataclass(frozen=True, slots=True)
@@ -255,8 +253,7 @@ def prepared(writing: Writing, measure: Measure, x: str, over: str) -> str | Non
 
 # Conditions on rows as SQL.
 
-FARTHEST_Z, FARTHEST_IQR = 3.0, 1.5
-"""The usual bounds of what is no outlier."""
+FARTHEST_Z, FARTHEST_IQR = 3.0, 1.5  # The usual bounds of what is no outlier
 
 
 def all_of(writing: Writing, filters: Sequence[Filter]) -> str:

@@ -15,30 +15,23 @@ TEMPORAL: frozenset[ColumnType] = frozenset({"date", "datetime"})
 
 
 class Column(Record):
-    name: str
-    """As the file has it; blank and repeated names are made different, as pandas does."""
+    name: str  # As the file has it; blank and repeated names are made different, as pandas does
     type: ColumnType
 
 
 class Table(Record):
     """A table as it was read: typed columns in a Parquet file of ours."""
 
-    id: str
-    """Of its contents: SHA-256 of the source, the sheet and the version of the reader."""
-    name: str
-    """Unique among the tables at hand, and a Python identifier."""
-    title: str
-    """For people: `sales.xlsx, Q1`."""
+    id: str  # Of its contents: SHA-256 of the source, the sheet and the version of the reader
+    name: str  # Unique among the tables at hand, and a Python identifier
+    title: str  # For people: `sales.xlsx, Q1`
     path: str | None = None
     """Where the file was when it was added; None for a frame that was handed over."""
-    sha256: str
-    """Of the source file."""
+    sha256: str  # Of the source file
     rows: int
     columns: tuple[Column, ...]
-    warnings: tuple[str, ...] = ()
-    """What reading it had to assume or leave out."""
-    checksum: str = ""
-    """SHA-256 of the Parquet file; empty where an older version wrote it."""
+    warnings: tuple[str, ...] = ()  # What reading it had to assume or leave out
+    checksum: str = ""  # SHA-256 of the Parquet file; empty where an older version wrote it
 
 
 class ValueCount(Record):
@@ -52,27 +45,21 @@ class ColumnProfile(Record):
     rows: int
     missing: int = 0
     distinct: int = 0
-    exact: bool = True
-    """Whether `distinct` was counted or estimated."""
+    exact: bool = True  # Whether `distinct` was counted or estimated
     minimum: Scalar = None
-    maximum: Scalar = None
-    """Numbers, or dates in ISO form; for texts the first and last in order."""
+    maximum: Scalar = None  # Numbers, or dates in ISO form; for texts the first and last in order
     mean: float | None = None
     std: float | None = None
-    quantiles: tuple[float, ...] = ()
-    """At 5, 25, 50, 75 and 95 %."""
+    quantiles: tuple[float, ...] = ()  # At 5, 25, 50, 75 and 95 %
     top: tuple[ValueCount, ...] = ()
     """The most frequent values of a column with few of them, as text."""
-    examples: tuple[str, ...] = ()
-    """Some of its values, from the first rows, as text."""
-    key: bool = False
-    """Every value is there and different."""
+    examples: tuple[str, ...] = ()  # Some of its values, from the first rows, as text
+    key: bool = False  # Every value is there and different
     warnings: tuple[str, ...] = ()
 
 
 class TableProfile(Record):
-    table: str
-    """Its id."""
+    table: str  # Its id
     rows: int
     columns: tuple[ColumnProfile, ...]
     warnings: tuple[str, ...] = ()
@@ -84,13 +71,11 @@ class TableProfile(Record):
 class Join(Record):
     """Two columns whose values seem to mean the same things."""
 
-    left: str
-    """Id of a table."""
+    left: str  # Id of a table
     left_column: str
     right: str
     right_column: str
-    overlap: float
-    """Share of the left's values that the right has."""
+    overlap: float  # Share of the left's values that the right has
 
 
 class Examination(Record):

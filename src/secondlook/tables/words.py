@@ -10,8 +10,7 @@ from itertools import pairwise
 from secondlook.reading.numbers import MONTHS as MONTH_NAMES
 
 SHORTEST_PREFIX = 3
-SHORTEST_STEM = 4
-"""Letters of a word whose ending is cut."""
+SHORTEST_STEM = 4  # Letters of a word whose ending is cut
 ATOM = re.compile(r"[^\W\d_]+|\d+")
 CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _PLAIN = re.compile(r"[\w.]+")
@@ -57,8 +56,7 @@ def without_names(text: str, names: list[str]) -> str:
 class Atom:
     start: int
     end: int
-    text: str
-    """In small letters."""
+    text: str  # In small letters
 
 
 def atoms(text: str) -> list[Atom]:

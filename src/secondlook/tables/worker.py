@@ -25,18 +25,15 @@ from secondlook.processes import Closing, ended, pipes_of, receive, send, starte
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_START_SECONDS = 60.0
-"""Imports on a cold, busy machine; counted apart from a task's own time."""
-_WAIT_SECONDS = 0.5
-"""On Windows an endless wait cannot be interrupted by Ctrl-C."""
+_START_SECONDS = 60.0  # Imports on a cold, busy machine; counted apart from a task's own time
+_WAIT_SECONDS = 0.5  # On Windows an endless wait cannot be interrupted by Ctrl-C
 _LEAVE_SECONDS, _END_SECONDS = 2.0, 5.0
 _GONE: dict[str, Any] = {"gone": True}
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerLimits:
-    memory: int = 1 << 30
-    """What DuckDB may hold before it spills to disk."""
+    memory: int = 1 << 30  # What DuckDB may hold before it spills to disk
     address_space: int = 6 << 30
     """Of the whole process, where the system can bound it. Engines reserve far more than they
     use."""

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
 Function: TypeAlias = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 _Comprehension: TypeAlias = ast.ListComp | ast.SetComp | ast.GeneratorExp | ast.DictComp
 
-ROOTS: Final = frozenset({"tables", "datasets", "df"})
-"""What the sandbox binds to the tables."""
+ROOTS: Final = frozenset({"tables", "datasets", "df"})  # What the sandbox binds to the tables
 MODULES: Final = frozenset(
     {"pd", "np", "px", "go", "plt", "make_subplots", "scipy", "stats", "sklearn", "statsmodels"}
     | {"sm", "smf", "math", "re", "datetime", "plotly", "pandas", "numpy", "matplotlib"}

@@ -24,10 +24,8 @@ class Refusal:
     """Why code is not run."""
 
     rule: str
-    message: str
-    """For the model: what is wrong, and what to do instead."""
-    line: int | None = None
-    """Of the code, from 1."""
+    message: str  # For the model: what is wrong, and what to do instead
+    line: int | None = None  # Of the code, from 1
 
 
 def check(
@@ -192,8 +190,7 @@ def _attribute_rule(node: ast.Attribute, modules: Collection[str]) -> str | None
 
 _FRAMES: Final = frozenset({"DataFrame", "from_dict", "from_records"})
 _BUILDERS: Final = _FRAMES | {"Series", "array", "asarray", "Index"}
-_MANY_NUMBERS = 20
-"""Numbers written out that make data of what is built from them."""
+_MANY_NUMBERS = 20  # Numbers written out that make data of what is built from them
 _SHARED_COLUMNS = 2
 """Written-out columns that the tables have too; one is shared by a table to look things up in."""
 
@@ -265,8 +262,7 @@ def _is_supplied(target: ast.expr) -> bool:
 
 # A figure written into one part of a result whose other parts are computed.
 
-_TOLD_DIGITS = 3
-"""Digits from which on a number is a finding rather than a setting."""
+_TOLD_DIGITS = 3  # Digits from which on a number is a finding rather than a setting
 _SETTING = re.compile(
     r"alpha|level|confidence|threshold|critical|cut_?off|limit|seed|random|window|degree|expected|"
     r"target|assum|param|bin|edge|weight|rate_used|year|version",
@@ -310,10 +306,8 @@ def _is_figure(node: ast.AST) -> TypeGuard[ast.Constant]:
 
 # Python as a tree, whatever a model wrote.
 
-LONGEST = 60_000
-"""Characters of code that are looked at; nobody needs so many to answer a question."""
-DEEPEST = 120
-"""Levels of a tree; beyond, walking it would itself run out of stack."""
+LONGEST = 60_000  # Characters of code that are looked at; nobody needs so many to answer a question
+DEEPEST = 120  # Levels of a tree; beyond, walking it would itself run out of stack
 
 
 def parsed(code: str) -> ast.Module | Refusal:

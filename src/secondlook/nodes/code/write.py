@@ -37,11 +37,9 @@ if TYPE_CHECKING:
     from secondlook.sandbox.port import Outcome
     from secondlook.tables.resolver import AskedTable
 
-STOPPED = "stopped"
-"""Status of an attempt for which no model or no sandbox was to be had."""
+STOPPED = "stopped"  # Status of an attempt for which no model or no sandbox was to be had
 SAME = "the same code was written again"
-_SHORTEST_JOB = 0.1
-"""Seconds."""
+_SHORTEST_JOB = 0.1  # Seconds
 
 
 class Coded(Coding, Trace):

@@ -52,17 +52,13 @@ _ROW_COUNTS: Final = frozenset({"count", "n", "size", "counts"})
 class _Asked(NamedTuple):
     question: str
     kind: Kind | None
-    derived: bool
-    """Whether it speaks of values that were changed before they were measured."""
-    columns: list[ColumnProfile]
-    """Resolved ones that hold numbers."""
-    rows: int | None
-    """Of the one table in question."""
+    derived: bool  # Whether it speaks of values that were changed before they were measured
+    columns: list[ColumnProfile]  # Resolved ones that hold numbers
+    rows: int | None  # Of the one table in question
 
 
 class _Named(NamedTuple):
-    name: str
-    """Empty where the result is just a value."""
+    name: str  # Empty where the result is just a value
     value: Plain
 
 
@@ -460,8 +456,7 @@ def _holds(value: Any) -> bool:
 # The single values of a result, with their names.
 
 _DEEPEST = 6
-_MOST = 5_000
-"""Values that are looked at; a result of more is a table, not an answer."""
+_MOST = 5_000  # Values that are looked at; a result of more is a table, not an answer
 _STATISTICS: Final = frozenset(
     {"count", "mean", "std", "min", "max", "25%", "50%", "75%", "median", "sum", "var", "n"}
 )

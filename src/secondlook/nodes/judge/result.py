@@ -196,8 +196,7 @@ def _by_rules(cause: str) -> RemedyData:
 # How sure a result is: a probability that was fitted on questions over tables whose answers are
 # known, from what the run itself saw.
 
-FILE = "confidence.json"
-"""`python -m benchmarks.analyst calibrate` makes it."""
+FILE = "confidence.json"  # `python -m benchmarks.analyst calibrate` makes it
 _DIGITS = 4
 
 

@@ -29,8 +29,7 @@ NOT_FOUND = "NOT IN THE EVIDENCE"
 """What a model is told to reply, word for word, where the evidence holds no answer."""
 
 
-TEXT = "text"
-"""The `schema` of a prompt whose reply is plain text."""
+TEXT = "text"  # The `schema` of a prompt whose reply is plain text
 EVIDENCE = "evidence"
 """The hole for text between evidence marks: it ends the prompt and keeps its marks."""
 TABLES = "tables"
@@ -58,10 +57,8 @@ class Part:
 class Prompt:
     name: str
     role: Role
-    schema: str
-    """Name of the form the reply must have; `TEXT` where it is free."""
-    max_tokens: int
-    """Longest reply, in tokens."""
+    schema: str  # Name of the form the reply must have; `TEXT` where it is free
+    max_tokens: int  # Longest reply, in tokens
     parts: tuple[Part, ...]
 
     @property

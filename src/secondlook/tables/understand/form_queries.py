@@ -25,15 +25,12 @@ _STATISTICS: dict[str, Statistic] = {
     "outliers": "outliers_iqr",
 }
 _CALLED = {"significance": "p-value of the correlation", "normality": "p-value of normality"}
-_OF_ANYTHING = frozenset(("distinct", "mode"))
-"""Statistics of columns that hold no numbers."""
+_OF_ANYTHING = frozenset(("distinct", "mode"))  # Statistics of columns that hold no numbers
 YES = frozenset({"yes", "y", "true", "1", "x", "ja", "oui"})
 NO = frozenset({"no", "n", "false", "0", "nein", "non"})
-SUMMING = 2
-"""Columns in which a row is called a sum, and the most words it is called so by."""
+SUMMING = 2  # Columns in which a row is called a sum, and the most words it is called so by
 OVERALL = (["sum"], ["average"], ["overall"], ["all"], ["career"])
-MANY = 5
-"""Rows with the same value, on average, from which on it names a group and no row."""
+MANY = 5  # Rows with the same value, on average, from which on it names a group and no row
 LIKELY_TWICE = 4
 """Squared rows for each number of a range, from which on two rows are expected to share one."""
 _CODE = re.compile(r"[^\W\d_]+[-/ ]?\d")
@@ -64,8 +61,7 @@ class Maker:
     asked: AskedTable
     columns: dict[str, ColumnProfile]
     form: Form
-    words: Collection[str] = ()
-    """Stems of the question."""
+    words: Collection[str] = ()  # Stems of the question
     methods: Methods = field(default_factory=Methods)
 
     @property

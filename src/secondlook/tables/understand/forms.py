@@ -51,24 +51,17 @@ class Form:
     difference or none."""
 
     act: str
-    figure: str = ""
-    """What is computed: count, quantile, histogram, one of FIGURES or of PAIRED."""
-    of: str = ""
-    """Of this column."""
+    figure: str = ""  # What is computed: count, quantile, histogram, one of FIGURES or of PAIRED
+    of: str = ""  # Of this column
     operator: str = ""
-    other: str = ""
-    """The second column: of a pair, or of `price * quantity`, which has an operator."""
-    at: str = ""
-    """Of a quantile, in per cent."""
+    other: str = ""  # The second column: of a pair, or of `price * quantity`, which has an operator
+    at: str = ""  # Of a quantile, in per cent
     shown: tuple[str, ...] = ()
-    by: tuple[Key, ...] = ()
-    """Groups; of rows that are ranked, the column they are ranked by."""
+    by: tuple[Key, ...] = ()  # Groups; of rows that are ranked, the column they are ranked by
     n: str = ""
     where: tuple[Condition, ...] = ()
-    between: tuple[Condition, ...] = ()
-    """Of a share the one that is counted, of a difference both."""
-    more: tuple[Form, ...] = ()
-    """Further figures of the same rows and groups."""
+    between: tuple[Condition, ...] = ()  # Of a share the one that is counted, of a difference both
+    more: tuple[Form, ...] = ()  # Further figures of the same rows and groups
 
     @property
     def columns(self) -> list[str]:

@@ -29,10 +29,8 @@ POINTED = re.compile(
 @dataclass(frozen=True, slots=True)
 class Understanding:
     best: Reading | None
-    why: str
-    """How the question was read, or why it was not."""
-    refused: bool = False
-    """`why` is for a person: a word has no place, or years would be merged."""
+    why: str  # How the question was read, or why it was not
+    refused: bool = False  # `why` is for a person: a word has no place, or years would be merged
 
 
 def understand(  # noqa: PLR0911 - one a reason

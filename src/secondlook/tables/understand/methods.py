@@ -54,11 +54,9 @@ class Methods:
     correlation: Literal["pearson", "spearman", "kendall"] = "pearson"
     normality: str = "shapiro"
     outliers: Literal["outliers_z", "outliers_iqr"] | None = None
-    limit: float | None = None
-    """Of outliers: standard deviations, or interquartile ranges."""
+    limit: float | None = None  # Of outliers: standard deviations, or interquartile ranges
     population: bool = False
-    said: str = ""
-    """The words that say so."""
+    said: str = ""  # The words that say so
 
 
 def methods_in(text: str) -> Methods:

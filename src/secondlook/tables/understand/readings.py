@@ -37,10 +37,8 @@ class Wanted:
     """Per name the words it may be: `("Normal", "Non-normal")`."""
     each: Mapping[str, int] = field(default_factory=dict)
     """Decimals of single names, where the question tells them apart."""
-    texts: frozenset[str] = frozenset()
-    """Names whose value is some text."""
-    quoted: frozenset[str] = frozenset()
-    """Names whose texts stand in double quotes."""
+    texts: frozenset[str] = frozenset()  # Names whose value is some text
+    quoted: frozenset[str] = frozenset()  # Names whose texts stand in double quotes
     held: Mapping[str, str] = field(default_factory=dict)
     """What stands in the brackets of each name."""
 
@@ -52,8 +50,7 @@ class Bound:
     measure: str
     sign: Literal["<", "<=", ">", ">="]
     value: float
-    absolute: bool = False
-    """Compare the size of the number, not its sign."""
+    absolute: bool = False  # Compare the size of the number, not its sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +66,11 @@ class Output:
     """A wanted value: which number of the result it is, and how it is said."""
 
     name: str
-    measure: str
-    """Column of the result."""
-    query: int = 0
-    """0 is the reading's first query, 1 the first of `more`."""
-    group: tuple[Scalar, ...] = ()
-    """Of which group, where the result has several."""
+    measure: str  # Column of the result
+    query: int = 0  # 0 is the reading's first query, 1 the first of `more`
+    group: tuple[Scalar, ...] = ()  # Of which group, where the result has several
     decimals: int | None = None
-    cases: tuple[Case, ...] = ()
-    """The number turned into a word: the first case that holds."""
+    cases: tuple[Case, ...] = ()  # The number turned into a word: the first case that holds
     every: Literal["list", "mapping"] | None = None
     """Every row of the result: the column's values, or groups with theirs."""
 
@@ -87,27 +80,21 @@ class Reading:
     """One way to understand a question."""
 
     query: Query
-    said: str
-    """`mean of Fare over all rows`."""
-    doubt: float
-    """0..1: how likely it is wrong."""
+    said: str  # `mean of Fare over all rows`
+    doubt: float  # 0..1: how likely it is wrong
     resolved: tuple[Resolved, ...]
     answer: AnswerForm
-    outputs: tuple[Output, ...] = ()
-    """Empty: every measure under its own name."""
+    outputs: tuple[Output, ...] = ()  # Empty: every measure under its own name
     more: tuple[Query, ...] = ()
     """Further queries: what `operation` combines with the first, or outputs refer to."""
     operation: Operation | None = None
     """Over the single values of `query` and `more`, in that order."""
-    rows: int = 0
-    """Of the table."""
-    unplaced: tuple[str, ...] = ()
-    """Content words of the question that it does not account for."""
+    rows: int = 0  # Of the table
+    unplaced: tuple[str, ...] = ()  # Content words of the question that it does not account for
     taken: tuple[str, ...] = ()
     """Words that it accounts for by nothing that they name, as `said` tells: those for which it has
     no condition, which may mean the rows, and `meant`."""
-    meant: tuple[str, ...] = ()
-    """Words that were taken for a cell with another name."""
+    meant: tuple[str, ...] = ()  # Words that were taken for a cell with another name
 
 
 # The form in which a question wants its values: `@mean_fare[value]`, rounded to two places.
@@ -337,8 +324,7 @@ def _operated(operation: Operation, computed: Sequence[Computed]) -> JsonValue:
 
 # Readings as plain JSON data and back: they outlive a restart of a run.
 
-_GONE = frozenset({"fill", "offset", "rest"})
-"""Fields of queries of older versions."""
+_GONE = frozenset({"fill", "offset", "rest"})  # Fields of queries of older versions
 
 
 @cache

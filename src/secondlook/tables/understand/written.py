@@ -55,10 +55,8 @@ FEW, ROOM = 8, 100
 """A column of text with no more values, which take no more letters, is seen whole."""
 MOST_TAKEN = 1
 """Words of a question without a place that do not keep it from being read; they are said."""
-SETTLED = 0.05
-"""With less doubt, no other form is looked for."""
-NAMED = 0.9
-"""Of a column that the question names, and does not merely seem to mean."""
+SETTLED = 0.05  # With less doubt, no other form is looked for
+NAMED = 0.9  # Of a column that the question names, and does not merely seem to mean
 _PER = re.compile(r"\b(?:per|each|every) ([^\W\d_]+)", re.IGNORECASE)
 _CLEAR = "|".join(one for one in MONTHS if len(one) > 4 and one != "march")  # noqa: PLR2004
 _MONTH = re.compile(
@@ -69,8 +67,7 @@ _MONTH = re.compile(
 """A month that is meant; `may` and `march` are also other words."""
 _QUANTITIES = """number count value amount quantity figure percentage percent share proportion
 formula observation result"""
-QUANTITIES = frozenset(map(stem, _QUANTITIES.split()))
-"""Words that measure nothing by themselves."""
+QUANTITIES = frozenset(map(stem, _QUANTITIES.split()))  # Words that measure nothing by themselves
 _FIGURED = re.compile(
     r"\b(?:mean|average|avg|median|total|highest|lowest|largest|smallest|maximum|minimum|max|min"
     r"|sum of(?: the)?) ([^\W\d_]+)",
@@ -85,10 +82,8 @@ _VALUED = re.compile(
 )
 """Before a word that is a value rather than a word for rows."""
 _PERIODS = frozenset(map(stem, ("year", "quarter", "month", "week", "day", "weekday", "hour")))
-LIKE = 0.7
-"""Of two words for the same thing, as the embedder has it."""
-IMPLYING = 50
-"""Cells of a column that is used whose words are taken to be about it."""
+LIKE = 0.7  # Of two words for the same thing, as the embedder has it
+IMPLYING = 50  # Cells of a column that is used whose words are taken to be about it
 
 
 def read(
@@ -131,8 +126,7 @@ class _Asked:
     question: str
     table: AskedTable
     resolver: Resolver
-    whole: str
-    """With what is said of how values are computed and called."""
+    whole: str  # With what is said of how values are computed and called
     wanted: Wanted
 
     @property
