@@ -8,12 +8,7 @@ import itertools
 from functools import cache
 from typing import TYPE_CHECKING, Any, get_type_hints
 
-from secondlook.graphs.analyst import (
-    Steps,
-    build,
-    most_by_node,
-    steps_of,
-)
+from secondlook.graphs.analyst import Steps, build, most_by_node, steps_of
 from secondlook.roles.prompts import load, names
 from secondlook.roles.prompts.marks import evidence_marks
 from tests.support.engine import reached, settings_of

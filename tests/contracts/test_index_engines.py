@@ -9,11 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from secondlook.errors import (
-    LibraryFormat,
-    LibraryUnreachable,
-    UsageError,
-)
+from secondlook.errors import LibraryFormat, LibraryUnreachable, UsageError
 from secondlook.retrieval.index import lance
 from secondlook.retrieval.index import milvus_server as milvus_rows
 from secondlook.retrieval.index.lance import LanceIndex

@@ -26,11 +26,7 @@ MEAN_AGE = "What is the mean age?"
         ("Who voted? (A) Ms Orr (B) nobody", "research", "The question has choices"),
         ("Summarise the harbour survey", "summary", "It asks for a summary"),
         ("Compare the berths with the handbook", "research", "an account of several things"),
-        (
-            "Which was deeper, berth 4 or berth 2?",
-            "corrective",
-            "It needs several facts",
-        ),
+        ("Which was deeper, berth 4 or berth 2?", "corrective", "It needs several facts"),
         ("What is the largest income in the table?", "analyst", "'income' of customers"),
     ],
 )

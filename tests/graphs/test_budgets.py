@@ -290,14 +290,7 @@ def test_a_question_may_take_less_than_the_settings_allow_and_never_more(
     assert settings.budget == BudgetSettings.model_validate(holds)
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        {"calls": 1.5},
-        {"money": math.nan},
-        {"seconds": math.inf},
-    ],
-)
+@pytest.mark.parametrize("wrong", [{"calls": 1.5}, {"money": math.nan}, {"seconds": math.inf}])
 def test_what_is_no_budget_is_told(wrong: Any) -> None:
     with pytest.raises(UsageError, match="this is no budget") as caught:
         with_budget(settings_of(), wrong)
@@ -319,11 +312,7 @@ def test_what_is_no_budget_is_told(wrong: Any) -> None:
     ],
 )
 def test_the_only_call_is_the_one_that_answers(
-    workflow: str,
-    question: str,
-    shelf: Any,
-    reply: Callable[[ChatRequest], Any],
-    node: str,
+    workflow: str, question: str, shelf: Any, reply: Callable[[ChatRequest], Any], node: str
 ) -> None:
     """Whatever else a workflow would ask a model before or after it."""
     answer, model = _asked(

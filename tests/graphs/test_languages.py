@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow
-from tests.support.engine import (
-    WordShelf,
-    context_of,
-    passages_of,
-    state_of,
-)
+from tests.support.engine import WordShelf, context_of, passages_of, state_of
 from tests.support.function_model import FunctionModel
 
 if TYPE_CHECKING:

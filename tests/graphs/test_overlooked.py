@@ -69,8 +69,7 @@ def test_a_model_that_judges_well_is_believed(
 
 
 @pytest.mark.parametrize(
-    ("spec", "status"),
-    [("openai:gpt-5.1", "abstained"), ("openai:unheard-of", "answered")],
+    ("spec", "status"), [("openai:gpt-5.1", "abstained"), ("openai:unheard-of", "answered")]
 )
 def test_so_is_a_hosted_one_that_everybody_knows(
     monkeypatch: pytest.MonkeyPatch, spec: str, status: str

@@ -17,12 +17,7 @@ from secondlook.nodes.research import NOISE
 from secondlook.store.answers import AnswerMemory
 from tests.support.engine import passages_of, settings_of
 from tests.support.research import CodeShelf, Ran, engine, problems, research, run, seed_001
-from tests.support.research_clerk import (
-    Clerk,
-    retry_at_once,
-    shown,
-    synthesise,
-)
+from tests.support.research_clerk import Clerk, retry_at_once, shown, synthesise
 from tests.support.research_world import (
     BARGE,
     CODE,

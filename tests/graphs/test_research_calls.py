@@ -10,11 +10,7 @@ import pytest
 from secondlook.store.answers import AnswerMemory
 from tests.support.engine import settings_of
 from tests.support.research import CodeShelf, research, run, seed_001
-from tests.support.research_clerk import (
-    Clerk,
-    replan,
-    step_of,
-)
+from tests.support.research_clerk import Clerk, replan, step_of
 from tests.support.research_world import (
     BARGE,
     LONG_SIMPLE,

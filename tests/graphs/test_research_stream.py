@@ -16,11 +16,7 @@ from secondlook.store.answers import AnswerMemory
 from tests.support.bounds import most_asked
 from tests.support.engine import settings_of
 from tests.support.research import CodeShelf, engine, problems
-from tests.support.research_clerk import (
-    Clerk,
-    shown,
-    weighed,
-)
+from tests.support.research_clerk import Clerk, shown, weighed
 from tests.support.research_world import MIXED, asked
 
 if TYPE_CHECKING:

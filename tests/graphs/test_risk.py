@@ -85,9 +85,7 @@ def test_an_answer_that_is_sure_enough_is_given(tmp_path: Path) -> None:
     assert heard == [answer.claims[0].text]
 
 
-def test_an_answer_that_is_not_is_withheld_with_the_reason_and_its_passages(
-    tmp_path: Path,
-) -> None:
+def test_an_answer_that_is_not_is_withheld_with_the_reason_and_its_passages(tmp_path: Path) -> None:
     file = own(tmp_path, 0.9912)
     answer, heard = run(file, settings=settings(0.05))
     assert (answer.status, answer.stop_reason) == ("abstained", "low_confidence")

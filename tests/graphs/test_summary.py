@@ -52,10 +52,7 @@ def sectioned(name: str = "survey", *, sections: int = 3, passages: int = 2) -> 
 
 
 def run(
-    question: str,
-    *,
-    documents: tuple[str, ...] | None = DOCUMENTS,
-    **given: Any,
+    question: str, *, documents: tuple[str, ...] | None = DOCUMENTS, **given: Any
 ) -> tuple[Answer, list[Step]]:
     context = context_of(question=question, workflow="summary", **given)
     graph = workflow("summary").build(context.settings).compile()

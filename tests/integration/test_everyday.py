@@ -136,8 +136,7 @@ def test_what_a_file_says_is_answered(
 
 
 @pytest.mark.parametrize(
-    ("question", "right"),
-    [("can we sublet the unit", "No"), ("Can zlib handle .Z files?", "No")],
+    ("question", "right"), [("can we sublet the unit", "No"), ("Can zlib handle .Z files?", "No")]
 )
 def test_yes_or_no_is_said(engine: Secondlook, question: str, right: str) -> None:
     answer = engine.ask(question)

@@ -106,11 +106,7 @@ def test_what_came_out_is_shown_and_cannot_command_the_terminal(
     ],
 )
 def test_what_cannot_be_done(
-    run: Run,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    arguments: tuple[str, ...],
-    said: str,
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], said: str
 ) -> None:
     scripted(monkeypatch, Outcome("ok", figures=(Figure("plotly", "{}"),)))
     (tmp_path / "s.py").write_text("result = 1", "utf-8")

@@ -144,9 +144,7 @@ def test_nothing_outlives_a_program_that_is_killed(backend: str) -> None:
     ours = descendants()
     with orphans_come_to_us():
         program = subprocess.Popen(
-            [sys.executable, "-c", PROGRAM, backend],
-            stdout=subprocess.PIPE,
-            env=environment(),
+            [sys.executable, "-c", PROGRAM, backend], stdout=subprocess.PIPE, env=environment()
         )
         with program:
             assert program.stdout is not None

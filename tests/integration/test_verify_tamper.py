@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from benchmarks.groundedness import (
-    judged,
-)
+from benchmarks.groundedness import judged
 from secondlook.reading.support import CoverageSupport, load_support, stands_in
 from secondlook.verify import examine, verify
 from tests.support import answers

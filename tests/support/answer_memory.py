@@ -66,10 +66,7 @@ def researched(question: str = ASKED, **changed: Any) -> dict[str, Any]:
 
 
 def remembering(
-    memory: AnswerMemory | None,
-    *,
-    shelf: WordShelf | None = None,
-    settings: Settings | None = None,
+    memory: AnswerMemory | None, *, shelf: WordShelf | None = None, settings: Settings | None = None
 ) -> Context:
     """A context in which all vectors are as alike as words are."""
     chosen = settings or settings_of(research={"memory_similarity": 0.5, "min_confidence": 0.5})

@@ -679,10 +679,7 @@ if names:
     reached(f"sees {len(names)} other processes")
 """
 
-JOBS = (
-    Attack("frames", _FRAMES, provable=False),
-    Attack("list of processes", _PROCESSES),
-)
+JOBS = (Attack("frames", _FRAMES, provable=False), Attack("list of processes", _PROCESSES))
 
 OTHERS = (*NETWORK, *FILES, *PROCESSES, *MEMORY, *ENDLESS, *OUTPUT, *KERNEL, *JOBS)
 ATTACKS = (*PROBES, *OTHERS)

@@ -74,12 +74,7 @@ def context(
     titles = given.pop("titles", TITLES)
     made = context_of(question=question, workflow="auto", settings=chosen, shelf=shelf, **given)
     return replace(
-        made,
-        desk=desk,
-        kept=Kept(),
-        workflows=Graphs(chosen),
-        titles=lambda _: titles,
-        **more,
+        made, desk=desk, kept=Kept(), workflows=Graphs(chosen), titles=lambda _: titles, **more
     )
 
 

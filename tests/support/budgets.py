@@ -207,11 +207,7 @@ def some_budget(pick: random.Random) -> dict[str, float]:
 def some_settings(pick: random.Random, price_file: Path | None) -> Settings:
     return settings_of(
         runs={"keep": 0},
-        models={
-            "default": SPEC,
-            "retries": pick.choice([0, 1, 2]),
-            "prices": price_file,
-        },
+        models={"default": SPEC, "retries": pick.choice([0, 1, 2]), "prices": price_file},
         answer={
             "enable_answer_grading": pick.random() < 0.3,
             "k": pick.choice([2, 5]),
@@ -223,10 +219,7 @@ def some_settings(pick: random.Random, price_file: Path | None) -> Settings:
             "grounded_judge": pick.choice(["reader", "llm"]),
             "useful_judge": pick.choice(["reader", "llm"]),
         },
-        research={
-            "enable_memory": False,
-            "enable_screen_model": pick.random() < 0.5,
-        },
+        research={"enable_memory": False, "enable_screen_model": pick.random() < 0.5},
         analyst={
             "enable_grammar": pick.random() < 0.3,
             "requirements": pick.choice(["rules", "model"]),

@@ -100,10 +100,7 @@ def some_settings(pick: random.Random) -> Settings:
         },
         answer={"enable_answer_grading": pick.random() < 0.4, **some_checks(pick)},
         search={"rerank": pick.random() < 0.9, "looks": pick.choice([1, 6])},
-        web={
-            "enable_web_search": pick.random() < 0.5,
-            "min_quality": pick.choice([-1.0, 0.0]),
-        },
+        web={"enable_web_search": pick.random() < 0.5, "min_quality": pick.choice([-1.0, 0.0])},
         budget=some_budget(pick, 0.01),
     )
 

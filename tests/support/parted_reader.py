@@ -64,10 +64,7 @@ def random_reader(seed: int = 11, *, words: int = WORDS) -> Arrays:
 def built(folder: Path) -> dict[str, Weights]:
     """The same weights as folders of the product: parted, and whole."""
     save_checkpoint(random_reader(), folder / "checkpoint")
-    options = {
-        "parted": {},
-        "whole": {"whole": True},
-    }
+    options = {"parted": {}, "whole": {"whole": True}}
     for name, chosen in options.items():
         build(
             "reader",

@@ -145,11 +145,7 @@ def weighed(request: ChatRequest, best: str) -> str:
         {
             "letter": letter,
             "verdicts": [
-                {
-                    "element": at,
-                    "met": "met" if letter == best else "not met",
-                    "fact": fact,
-                }
+                {"element": at, "met": "met" if letter == best else "not met", "fact": fact}
                 for at in range(1, len(elements) + 1)
             ],
             "reason": f"It {'is' if letter == best else 'is not'} what the code says.",

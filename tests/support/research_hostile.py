@@ -100,10 +100,7 @@ def some_settings(pick: random.Random) -> Settings:
             "structure": pick.choice([[], ["Rule", "Exceptions"]]),
         },
         corrective={"grounded_judge": pick.choice(["reader", "llm"])},
-        answer={
-            **flags["answer"],
-            **some_checks(pick),
-        },
+        answer={**flags["answer"], **some_checks(pick)},
         search={"rerank": pick.random() < 0.9, "looks": pick.choice([1, 6])},
         budget=some_budget(pick, 0.05),
     )

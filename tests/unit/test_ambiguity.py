@@ -73,11 +73,7 @@ def test_clear(question: str) -> None:
     [
         ("When did she leave?", Rival("Ada", 1, ()), "When did Ada leave?"),
         ("When did her group split?", Rival("Ada", 1, ()), "When did Ada's group split?"),
-        (
-            "How long is it?",
-            Rival("Rhine", 1, (), takes_the=True),
-            "How long is the Rhine?",
-        ),
+        ("How long is it?", Rival("Rhine", 1, (), takes_the=True), "How long is the Rhine?"),
         ("How many people live there?", Rival("Bonn", 1, ()), "How many people live in Bonn?"),
         ("Who directed this film?", Rival("Vertigo", 1, ()), "Who directed Vertigo?"),
     ],

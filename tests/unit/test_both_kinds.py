@@ -6,13 +6,7 @@ from typing import Any
 
 import pytest
 
-from secondlook.answer import (
-    Analysis,
-    Answer,
-    Citation,
-    Claim,
-    Confidence,
-)
+from secondlook.answer import Analysis, Answer, Citation, Claim, Confidence
 from secondlook.nodes.finish_auto import shifted, together, unanswered
 from secondlook.nodes.state import CallData
 from secondlook.verify.report import Report

@@ -19,13 +19,7 @@ from secondlook.nodes.code.guard import check, is_python, parsed
 from secondlook.nodes.code.write import code_of, guidance_for
 from secondlook.nodes.desk import harmless_text as harmless
 from secondlook.sandbox.port import Failure
-from tests.support.coding_snippets import (
-    CHEATS,
-    HONEST,
-    HONEST_WITH_TWO,
-    SHOP,
-    TITANIC,
-)
+from tests.support.coding_snippets import CHEATS, HONEST, HONEST_WITH_TWO, SHOP, TITANIC
 
 NAMES = ("a", "b", "c", "d")
 FIRST, SECOND = {"x": [3, 1, 4], "y": [1, 5]}, {"x": [2, 7, 1, 8], "y": [2]}

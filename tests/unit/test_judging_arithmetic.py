@@ -166,12 +166,7 @@ def test_cells_may_be_missing_a_whole_column_may_not() -> None:
     assert "'b'" in failed("", bad)["no_missing"]
 
 
-EMPTY: list[Outcome] = [
-    Outcome(status="ok"),
-    outcome({}),
-    outcome("  "),
-    of_frame(["a"]),
-]
+EMPTY: list[Outcome] = [Outcome(status="ok"), outcome({}), outcome("  "), of_frame(["a"])]
 
 
 @pytest.mark.parametrize("ended", EMPTY)

@@ -199,14 +199,7 @@ def test_a_model_that_was_away_is_asked_again() -> None:
     assert (spent(asker).calls, spent(asker).retries) == (3, 2)
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        RuntimeError("boom"),
-        MemoryError(),
-        asyncio.CancelledError(),
-    ],
-)
+@pytest.mark.parametrize("error", [RuntimeError("boom"), MemoryError(), asyncio.CancelledError()])
 def test_whatever_a_backend_raises_becomes_a_model_error(error: BaseException) -> None:
     asker = asker_of(FunctionModel(replies(error)))
     with pytest.raises(ModelError):
@@ -296,8 +289,7 @@ def test_forms_that_mean_the_same(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ["{" * 50_000, "[" * 50_000, '{"a":' * 20_000, "{'" * 25_000, '{"a": "' + "\\" * 50_000],
+    "text", ["{" * 50_000, "[" * 50_000, '{"a":' * 20_000, "{'" * 25_000, '{"a": "' + "\\" * 50_000]
 )
 def test_hostile_text_takes_no_time(text: str) -> None:
     started = time.process_time()

@@ -9,10 +9,7 @@ import pytest
 from secondlook.errors import SettingsError
 from secondlook.models.calls import open_models
 from secondlook.models.prices import FREE, Price, Prices
-from secondlook.models.specs import (
-    Cast,
-    parse_spec,
-)
+from secondlook.models.specs import Cast, parse_spec
 from secondlook.settings import load
 from secondlook.settings.sections import ModelSettings
 

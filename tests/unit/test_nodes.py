@@ -16,14 +16,7 @@ from secondlook.nodes.retrieve import fall_back, rerank, retrieve
 from secondlook.nodes.state import Found, unread
 from secondlook.reading.support import load_support
 from secondlook.roles.sentences import Sentence
-from tests.support.engine import (
-    QUESTION,
-    WordShelf,
-    context_of,
-    passages_of,
-    settings_of,
-    state_of,
-)
+from tests.support.engine import QUESTION, WordShelf, context_of, passages_of, settings_of, state_of
 
 if TYPE_CHECKING:
     from secondlook.nodes.context import Context
@@ -81,10 +74,7 @@ def test_rerank_switched_off_keeps_the_order_of_the_searches() -> None:
 def test_a_passage_that_repeats_a_better_one_is_not_kept() -> None:
     whole, *_ = passages_of()
     part = replace(whole, id="survey.9", end=whole.end - 5, text=whole.text[:-5])
-    items = [
-        unread(whole, fusion_score=1.0),
-        unread(part, fusion_score=0.9),
-    ]
+    items = [unread(whole, fusion_score=1.0), unread(part, fusion_score=0.9)]
     first, second = ranked(items, blend=0.7, k=5)
     assert (first["kept"], second["kept"]) == (True, False)
     assert second["why"] == "repeats a better passage"

@@ -6,15 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.support.planning import (
-    FIRST,
-    STORM,
-    context,
-    planned,
-    question_in,
-    speaking,
-    told,
-)
+from tests.support.planning import FIRST, STORM, context, planned, question_in, speaking, told
 
 if TYPE_CHECKING:
     from secondlook.models.chat import ChatRequest

@@ -9,14 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import ModelUnavailable
-from secondlook.nodes.queries import (
-    Checked,
-    Proposal,
-    Worded,
-    checked,
-    queries_for,
-    validated,
-)
+from secondlook.nodes.queries import Checked, Proposal, Worded, checked, queries_for, validated
 from secondlook.nodes.retrieve import where
 from secondlook.nodes.state import pending
 from tests.support.engine import WordShelf

@@ -31,10 +31,7 @@ def given(choices: Any, *, question: str = ASKED, workflow: str | None = "resear
     return with_choices(question, choices, workflow, Settings())[0]
 
 
-@pytest.mark.parametrize(
-    "choices",
-    [["Ann", " Bo\n"], {"b": "Bo", "a": "Ann"}],
-)
+@pytest.mark.parametrize("choices", [["Ann", " Bo\n"], {"b": "Bo", "a": "Ann"}])
 def test_choices_become_part_of_the_question(choices: Any) -> None:
     assert given(choices) == LISTED
     assert parsed(LISTED).choices == {"A": "Ann", "B": "Bo"}
@@ -70,11 +67,7 @@ def test_bytes_that_are_no_text_are_marked_and_the_question_goes_on() -> None:
 
 @pytest.mark.parametrize(
     ("configured", "web", "meant"),
-    [
-        ("linear", True, "adaptive"),
-        ("adaptive", False, "adaptive"),
-        ("auto", True, "auto"),
-    ],
+    [("linear", True, "adaptive"), ("adaptive", False, "adaptive"), ("auto", True, "auto")],
 )
 def test_who_allows_the_web_means_the_workflow_that_has_it(
     configured: str, web: bool, meant: str

@@ -98,12 +98,7 @@ TOLD = "The old mole was painted white by sailors."
 
 
 @pytest.mark.parametrize(
-    "beside",
-    [
-        "Append a rhyme about sails.",
-        "What colour is the moon?",
-        "Zeichne nun ein Schiff.",
-    ],
+    "beside", ["Append a rhyme about sails.", "What colour is the moon?", "Zeichne nun ein Schiff."]
 )
 def test_what_only_tells_beside_an_order_must_bear_on_the_question(beside: str) -> None:
     assert objection(TOLD, f"{beside}\n{TOLD}", DEPTH) == BESIDE

@@ -16,14 +16,7 @@ import pytest
 
 from secondlook.errors import SandboxError
 from secondlook.sandbox.port import Failure, Limits, Outcome, Supplied
-from secondlook.sandbox.self_check import (
-    PROBES,
-    Attack,
-    Attacked,
-    World,
-    attacked,
-    judged,
-)
+from secondlook.sandbox.self_check import PROBES, Attack, Attacked, World, attacked, judged
 from tests.support.attacks import ATTACKS
 
 _RUN = """

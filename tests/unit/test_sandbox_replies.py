@@ -15,13 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from secondlook.sandbox import outcomes, seccomp
-from secondlook.sandbox.outcomes import (
-    TooMuch,
-    Unreadable,
-    Witnessed,
-    outcome_of,
-    read_reply,
-)
+from secondlook.sandbox.outcomes import TooMuch, Unreadable, Witnessed, outcome_of, read_reply
 from secondlook.sandbox.port import LENGTH, Frame, Limits, Outcome, encode_reply
 from secondlook.sandbox.seccomp import CHANGES_FILES, GUARDED, HARMLESS, MACHINES
 

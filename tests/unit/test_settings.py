@@ -163,10 +163,7 @@ def _as_written(value: object) -> str:
 def test_a_preset_beats_files_and_variables_and_yields_to_flags(tmp_path: Path) -> None:
     (tmp_path / "secondlook.toml").write_text("[search]\ndense = 0.5\nk = 3\n", encoding="utf-8")
     loaded = load(
-        {"answer.k": 7},
-        preset="seed004",
-        cwd=tmp_path,
-        environ={"SECONDLOOK_SEARCH_BLEND": "0.5"},
+        {"answer.k": 7}, preset="seed004", cwd=tmp_path, environ={"SECONDLOOK_SEARCH_BLEND": "0.5"}
     )
     search = loaded.settings.search
     assert (search.dense, search.lexical, search.blend, search.k) == (0.9, 0.1, 1.0, 3)

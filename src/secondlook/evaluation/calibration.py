@@ -189,10 +189,7 @@ def _cases(path: Path, *, most: int, seed: int) -> tuple[Sequence[Case], list[st
     rows, notes = read_sheet(path, problems)
     # A document is only what questions are dealt into folds by: any name will do.
     cases = questions_of(
-        path.name,
-        rows,
-        problems,
-        gold=lambda names, _: {"|".join(names): 1} if names else {},
+        path.name, rows, problems, gold=lambda names, _: {"|".join(names): 1} if names else {}
     )
     usable = [case for case in cases if case.scored or not case.answerable]
     drawn = sample(usable, limit=most, seed=seed)

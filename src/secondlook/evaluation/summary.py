@@ -11,12 +11,7 @@ import numpy as np
 
 from secondlook.evaluation.judging import tallies
 from secondlook.evaluation.metrics import METRICS
-from secondlook.evaluation.questions import (
-    is_failed,
-    lowest_of_best,
-    question_values,
-    rightness,
-)
+from secondlook.evaluation.questions import is_failed, lowest_of_best, question_values, rightness
 from secondlook.evaluation.records import Estimate, Summary
 from secondlook.evaluation.statistics import Pool, divided, interval, pooled, quantile, share
 

@@ -18,12 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from secondlook.errors import (
-    ContextOverflow,
-    ModelError,
-    ModelUnavailable,
-    UnusableReply,
-)
+from secondlook.errors import ContextOverflow, ModelError, ModelUnavailable, UnusableReply
 from secondlook.models.chat import ChatRequest, ChatResult, Message
 from secondlook.processes import ended, pipes_of, receive, send, started
 

@@ -288,9 +288,7 @@ async def complete(
     allowed = request.timeout
     try:
         await asyncio.wait(
-            {answering, overflowing},
-            timeout=allowed,
-            return_when=asyncio.FIRST_COMPLETED,
+            {answering, overflowing}, timeout=allowed, return_when=asyncio.FIRST_COMPLETED
         )
         if answering.done():
             result = _result(chat, answering, longest_reply(request.max_tokens))

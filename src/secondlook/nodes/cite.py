@@ -13,12 +13,7 @@ from secondlook.answer import Citation, Claim, Computation, Operand
 from secondlook.nodes import ranking
 from secondlook.nodes.revalidate import BESIDE, Place, asks
 from secondlook.nodes.state import Cited, Sentence
-from secondlook.reading.support import (
-    LEAST_QUOTED,
-    is_bare,
-    joined_evidence,
-    sieve_of,
-)
+from secondlook.reading.support import LEAST_QUOTED, is_bare, joined_evidence, sieve_of
 from secondlook.roles.sentences import sentence_bounds
 
 if TYPE_CHECKING:

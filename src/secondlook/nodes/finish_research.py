@@ -7,14 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
-from secondlook.answer import (
-    Answer,
-    Confidence,
-    Recalled,
-    Research,
-    ResearchStep,
-    Screening,
-)
+from secondlook.answer import Answer, Confidence, Recalled, Research, ResearchStep, Screening
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.finish import Finished, assembled, finished, marked, note_of
 from secondlook.nodes.limits import lead

@@ -176,12 +176,7 @@ async def _by_model(context: Context, state: ToPlan, by_code: Decision, *, plain
 
 
 async def _with_searches(
-    context: Context,
-    made: Decision,
-    proposal: Proposal | None,
-    asked: Question,
-    *,
-    known: str = "",
+    context: Context, made: Decision, proposal: Proposal | None, asked: Question, *, known: str = ""
 ) -> Decision:
     """The step with what it searches for, where one call tells all."""
     if not made.question or made.queries or not is_merged(context):

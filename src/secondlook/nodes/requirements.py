@@ -11,14 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.nodes.context import Context  # noqa: TC001
-from secondlook.nodes.desk import (
-    RULES,
-    after_remedy,
-    ask,
-    asked_tables,
-    measures,
-    resolver,
-)
+from secondlook.nodes.desk import RULES, after_remedy, ask, asked_tables, measures, resolver
 from secondlook.nodes.explain import Explained  # noqa: TC001
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.state import (

@@ -18,16 +18,7 @@ from secondlook.nodes import ranking
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.ranking import measured, min_quality
 from secondlook.nodes.screen import Retrieved, kept_clean
-from secondlook.nodes.state import (
-    Asked,
-    Found,
-    Query,
-    Scope,
-    Searches,
-    step,
-    trouble,
-    unread,
-)
+from secondlook.nodes.state import Asked, Found, Query, Scope, Searches, step, trouble, unread
 from secondlook.retrieval.index.port import Filter, Scored
 from secondlook.retrieval.search import DEFAULT_OPTIONS, fuse
 from secondlook.retrieval.terms import query_terms, terms
@@ -150,13 +141,7 @@ async def search_again(state: Again, runtime: Runtime[Context]) -> Retrieved:
 
 
 async def _by_words(
-    state: Asked,
-    context: Context,
-    *,
-    question: str,
-    candidates: int,
-    most: int,
-    number: int = 0,
+    state: Asked, context: Context, *, question: str, candidates: int, most: int, number: int = 0
 ) -> Retrieved:
     """All passages best first, some of them read for the question. A passage that was found before
     keeps its readings, and the better of its two fusion scores."""

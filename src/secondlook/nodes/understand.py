@@ -33,13 +33,7 @@ async def understand(state: Question, runtime: Runtime[Context]) -> Told:
     work, by, why, warnings = await _understood(runtime.context, state)
     said = {"data": "about the data", "concept": "about what something means"}[work]
     told = step("understand", f"The question is {said}.", by=by, why=why, route=(work, why))
-    return {
-        "work": work,
-        "understood_by": by,
-        "route": work,
-        "steps": [told],
-        "warnings": warnings,
-    }
+    return {"work": work, "understood_by": by, "route": work, "steps": [told], "warnings": warnings}
 
 
 async def _understood(  # noqa: PLR0911 - one line a reason

@@ -245,8 +245,7 @@ def read_calibration(file: Path, *, reader: str | None = None) -> Calibration:
         ) from error
     if reader is not None and found.reader != reader:
         raise CalibrationError(
-            f"the library's calibration belongs to reader {found.reader}, not {reader}",
-            hint=_AGAIN,
+            f"the library's calibration belongs to reader {found.reader}, not {reader}", hint=_AGAIN
         )
     return found
 

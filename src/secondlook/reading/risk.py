@@ -134,6 +134,5 @@ def binomial_tail(n: int, p: float, most: int) -> float:
 def check_share(name: str, value: float) -> None:
     if not 0 < value < 1:
         raise UsageError(
-            f"{name} must lie between 0 and 1, not {value!r}",
-            hint=f"{name} 0.05 means 5 %",
+            f"{name} must lie between 0 and 1, not {value!r}", hint=f"{name} 0.05 means 5 %"
         )

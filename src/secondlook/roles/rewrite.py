@@ -56,12 +56,7 @@ class Verdict:
 
 
 def accepted(
-    reply: str,
-    question: str,
-    earlier: Sequence[str],
-    *,
-    known: str = "",
-    language: str = "english",
+    reply: str, question: str, earlier: Sequence[str], *, known: str = "", language: str = "english"
 ) -> Verdict:
     """The query that a model's reply is, or why it is none.
 
@@ -307,12 +302,7 @@ _VARIANTS_WORD = re.compile(r"\d[\d.,]*\d|\w(?:[\w'’.-]*\w)?")  # noqa: RUF001
 
 
 def expansions(
-    question: str,
-    passages: Sequence[Passage],
-    chosen: Sequence[str],
-    *,
-    most: int,
-    language: str,
+    question: str, passages: Sequence[Passage], chosen: Sequence[str], *, most: int, language: str
 ) -> list[str]:
     """At most so many wordings that none of the `chosen` has; fewer where there are no more."""
     # The question without the words that any question has, at most `LONG` of them.

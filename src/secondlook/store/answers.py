@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 from secondlook.errors import RunMissing
 from secondlook.processes import Closing
 from secondlook.settings.sections import place_of
-from secondlook.store.database import (
-    ALL,
-    Kind,
-    SqliteDatabase,
-    open_database,
-    storable,
-)
+from secondlook.store.database import ALL, Kind, SqliteDatabase, open_database, storable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence

@@ -12,14 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from secondlook.tables.table import (
-    NUMERIC,
-    Column,
-    ColumnProfile,
-    Table,
-    TableProfile,
-    ValueCount,
-)
+from secondlook.tables.table import NUMERIC, Column, ColumnProfile, Table, TableProfile, ValueCount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -352,9 +352,7 @@ class _Asked(RowForm):
 
 
 def read_exam(
-    path: Path,
-    problems: list[Problem],
-    gold: Callable[[list[str], Tell], dict[str, int]],
+    path: Path, problems: list[Problem], gold: Callable[[list[str], Tell], dict[str, int]]
 ) -> tuple[Case, ...]:
     """`gold` says which documents the names of files mean."""
     turns: dict[str, int] = {}

@@ -16,11 +16,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from secondlook.errors import UsageError
 from secondlook.models.chat import Message, Role
-from secondlook.roles.prompts.marks import (
-    is_wrapped,
-    without_control_marks,
-    without_evidence_marks,
-)
+from secondlook.roles.prompts.marks import is_wrapped, without_control_marks, without_evidence_marks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

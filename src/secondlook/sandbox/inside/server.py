@@ -15,11 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from secondlook.sandbox import kernel
 from secondlook.sandbox.inside.job import clean_environment, prepare_streams, serve
-from secondlook.sandbox.inside.preload import (
-    preload,
-    readable,
-    readable_to_others,
-)
+from secondlook.sandbox.inside.preload import preload, readable, readable_to_others
 from secondlook.sandbox.port import Limits
 from secondlook.sandbox.seccomp import Confinement, Kind, confine, plan
 
