@@ -13,10 +13,8 @@ import signal
 import struct
 import subprocess
 import sys
-from typing import IO, TYPE_CHECKING, Any, Self
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+from collections.abc import Mapping
+from typing import IO, Any, Self
 
 _NEW_GROUP_ON_WINDOWS = 0x00000200 | 0x08000000  # CREATE_NEW_PROCESS_GROUP, CREATE_NO_WINDOW
 APART: dict[str, Any] = (

@@ -14,13 +14,12 @@ from secondlook.answer import Analysis, Answer, Citation, Claim, ResultTable
 from secondlook.graphs.registry import WORKFLOWS
 from secondlook.server.openai import written
 from tests.support.protocols import ScriptedEngine, answer_of, harbour, libraries_of
-from tests.support.serving import served, settings_at
+from tests.support.serving import Serving, served, settings_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from tests.support.serving import Serving
 
 DEPTH = "how deep is berth 4"
 BASE, RUN = "http://localhost:8765/", "20260102-abc"

@@ -12,7 +12,7 @@ import pytest
 from mcp import Client
 
 from secondlook.server.security import COOKIE, HEADERS, Token
-from tests.support.serving import BASE, client_of, served
+from tests.support.serving import BASE, Serving, client_of, served
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from fastapi.testclient import TestClient
 
-    from tests.support.serving import Serving
 
 TOKEN = "a token of sufficient length"  # noqa: S105  # of a test
 ASK = {"question": "How deep is berth 4?"}

@@ -14,8 +14,8 @@ from secondlook.library.library import samples_folder
 from secondlook.server.jobs import RunningJob
 from secondlook.server.runs import Runs
 from tests.support.asking_http import QUESTION, Gate, gated_server, library_at
-from tests.support.page import PATIENCE_MS
-from tests.support.serving import served
+from tests.support.page import PATIENCE_MS, Visitor
+from tests.support.serving import Serving, served
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     from secondlook.library.report import Progress
     from tests.browser.conftest import Visits
-    from tests.support.page import Visitor
-    from tests.support.serving import Serving
 
 Gated = tuple["Serving", Gate]
 SURVEY = "Halvermouth Harbour Survey 2024"

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from secondlook.errors import UsageError
-from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter
+from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter, Index, Scored
 from tests.support.index_worker import (
     COUNTS_WORDLESS,
     DIMENSIONS,
@@ -25,6 +25,7 @@ from tests.support.index_worker import (
     LABELS,
     SLOW,
     WORDS,
+    Step,
     random_step,
     random_vectors,
     steps,
@@ -35,9 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
-
-    from secondlook.retrieval.index.port import Index, Scored
-    from tests.support.index_worker import Step
 
     Vectors = NDArray[np.float32]
     Open = Callable[[], Index]

@@ -16,7 +16,7 @@ import pytest
 from secondlook.engine.record import RunStore
 from secondlook.engine.request import with_budget
 from secondlook.errors import UsageError
-from secondlook.settings.sections import BudgetSettings
+from secondlook.settings.sections import BudgetSettings, Settings
 from secondlook.verify.report import Report
 from secondlook.verify.wording import apart, check_wording
 from tests.support.budgets import (
@@ -48,7 +48,6 @@ if TYPE_CHECKING:
     from secondlook.answer import Answer
     from secondlook.engine.secondlook import Secondlook
     from secondlook.models.chat import ChatRequest, ChatResult
-    from secondlook.settings.sections import Settings
 
 
 RUNS, UNDER_THE_SAME = (300, 10) if os.environ.get("SECONDLOOK_SOAK") else (14, 7)

@@ -9,7 +9,7 @@ import pytest
 
 from secondlook.store.answers import AnswerMemory
 from tests.support.engine import settings_of
-from tests.support.research import CodeShelf, research, run, seed_001
+from tests.support.research import CodeShelf, Ran, research, run, seed_001
 from tests.support.research_clerk import Clerk, replan, step_of
 from tests.support.research_world import (
     BARGE,
@@ -25,7 +25,6 @@ from tests.support.research_world import (
 
 if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
-    from tests.support.research import Ran
 
 SEED, OURS = seed_001(), settings_of()
 WHOLE = asked(BARGE, OPTIONS)

@@ -11,7 +11,7 @@ import pytest
 
 from secondlook.cli.main import main
 from secondlook.evaluation import calibration as procedure
-from secondlook.evaluation.calibration import Answering, calibrate, fit
+from secondlook.evaluation.calibration import Answering, Fitted, calibrate, fit
 from secondlook.library.library import Library
 from secondlook.reading.calibration import load_calibration
 from tests.support.calibrating import documents, sheet
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from secondlook.evaluation.calibration import Fitted
     from secondlook.evaluation.runner import Progress
 
 

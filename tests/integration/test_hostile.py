@@ -8,9 +8,10 @@ import re
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,6 @@ from secondlook.library.library import Library
 from tests.support import hostile
 from tests.support.hostile_forms import CANARY
 from tests.support.unprivileged import environment, unprivileged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
 LARGE = set(

@@ -16,12 +16,10 @@ from secondlook.settings import load
 from secondlook.settings.sections import RunSettings, StoreAddress
 from secondlook.store.database import RUNS, PostgresDatabase
 from tests.support.memory_runs import CREATED, entry, full_answer
-from tests.support.postgres import GUARDED, PASSWORD
+from tests.support.postgres import GUARDED, PASSWORD, Postgres
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from tests.support.postgres import Postgres
 
 
 @pytest.fixture

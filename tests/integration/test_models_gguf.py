@@ -9,7 +9,8 @@ import signal
 import subprocess
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from collections.abc import Iterator
+from typing import Annotated, Any, Literal
 
 import pytest
 from pydantic import BaseModel, Field, TypeAdapter
@@ -23,9 +24,6 @@ from secondlook.models.gguf import GgufChat
 from secondlook.settings import load
 from secondlook.verify import verify
 from tests.support.gguf_models import smollm2
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 def is_running(pid: int) -> bool:

@@ -6,9 +6,10 @@ import io
 import shutil
 import sys
 import time
+from collections.abc import Callable
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -18,9 +19,6 @@ from secondlook.retrieval.parse.extract import extract_bytes
 from secondlook.retrieval.parse.pool import ParserPool
 from secondlook.retrieval.parse.source import Parsed, ParseLimits
 from secondlook.sandbox import kernel
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 HOSTILE_RTF = '''
 import os, pickle, signal, socket, struct, sys, time

@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 import pytest
 
 from secondlook.cli.main import main
-from secondlook.sandbox.port import Figure, Frame, Outcome, Verdict
+from secondlook.sandbox.port import Figure, Frame, Limits, Outcome, Supplied, Verdict
 from secondlook.sandbox.self_check import Attacked, Report
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-
-    from secondlook.sandbox.port import Limits, Supplied
 
     Run = Callable[..., tuple[int, str, str]]
 

@@ -15,14 +15,13 @@ import pytest
 
 from secondlook.errors import UsageError
 from secondlook.sandbox import open_sandbox
-from secondlook.sandbox.port import Limits, Supplied
+from secondlook.sandbox.port import Limits, Sandbox, Supplied
 from tests.support.sandbox import ROWS, chosen_backends, sales, usable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from secondlook.sandbox.port import Sandbox
 
 SMALL = Limits(seconds=20, resident=300 << 20)
 

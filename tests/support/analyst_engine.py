@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from secondlook.engine.secondlook import Secondlook
 from secondlook.errors import SandboxError
 from secondlook.models.calls import Models
-from secondlook.sandbox.port import Outcome
+from secondlook.sandbox.port import Limits, Outcome, Sandbox, Supplied
 from tests.support.analyst import CUSTOMERS
 from tests.support.engine import WordShelf, settings_of
 from tests.support.function_model import FunctionModel, no_pause
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.models.chat import ChatRequest
-    from secondlook.sandbox.port import Limits, Sandbox, Supplied
 
 SPEC = "ollama:function"
 MEAN_AGE = sum(CUSTOMERS["age"]) / len(CUSTOMERS["age"])

@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import SandboxError, TableError
-from secondlook.sandbox.port import Failure, Figure, Frame, Outcome
+from secondlook.sandbox.port import Failure, Figure, Frame, Outcome, Plain, Status
 from tests.support.analyst import CUSTOMERS, desk_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from secondlook.sandbox.port import Plain, Status
     from secondlook.tables.desk import Desk
     from secondlook.tables.query import Computed, Query
     from secondlook.tables.table import Examination, Join, Table, TableProfile

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,18 +14,16 @@ from secondlook.library.library import Library
 from secondlook.library.report import Text
 from secondlook.server.libraries import Libraries
 from tests.support.function_model import FunctionModel, models_of
-from tests.support.serving import client_of, served, settings_at
+from tests.support.serving import Serving, client_of, served, settings_at
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from fastapi.testclient import TestClient
 
     from secondlook.models.chat import ChatRequest
     from secondlook.settings.sections import Settings
-    from tests.support.serving import Serving
 
 QUESTION = "How deep is berth 4?"
 TEXTS = {

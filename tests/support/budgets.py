@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import ModelTimeout
 from secondlook.graphs import registry
-from secondlook.models.chat import ChatResult, approximate_prompt
+from secondlook.models.chat import ChatRequest, ChatResult, Message, approximate_prompt
 from secondlook.roles.follow_up import Turn
-from secondlook.settings.sections import BudgetSettings
+from secondlook.settings.sections import BudgetSettings, Settings
 from tests.support.analyst_hostile import QUESTIONS as ABOUT_TABLES
 from tests.support.analyst_hostile import TEMPERS as OF_AN_ANALYST
 from tests.support.analyst_hostile import WildLibrary
@@ -34,8 +34,6 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Answer
     from secondlook.engine.secondlook import Secondlook
-    from secondlook.models.chat import ChatRequest, Message
-    from secondlook.settings.sections import Settings
 
     Reply = Callable[[ChatRequest, random.Random], Any]
 

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 from secondlook.evaluation.calibration import Answered
 from secondlook.library.report import Text
-from secondlook.reading.calibration import load_calibration
+from secondlook.reading.calibration import Calibration, load_calibration
 from secondlook.reading.logistic import Logistic, Outcome
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from secondlook.reading.calibration import Calibration
 
 TOWNS = ("Lessing", "Halvermouth", "Corran", "Vastervik", "Ansby", "Tolland", "Merrow", "Dunmore")
 _FACTS = (

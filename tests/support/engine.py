@@ -16,20 +16,18 @@ from secondlook.models.journal import MemoryJournal
 from secondlook.models.prices import Caps
 from secondlook.nodes.context import Context
 from secondlook.passage import Hit, Passage
-from secondlook.reading.port import Reading, glimpse
+from secondlook.reading.port import Choose, Reading, glimpse
 from secondlook.reading.support import load_support
 from secondlook.retrieval.chunk import with_context
 from secondlook.settings.sections import Settings
-from tests.support.function_model import models_of, no_pause, of_all_roles
+from tests.support.function_model import FunctionModel, models_of, no_pause, of_all_roles
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from secondlook.reading.port import Choose
     from secondlook.retrieval.index.port import Filter
     from secondlook.retrieval.search import SearchOptions
     from secondlook.retrieval.web.port import WebPassage, WebSearch
-    from tests.support.function_model import FunctionModel
 
 CALIBRATED: str = json.loads(
     files("secondlook.reading").joinpath("calibration.json").read_text("utf-8")

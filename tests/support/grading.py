@@ -7,20 +7,18 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
-from secondlook.models.probe import GradingFigures
+from secondlook.models.probe import GradingFigures, Probe
 from secondlook.nodes.state import Found, unread
 from secondlook.roles.verdicts import passages_identity
 from tests.support.engine import context_of, settings_of
-from tests.support.function_model import models_of, probe_of
+from tests.support.function_model import FunctionModel, models_of, probe_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from secondlook.models.chat import ChatRequest
-    from secondlook.models.probe import Probe
     from secondlook.nodes.context import Context
     from secondlook.passage import Passage
-    from tests.support.function_model import FunctionModel
 
 _BLOCK = re.compile(r"<<evidence-\w+ (\d+)>> (.*?)(?=\n<<)", re.DOTALL)
 _QUESTION = re.compile(r"\AQuestion: (.*?)\n\n", re.DOTALL)

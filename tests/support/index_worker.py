@@ -13,15 +13,13 @@ import numpy as np
 
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.milvus import MilvusIndex
-from secondlook.retrieval.index.port import Entry
+from secondlook.retrieval.index.port import Entry, Index
 from tests.support import milvus
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from numpy.typing import NDArray
-
-    from secondlook.retrieval.index.port import Index
 
     Vectors = NDArray[np.float32]
 

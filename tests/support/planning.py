@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from secondlook.answer import Step
 from secondlook.nodes.plan import plan, replan
-from secondlook.nodes.state import pending
+from secondlook.nodes.state import Sentence, StepData, pending
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
 from tests.support.function_model import FunctionModel
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from secondlook.models.chat import ChatRequest
     from secondlook.nodes.context import Context
-    from secondlook.nodes.state import Sentence, StepData
 
 STORM = (
     "During a storm Captain Brandt tied the Marisol to a private pier and the waves broke the "

@@ -10,11 +10,11 @@ from secondlook.answer import Answer
 from secondlook.engine.secondlook import Secondlook
 from secondlook.graphs.research import build, most_visits, switched
 from secondlook.models.calls import Models
-from secondlook.retrieval.index.port import EVERYTHING
+from secondlook.retrieval.index.port import EVERYTHING, Filter
 from secondlook.settings import load
 from secondlook.verify import examine
 from tests.support.engine import WordShelf, context_of, passages_of, settings_of, state_of
-from tests.support.function_model import no_pause
+from tests.support.function_model import FunctionModel, no_pause
 from tests.support.research_world import CODE
 
 if TYPE_CHECKING:
@@ -24,12 +24,10 @@ if TYPE_CHECKING:
     from secondlook.models.prices import Caps
     from secondlook.passage import Hit, Passage
     from secondlook.reading.port import Reading
-    from secondlook.retrieval.index.port import Filter
     from secondlook.retrieval.search import SearchOptions
     from secondlook.settings.sections import Settings
     from secondlook.store.answers import AnswerMemory
     from secondlook.verify.report import Problem
-    from tests.support.function_model import FunctionModel
 
 # Searching
 

@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tests.support.engine import words
 from tests.support.function_model import FunctionModel
-from tests.support.research_world import MATTERS
+from tests.support.research_world import MATTERS, Matter
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from secondlook.models.chat import ChatRequest
-    from tests.support.research_world import Matter
 
 SPEC: Final = "ollama:clerk"
 _OPENINGS: Final = {

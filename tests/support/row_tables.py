@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from secondlook.tables import formats as task
 from secondlook.tables.compute import run_query
 from secondlook.tables.profile import profile
-from secondlook.tables.query import Filter, Query
+from secondlook.tables.query import Computed, Filter, Query
 from secondlook.tables.resolver import AskedTable
 from secondlook.tables.table import Column, Table, TableProfile
-from secondlook.tables.understand.readings import queries, values_of
+from secondlook.tables.understand.readings import Reading, queries, values_of
 from secondlook.tables.understand.written import read as read_form
 from tests.support.tables import database
 
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from pydantic import JsonValue
 
-    from secondlook.tables.query import Computed
-    from secondlook.tables.understand.readings import Reading
 
 MEDALS = """Rank|Nation|Gold|Silver|Bronze|Total
 1|Norway|11|5|10|26

@@ -15,7 +15,7 @@ from secondlook.tables.profile import profile
 from secondlook.tables.read import table_from_frame
 from secondlook.tables.resolver import AskedTable
 from secondlook.tables.table import TableProfile
-from secondlook.tables.understand.interpreter import understand
+from secondlook.tables.understand.interpreter import Understanding, understand
 from secondlook.tables.understand.readings import queries, values_of, wanted_of
 from tests.support.tables import database
 
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pydantic import JsonValue
 
     from secondlook.tables.query import Computed, Query
-    from secondlook.tables.understand.interpreter import Understanding
 
 ROWS = 300
 

@@ -7,13 +7,11 @@ is caught for what it is and not by accident.
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secondlook.answer import Answer
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 Draft = dict[str, Any]
 INVENTED = "The harbour was sold to a bank in Tolham for ninety thousand crowns in spring."

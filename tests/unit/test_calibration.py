@@ -19,6 +19,7 @@ from sklearn.linear_model import LogisticRegression
 from benchmarks.common import RESULTS
 from secondlook.evaluation.calibration import RISKS, fit, judge
 from secondlook.reading.calibration import (
+    Calibration,
     CalibrationError,
     Candidate,
     calibration_data,
@@ -34,8 +35,6 @@ from tests.support.engine import CALIBRATED
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from secondlook.reading.calibration import Calibration
 
 
 SHIPPED = json.loads(

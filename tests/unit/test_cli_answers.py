@@ -18,15 +18,13 @@ from secondlook.cli.answers import print_answer
 from secondlook.cli.command import Call, one_line, output
 from secondlook.cli.progress import run_watched as watched
 from secondlook.cli.progress import shown_progress
-from secondlook.events import NodeFinished, PassagesFound, Redrafted
+from secondlook.events import Event, NodeFinished, PassagesFound, Redrafted
 from secondlook.library.report import Progress
 from tests.support.memory_runs import full_answer
 from tests.support.researched import RECALLED, guess, refused, research, researched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from secondlook.events import Event
 
     Shown = Callable[..., str]
 

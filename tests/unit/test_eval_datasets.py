@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.evaluation.datasets import load
-from secondlook.evaluation.datasets.evalset import sample
+from secondlook.evaluation.datasets.evalset import EvalSet, sample
 from secondlook.evaluation.records import Case
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from secondlook.evaluation.datasets.evalset import EvalSet
 
 CORPUS: tuple[dict[str, Any], ...] = (
     {"id": "p1", "title": "North quay", "text": "The north quay was built in 1931."},

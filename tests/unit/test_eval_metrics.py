@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from rouge_score.rouge_scorer import RougeScorer
 
 from secondlook.answer import (
+    Answer,
     CallUsage,
     Recalled,
     Research,
@@ -36,7 +37,7 @@ from secondlook.evaluation.metrics import (
     tokens,
     value_right,
 )
-from secondlook.evaluation.records import Configuration, Row
+from secondlook.evaluation.records import Case, Configuration, Row
 from secondlook.evaluation.runner import RowMaker, Seen
 from secondlook.evaluation.statistics import wilson
 from secondlook.evaluation.summary import summarise
@@ -51,9 +52,6 @@ from tests.support.table_sets import dabench_set
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from secondlook.answer import Answer
-    from secondlook.evaluation.records import Case
 
 
 # Words that meet often, with what normalisation is about, and any character at all.

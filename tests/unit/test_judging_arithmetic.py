@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 
 from secondlook.nodes.explain import stray_numbers, values_of
 from secondlook.nodes.judge.arithmetic import checks
-from secondlook.sandbox.port import Failure, Figure, Frame, Outcome
+from secondlook.sandbox.port import Failure, Figure, Frame, Outcome, Plain
 from secondlook.tables.table import ColumnProfile, TableProfile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.nodes.state import RequirementsData, ResolvedData
-    from secondlook.sandbox.port import Plain
 
 ROWS = 1309
 

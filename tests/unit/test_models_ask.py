@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 
     from secondlook.answer import CallUsage
     from secondlook.models.calls import Asker
-    from secondlook.models.chat import ChatRequest
 
 
 class Grade(BaseModel):

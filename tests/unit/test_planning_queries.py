@@ -11,7 +11,7 @@ import pytest
 from secondlook.errors import ModelUnavailable
 from secondlook.nodes.queries import Checked, Proposal, Worded, checked, queries_for, validated
 from secondlook.nodes.retrieve import where
-from secondlook.nodes.state import pending
+from secondlook.nodes.state import StepData, pending
 from tests.support.engine import WordShelf
 from tests.support.function_model import FunctionModel
 from tests.support.planning import (
@@ -29,7 +29,6 @@ from tests.support.planning import (
 if TYPE_CHECKING:
     from secondlook.models.chat import ChatRequest
     from secondlook.nodes.context import Context
-    from secondlook.nodes.state import StepData
 
 PRIMARY = "private necessity allows a captain to moor or berth at a private pier"
 ALTERNATIVES = [

@@ -4,8 +4,9 @@ place: the one for embedding really embeds (by counting letters), it does not re
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -14,9 +15,6 @@ from secondlook.errors import ModelError, ModelUnavailable
 from secondlook.reading import load_embedder, load_reader
 from secondlook.reading.cross_encoder import CrossEncoderReader
 from secondlook.reading.embedders import TransformerEmbedder
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 class CountsLetters:

@@ -23,14 +23,12 @@ from secondlook.sandbox.forked import import_paths, server_environment
 from secondlook.sandbox.inside import job as job_module
 from secondlook.sandbox.inside.job import answered, plain
 from secondlook.sandbox.outcomes import read_reply
-from secondlook.sandbox.port import Limits, Request, Supplied
+from secondlook.sandbox.port import Limits, Outcome, Request, Supplied
 from tests.support.sandbox import ROWS, sales
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
-
-    from secondlook.sandbox.port import Outcome
 
 
 @pytest.fixture

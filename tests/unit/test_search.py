@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from secondlook.errors import ModelUnavailable, UsageError
 from secondlook.library.retriever import LibraryRetriever
 from secondlook.passage import Hit, Passage
-from secondlook.reading.port import Reading, glimpse
+from secondlook.reading.port import Choose, Reading, glimpse
 from secondlook.retrieval.chunk import ChunkOptions
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry, Filter, Scored
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from secondlook.reading.port import Choose
 
 TOPICS = ("cat feline pet", "dog canine hound", "ship boat sea", "bread loaf bake")
 

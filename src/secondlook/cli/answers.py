@@ -8,7 +8,7 @@ import sys
 from textwrap import indent
 from typing import TYPE_CHECKING
 
-from secondlook.cli.command import counted, one_line, output, print_table, shortened
+from secondlook.cli.command import Call, counted, one_line, output, print_table, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
         SeenPassage,
         Trouble,
     )
-    from secondlook.cli.command import Call
     from secondlook.engine.secondlook import Secondlook
 
 _LONGEST_QUOTE = 400

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
 import typer
 
@@ -23,9 +24,6 @@ from secondlook.cli.command import (
     use_utf8,
 )
 from secondlook.cli.verify import verify
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 PROGRAM = "secondlook"
 HELP_OPTIONS = frozenset({"-h", "--help"})

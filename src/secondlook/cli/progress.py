@@ -7,13 +7,12 @@ import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from secondlook.cli.command import counted, messages, one_line
+from secondlook.cli.command import Call, counted, messages, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from secondlook.answer import SeenPassage
-    from secondlook.cli.command import Call
     from secondlook.evaluation.runner import Progress as Evaluating
     from secondlook.events import Event, NodeFinished
     from secondlook.library.report import Progress

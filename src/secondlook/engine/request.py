@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
@@ -16,10 +16,9 @@ from secondlook.nodes.choices import MOST_CHOICES, by_letter, in_order, parsed, 
 from secondlook.reading.calibration import CALIBRATION_FILE, load_calibration
 from secondlook.reading.risk import check_share
 from secondlook.retrieval.index.port import Filter
-from secondlook.settings.sections import BudgetSettings
+from secondlook.settings.sections import BudgetSettings, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
     from pathlib import Path
 
     from secondlook.library.library import Library
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from secondlook.models.specs import Part
     from secondlook.nodes.state import Scope
     from secondlook.roles.follow_up import StandAlone, Turn
-    from secondlook.settings.sections import Settings
     from secondlook.store.tables import Handed
     from secondlook.tables.desk import Desk
 

@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from secondlook.models.journal import JournalEntry
-from secondlook.sandbox.port import outcome_from
+from secondlook.models.journal import Calls, JournalEntry
+from secondlook.sandbox.port import Limits, Outcome, Sandbox, Supplied, outcome_from
 from secondlook.store.answers import AnswerMemory
 
 if TYPE_CHECKING:
@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 
     from secondlook.engine.record import Recorder
     from secondlook.library.library import Library
-    from secondlook.models.journal import Calls
     from secondlook.retrieval.web.port import WebPassage, WebResult, WebSearch
     from secondlook.sandbox import Choice
-    from secondlook.sandbox.port import Limits, Outcome, Sandbox, Supplied
     from secondlook.settings.sections import Settings
 
 

@@ -22,19 +22,17 @@ from secondlook.evaluation.comparison import (
     significant,
 )
 from secondlook.evaluation.questions import Figures
-from secondlook.evaluation.records import Ablation, Configuration, Verdict
+from secondlook.evaluation.records import Ablation, Comparison, Configuration, Row, Verdict
 from secondlook.evaluation.statistics import questions_needed
 from secondlook.graphs.registry import workflow as workflow_named
 from secondlook.models.specs import Cast
 from secondlook.settings import KEYS
-from secondlook.settings.sections import FIELDS, value_of
+from secondlook.settings.sections import FIELDS, Settings, value_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from secondlook.answer import Scalar
-    from secondlook.evaluation.records import Comparison, Row
-    from secondlook.settings.sections import Settings
 
     Value = bool | str
 

@@ -23,7 +23,7 @@ from secondlook.evaluation.library import EvaluatedLibrary, cache_folder
 from secondlook.evaluation.metrics import is_right_shown
 from secondlook.evaluation.runner import Progress
 from secondlook.evaluation.study import MEMORY_FILE
-from secondlook.library.library import search_options
+from secondlook.library.library import Library, search_options
 from secondlook.library.publish import refuse_change
 from secondlook.library.stores import chosen_library
 from secondlook.nodes import ranking
@@ -33,11 +33,12 @@ from secondlook.nodes.retrieve import found_by, rerank
 from secondlook.reading.calibration import (
     CALIBRATION_FILE,
     RISK_CONFIDENCE,
+    Calibration,
     load_calibration,
     save_calibration,
 )
 from secondlook.reading.logistic import Logistic, Outcome, cross_fitted, fit_logistic
-from secondlook.reading.risk import risk_table
+from secondlook.reading.risk import RiskTable, risk_table
 from secondlook.reading.support import load_support
 from secondlook.retrieval.index.port import Filter
 
@@ -45,12 +46,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from secondlook.evaluation.records import Case, Problem
-    from secondlook.library.library import Library
     from secondlook.models.budget import Ledger
     from secondlook.models.calls import Asker
     from secondlook.nodes.state import Asked
-    from secondlook.reading.calibration import Calibration
-    from secondlook.reading.risk import RiskTable
     from secondlook.retrieval.web.port import WebPassage
     from secondlook.settings.sections import Settings
 

@@ -7,14 +7,13 @@ import re
 from typing import TYPE_CHECKING, get_args
 
 from secondlook.evaluation.metrics import CITATION_MARK, MOST_WORDS, is_answered
-from secondlook.evaluation.records import Outcome, Tally
+from secondlook.evaluation.records import Case, Outcome, Row, Tally
 from secondlook.evaluation.statistics import share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.answer import Answer
-    from secondlook.evaluation.records import Case, Row
 
 NEAR = 0.005  # how far a number may be off, as a share of the right one
 YEARS = range(1900, 2101)  # the next one is another

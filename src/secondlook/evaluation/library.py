@@ -16,22 +16,20 @@ import platformdirs
 from filelock import FileLock
 
 from secondlook.errors import LibraryDamaged, LibraryError, LibraryFormat, UsageError
-from secondlook.evaluation.cache import RememberingEmbedder, RememberingReader
+from secondlook.evaluation.cache import Memory, RememberingEmbedder, RememberingReader
 from secondlook.library.library import Library
 from secondlook.library.survey import MEMBER_SEPARATOR
 from secondlook.reading.weights import find_weights
-from secondlook.settings.sections import APP_NAME
+from secondlook.settings.sections import APP_NAME, Settings
 from secondlook.tables.desk import Desk
 from secondlook.tables.read import read_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from secondlook.evaluation.cache import Memory
     from secondlook.evaluation.datasets.evalset import EvalSet, TableFile
     from secondlook.library.report import AddReport, Progress
     from secondlook.reading.port import Embedder, Reader
-    from secondlook.settings.sections import Settings
     from secondlook.tables.worker import Worker
 
 TEXT_PREFIX = "text:"  # of the path under which the library knows a text that is in no file

@@ -9,12 +9,11 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import UsageError
-from secondlook.evaluation.metrics import METRICS
+from secondlook.evaluation.metrics import METRICS, Metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from secondlook.evaluation.metrics import Metric
     from secondlook.evaluation.records import Row
 
     Figure = Callable[[Row], float | None]  # None where the metric is not over the question

@@ -4,8 +4,9 @@ follows from all. Data only; `results.json` is these records as JSON (docs/evalu
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from secondlook.answer import (
     AnalysisKind,
@@ -17,9 +18,6 @@ from secondlook.answer import (
     Status,
     StopReason,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 Checked = Literal["yes", "no", "not checked"]
 Outcome = Literal["right", "wrong", "withheld", "uncommitted"]

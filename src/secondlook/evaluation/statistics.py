@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from statistics import fmean
@@ -15,8 +15,6 @@ from numpy.typing import NDArray
 from secondlook.evaluation.records import Difference, Estimate
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from secondlook.evaluation.metrics import Better
 
 Floats = NDArray[np.float64]

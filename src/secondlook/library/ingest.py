@@ -32,7 +32,7 @@ from secondlook.library.commit import (
     prepare,
     version_of_parser,
 )
-from secondlook.library.report import AddReport, FileChange, Progress
+from secondlook.library.report import AddReport, FileChange, Progress, Text
 from secondlook.library.survey import MEMBER_SEPARATOR, Request, Survey, survey
 from secondlook.retrieval.parse.pool import ParserPool
 from secondlook.retrieval.parse.source import PARSER_VERSION, Parsed, ParseLimits
@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from secondlook.library.manifest import Manifest
-    from secondlook.library.report import Text
     from secondlook.library.tables import TableStore
     from secondlook.reading.port import Embedder
     from secondlook.retrieval.index.port import Vectors

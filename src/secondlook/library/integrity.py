@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from secondlook.errors import LibraryDamaged, SecondlookError
 from secondlook.files import digest, sealed, unsealed, write_whole
-from secondlook.library.catalog import RESTORE
-from secondlook.library.commit import REBUILD
+from secondlook.library.catalog import RESTORE, DocumentRow
+from secondlook.library.commit import REBUILD, Stores
 from secondlook.library.report import Progress
 from secondlook.retrieval.outline import Outline
 
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.document import Extracted
-    from secondlook.library.catalog import DocumentRow
-    from secondlook.library.commit import Stores
     from secondlook.retrieval.index.port import Entry
 
 _MOST_CHARACTERS = 30_000_000

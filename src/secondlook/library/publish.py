@@ -29,7 +29,7 @@ from secondlook.errors import (
 )
 from secondlook.files import make_folder, writing
 from secondlook.library import manifest as manifests
-from secondlook.library.catalog import TextStore
+from secondlook.library.catalog import Catalog, DocumentRow, TextStore
 from secondlook.library.tables import FOLDER as TABLES
 from secondlook.reading.calibration import CALIBRATION_FILE
 from secondlook.settings.sections import place_of
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from secondlook.document import Extracted
-    from secondlook.library.catalog import Catalog, DocumentRow
     from secondlook.library.manifest import Manifest
 
 PUBLISHED = "published"  # key of the manifest in the bucket: which publication it is

@@ -13,17 +13,15 @@ import tempfile
 import threading
 import weakref
 from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from secondlook.errors import ContextOverflow, ModelError, ModelUnavailable, UnusableReply
 from secondlook.models.chat import ChatRequest, ChatResult, Message
 from secondlook.processes import ended, pipes_of, receive, send, started
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
 
 DEFAULT_CONTEXT_TOKENS = 8192  # more than our prompts need; its memory grows with it
 _JOIN_SECONDS = 5.0

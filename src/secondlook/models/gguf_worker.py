@@ -12,15 +12,13 @@ import re
 import secrets
 import sys
 import threading
+from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 from secondlook.models.gguf import UnusableModel, control_marks, usable_context
 from secondlook.processes import die_with_parent, own_pipes, receive, send
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
 
 _PROMPT_CACHE_MIB = 512  # for the prompts of earlier calls; llama.cpp itself would take 8 GiB
 _COUNT_SECONDS = 120.0

@@ -7,10 +7,11 @@ import json
 import random
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 import platformdirs
 from pydantic import BaseModel, Field
@@ -18,21 +19,18 @@ from pydantic import BaseModel, Field
 from secondlook.errors import ContextOverflow, ModelError, ModelTimeout
 from secondlook.models import replies
 from secondlook.models.chat import (
+    Chat,
     ChatRequest,
+    ChatResult,
     Message,
     ModeRefused,
+    OutputMode,
     approximate_prompt,
     longest_reply,
 )
 from secondlook.models.replies import Form, Misread, with_schema, without_thoughts
-from secondlook.models.specs import ladder
+from secondlook.models.specs import ModelSpec, ladder
 from secondlook.settings.sections import APP_NAME
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from secondlook.models.chat import Chat, ChatResult, OutputMode
-    from secondlook.models.specs import ModelSpec
 
 _JSON_TOKENS = 160
 _SPEED_TOKENS = 64

@@ -15,7 +15,7 @@ from secondlook.errors import BudgetExceeded, ContextOverflow, ModelError, Unusa
 from secondlook.nodes import ranking
 from secondlook.nodes.cite import Checker, cut_note, objected, sentences_were, standing
 from secondlook.nodes.context import Context  # noqa: TC001
-from secondlook.nodes.evidence import SMALLEST, evidence_budget, evidence_items, packed
+from secondlook.nodes.evidence import SMALLEST, Packed, evidence_budget, evidence_items, packed
 from secondlook.nodes.extract import extract, withheld
 from secondlook.nodes.grade import fit_to_grade
 from secondlook.nodes.limits import GREY, AnswerGrades, dial, hotter, rewrites
@@ -25,6 +25,7 @@ from secondlook.nodes.state import (
     Draft,
     DraftData,
     Drafts,
+    Found,
     JudgedDraft,
     Readings,
     Settled,
@@ -39,16 +40,13 @@ from secondlook.reading.support import DEFAULT_MIN_SUPPORT, SupportHeadError, st
 from secondlook.retrieval.outline import sentence_starts
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import evidence_marks
-from secondlook.roles.sentences import Sentences
+from secondlook.roles.sentences import Sentence, Sentences
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.answer import Scalar, StopReason
     from secondlook.models.chat import Message, Reply
-    from secondlook.nodes.evidence import Packed
-    from secondlook.nodes.state import Found
-    from secondlook.roles.sentences import Sentence
 
     Emit = Callable[[Any], None]
     Likely = tuple[float | None, list[str]]

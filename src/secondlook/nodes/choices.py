@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import re
 import string
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.state import Choices, Question, Trace, step
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
 
 MOST_CHOICES: Final = len(string.ascii_uppercase)
 HEADING: Final = "Answer choices:"

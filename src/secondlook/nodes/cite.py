@@ -11,20 +11,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from secondlook.answer import Citation, Claim, Computation, Operand
 from secondlook.nodes import ranking
-from secondlook.nodes.revalidate import BESIDE, Place, asks
-from secondlook.nodes.state import Cited, Sentence
-from secondlook.reading.support import LEAST_QUOTED, is_bare, joined_evidence, sieve_of
+from secondlook.nodes.revalidate import BESIDE, Guard, Place, asks
+from secondlook.nodes.state import Cited, Found, Sentence
+from secondlook.reading.support import LEAST_QUOTED, Support, is_bare, joined_evidence, sieve_of
+from secondlook.roles.sentences import Sentence as Said
 from secondlook.roles.sentences import sentence_bounds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.nodes.context import Context
-    from secondlook.nodes.revalidate import Guard
-    from secondlook.nodes.state import Found
     from secondlook.passage import Passage
-    from secondlook.reading.support import Support
-    from secondlook.roles.sentences import Sentence as Said
 
 _WINDOWS = (1, 2, 3)  # sentences in a row that may make up a quote
 _WORTH_IT = 0.05  # a longer quote must support a claim by so much more

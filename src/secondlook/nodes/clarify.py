@@ -21,20 +21,19 @@ from secondlook.nodes.state import (
     DraftData,
     Found,
     Readings,
+    Sentence,
     Trace,
     step,
     trouble,
 )
 from secondlook.roles import ambiguity
-from secondlook.roles.ambiguity import Unclear, Witness
+from secondlook.roles.ambiguity import Rival, Unclear, Witness
 from secondlook.roles.wants import wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.answer import Scalar
-    from secondlook.nodes.state import Sentence
-    from secondlook.roles.ambiguity import Rival
 
 LOOKED_AT = 5  # passages whose names are gathered, those that a grader accepted first
 PASSAGES_EACH = 3  # passages of one reading that its answer is looked for in

@@ -8,7 +8,7 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from secondlook.models.chat import approximate_prompt, approximate_tokens
+from secondlook.models.chat import Message, Role, approximate_prompt, approximate_tokens
 from secondlook.nodes import ranking
 from secondlook.retrieval.chunk import with_context
 from secondlook.retrieval.outline import sentence_starts
@@ -18,7 +18,6 @@ from secondlook.roles.prompts.marks import evidence_marks
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from secondlook.models.chat import Message, Role
     from secondlook.nodes.context import Context
     from secondlook.nodes.state import Found
     from secondlook.passage import Passage

@@ -14,7 +14,7 @@ from secondlook.nodes.state import Cited, DraftData, Found, Sentence
 from secondlook.reading.languages import Foreign, other_language
 from secondlook.reading.second_look import ahead_of, look_twice
 from secondlook.retrieval.terms import query_terms, terms
-from secondlook.roles.sentences import lines_of, sentence_around, whole_numbers
+from secondlook.roles.sentences import Line, lines_of, sentence_around, whole_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from secondlook.nodes.context import Context
     from secondlook.passage import Passage
     from secondlook.reading.calibration import Candidate
-    from secondlook.roles.sentences import Line
 
 _WORD = re.compile(r"\w+")
 _MOSTLY = 0.6

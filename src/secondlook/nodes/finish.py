@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from langgraph.runtime import Runtime  # noqa: TC002
 
@@ -11,6 +12,7 @@ from secondlook.answer import (
     Answer,
     AnswerPart,
     Check,
+    Citation,
     Claim,
     Confidence,
     SeenPassage,
@@ -27,10 +29,12 @@ from secondlook.nodes.limits import lead, rewrites
 from secondlook.nodes.screen import is_quarantined, left_out, noticed
 from secondlook.nodes.state import (
     RELEVANT,
+    DraftData,
     Drafts,
     Finishing,
     Found,
     Outcome,
+    PartData,
     Parts,
     Readings,
     Settled,
@@ -38,12 +42,6 @@ from secondlook.nodes.state import (
     step,
 )
 from secondlook.roles.screen import is_stopped, look
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secondlook.answer import Citation
-    from secondlook.nodes.state import DraftData, PartData
 
 FAILED: frozenset[StopReason] = frozenset(
     {"budget", "deadline", "cancelled", "cannot_proceed", "model_unavailable", "error"}

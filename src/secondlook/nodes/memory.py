@@ -23,20 +23,19 @@ from secondlook.nodes.state import (
     Recall,
     RecalledData,
     Researched,
+    Scope,
     Screened,
     Trace,
     step,
     trouble,
 )
 from secondlook.roles.same_question import same_question
-from secondlook.store.answers import Asking, CitedText
+from secondlook.store.answers import Alike, AnswerMemory, Asking, CitedText
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from secondlook.models.chat import Role
-    from secondlook.nodes.state import Scope
-    from secondlook.store.answers import Alike, AnswerMemory
 
 FORMAT = 1
 """Raised when what is remembered changes its form: what an older version wrote is then not used."""

@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from secondlook.errors import BudgetExceeded, ModelError
 from secondlook.library.library import search_options
-from secondlook.nodes.state import trouble
+from secondlook.nodes.state import StepData, trouble
 from secondlook.roles.ambiguity import unresolved
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK, evidence_marks
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 
     from secondlook.answer import Scalar
     from secondlook.nodes.context import Context
-    from secondlook.nodes.state import StepData
     from secondlook.passage import Passage
     from secondlook.retrieval.index.port import Filter
 

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime  # noqa: TC002
 
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.state import READER, Asked, Found, Quality, Trace, step
-from secondlook.reading.calibration import Candidate
+from secondlook.reading.calibration import Calibration, Candidate
 from secondlook.retrieval.search import Fused, best_looks, blended, distinct, rerank
 from secondlook.roles.screen import without_orders
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.passage import Passage
-    from secondlook.reading.calibration import Calibration
     from secondlook.reading.port import Reading
     from secondlook.settings.sections import Settings
 

@@ -25,18 +25,16 @@ from secondlook.nodes.state import (
     step,
     trouble,
 )
-from secondlook.tables.table import NUMERIC
+from secondlook.tables.table import NUMERIC, TableProfile
 from secondlook.tables.understand.charts import asks_for_chart
 from secondlook.tables.understand.interpreter import understand as read_question
-from secondlook.tables.understand.readings import reading_data, wanted_of
+from secondlook.tables.understand.readings import Reading, Wanted, reading_data, wanted_of
 from secondlook.tables.words import without_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from secondlook.tables.resolver import AskedTable, Resolved
-    from secondlook.tables.table import TableProfile
-    from secondlook.tables.understand.readings import Reading, Wanted
 
 MOST_ALIGNMENTS = 2  # times that the columns are held against what is asked for
 _SURE = 0.8  # From this score on a column is taken for what was meant at the first try

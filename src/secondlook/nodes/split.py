@@ -4,7 +4,8 @@ where it knows no parts. Then each part is asked in turn."""
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Sequence
+from typing import Any, Final
 
 from langgraph.runtime import Runtime  # noqa: TC002
 from pydantic import BaseModel, ConfigDict, Field
@@ -32,9 +33,6 @@ from secondlook.roles.ambiguity import unresolved
 from secondlook.roles.prompts import load
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK
 from secondlook.roles.wants import MOST_PARTS, Combining, Split, filled, wanted, wrong_parts
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _LONGEST_SHORT: Final = 12  # words of an answer that may stand in a later question
 

@@ -7,13 +7,11 @@ numbers it is made of; a code that holds digits (HM-2024-07) counts as a whole.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import chain
-from typing import TYPE_CHECKING, Final
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from typing import Final
 
 _MONTHS = "january february march april may june july august september october november december"
 MONTHS: Final = tuple(_MONTHS.split())

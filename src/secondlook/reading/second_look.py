@@ -10,12 +10,10 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from secondlook.reading.calibration import NOT_THERE, sound
+from secondlook.reading.calibration import NOT_THERE, Candidate, sound
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from secondlook.reading.calibration import Candidate
 
     Judge = Callable[[Sequence[tuple[str, str]]], "list[float] | None"]
     """How far texts support claims; None where nobody was trained to tell."""

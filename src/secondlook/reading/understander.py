@@ -18,14 +18,12 @@ from unicodedata import normalize
 import numpy as np
 
 from secondlook.reading.session import OnnxModel, printable
-from secondlook.reading.weights import find_weights, verified
+from secondlook.reading.weights import Weights, find_weights, verified
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from numpy.typing import NDArray
-
-    from secondlook.reading.weights import Weights
 
     Floats = NDArray[np.float32]
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import logging
 import math
 import re
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeVar, cast
 
 from secondlook.errors import UsageError
 from secondlook.retrieval.chunk import with_context
-from secondlook.retrieval.index.port import EVERYTHING
+from secondlook.retrieval.index.port import EVERYTHING, Entry, Filter, Index, Scored
 from secondlook.retrieval.terms import query_terms, terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
-    from concurrent.futures import Future
 
     from secondlook.reading.port import Choose, Embedder, Reader, Reading
-    from secondlook.retrieval.index.port import Entry, Filter, Index, Scored
 
 OPENING = 1_500  # Characters at the beginning of a document that tell what it is about
 _LINE = re.compile(r"[^\n.]+(?:\.(?!\s)[^\n.]*)*")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from secondlook.retrieval.terms import STOP_WORDS
-from secondlook.roles.follow_up import LONGEST, WORDS, names, stand_alone
+from secondlook.roles.follow_up import LONGEST, WORDS, Turn, names, stand_alone
 from secondlook.roles.sentences import sentence_bounds
 from secondlook.roles.wants import wanted
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.passage import Passage
-    from secondlook.roles.follow_up import Turn
 
 Kind = Literal["person", "group", "thing", "place", "noun"]
 """What is looked for: `noun` is a thing of the kind that the word itself says, as an album."""

@@ -12,17 +12,15 @@ import html
 import math
 import re
 import unicodedata
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from secondlook.retrieval.outline import sentence_starts
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK, without_evidence_marks
 from secondlook.roles.screen_signs import CODE, SIGNS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 Channel = Literal["question", "passage", "web", "table"]
 Kind = Literal["question", "passage"]

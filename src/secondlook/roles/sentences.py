@@ -10,16 +10,14 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from secondlook.retrieval.outline import sentence_starts
 from secondlook.roles.prompts import NOT_FOUND
 from secondlook.roles.prompts.marks import CONTROL_MARK, EVIDENCE_MARK
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 LONGEST_SENTENCE = 2000  # Characters; what goes on for longer without an end is no sentence
 MOST_SENTENCES = 200

@@ -9,18 +9,16 @@ not used: the question then is searched for as a whole.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Final, Literal, cast, get_args
+from typing import Final, Literal, cast, get_args
 
 from secondlook.reading.languages import ENGLISH, other_language
 from secondlook.reading.understander import understander
 from secondlook.retrieval.terms import query_terms, terms
 from secondlook.roles.follow_up import WORDS
 from secondlook.tables.understand.forms import SIGNS
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 Combining = Literal[
     "last", "years", "difference", "sum", "earliest", "latest", "least", "most", "same", "both",

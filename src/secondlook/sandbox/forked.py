@@ -20,12 +20,11 @@ from secondlook.errors import SandboxError, UsageError
 from secondlook.processes import APART, left
 from secondlook.sandbox import kernel
 from secondlook.sandbox.outcomes import run_job
-from secondlook.sandbox.port import Verdict, missing_packages, trial
+from secondlook.sandbox.port import Limits, Outcome, Supplied, Verdict, missing_packages, trial
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from secondlook.sandbox.port import Limits, Outcome, Supplied
     from secondlook.sandbox.seccomp import Kind
 
 _START_SECONDS = 120.0  # a cold disk under load; three seconds otherwise

@@ -14,11 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field
 from secondlook.answer import Answer, Status, StopReason
 from secondlook.engine.secondlook import MOST_TURNS, turn_of
 from secondlook.errors import RunError, RunMissing
-from secondlook.events import Answered, RunStarted
+from secondlook.events import Answered, Event, RunStarted
 from secondlook.roles.follow_up import Turn
 from secondlook.server.events import EVENT_TYPES, EventLog, Queued, Stopped
 from secondlook.server.problems import Problem, json_response, responses, wire
-from secondlook.server.runs import CLIENT_LEFT, Ask, LiveRun
+from secondlook.server.runs import CLIENT_LEFT, Ask, LiveRun, Runs
 from secondlook.server.state import FromServer, Served  # noqa: TC001
 from secondlook.settings.sections import DEFAULT_LIBRARY
 
@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from starlette.types import Receive, Scope, Send
 
     from secondlook.engine.record import ListedRun, RunStatus, StoredRun
-    from secondlook.events import Event
-    from secondlook.server.runs import Runs
 
 router = APIRouter(prefix="/api")
 

@@ -6,16 +6,14 @@ import asyncio
 import contextlib
 import threading
 from bisect import bisect_right
+from collections.abc import AsyncGenerator, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from secondlook.answer import Record
 from secondlook.events import Event, RunStarted, Token
 from secondlook.server.problems import ProblemDetails  # noqa: TC001
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Iterable, Iterator
 
 
 class Queued(Record):

@@ -18,7 +18,7 @@ from secondlook.errors import SecondlookError
 from secondlook.library.manifest import active_holder
 from secondlook.library.publish import refuse_change
 from secondlook.library.survey import MEMBER_SEPARATOR
-from secondlook.library.uploads import sweep
+from secondlook.library.uploads import Staging, sweep
 from secondlook.server.problems import Problem
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
     from secondlook.library.library import Library
     from secondlook.library.report import FileChange, Progress
-    from secondlook.library.uploads import Staging
     from secondlook.server.libraries import Libraries
 
 log = logging.getLogger(__name__)

@@ -7,14 +7,13 @@ import threading
 from typing import TYPE_CHECKING
 
 from secondlook.errors import LibraryMissing
-from secondlook.settings.sections import DEFAULT_LIBRARY
+from secondlook.settings.sections import DEFAULT_LIBRARY, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
     from secondlook.engine.secondlook import Secondlook
-    from secondlook.settings.sections import Settings
 
 
 class Libraries:

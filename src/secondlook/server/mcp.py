@@ -6,7 +6,7 @@ import importlib.util
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
-from fastapi import APIRouter
+from fastapi import APIRouter, FastAPI
 from starlette.routing import Route
 
 from secondlook.server.problems import Problem, problem_response
@@ -14,7 +14,6 @@ from secondlook.server.problems import Problem, problem_response
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from fastapi import FastAPI
     from starlette.types import Receive, Scope, Send
 
 PATH = "/mcp"

@@ -21,7 +21,7 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
 from secondlook.library.publish import refuse_change
-from secondlook.library.uploads import new_staging, safe_name
+from secondlook.library.uploads import Arriving, Staging, new_staging, safe_name
 from secondlook.retrieval.parse.source import DEFAULT_LIMITS, TABLES
 from secondlook.server.jobs import Job, Placed, RunningJob, Uploaded
 from secondlook.server.library import OpenedLibrary  # noqa: TC001
@@ -30,9 +30,6 @@ from secondlook.server.security import MEGABYTE, upload_too_large
 from secondlook.server.state import FromServer  # noqa: TC001
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from secondlook.library.uploads import Arriving, Staging
     from secondlook.settings.sections import Settings
 
 router = APIRouter(prefix="/api/libraries/{library}", tags=["library"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from secondlook.errors import TableError
-from secondlook.tables.query import Computed, Query
+from secondlook.tables.query import Computed, Measure, Query
 from secondlook.tables.sql import (
     ROW,
     SOURCE,
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from secondlook.answer import Scalar
-    from secondlook.tables.query import Measure
 
     Row = tuple[Scalar, ...]
     Values = NDArray[np.float64]

@@ -12,13 +12,12 @@ from secondlook.files import digest, sealed, unsealed, write_whole
 from secondlook.tables.examine import examine
 from secondlook.tables.joins import find_joins
 from secondlook.tables.query import Computed, Filter, Query
-from secondlook.tables.table import Table, TableProfile, named_apart
+from secondlook.tables.table import Examination, Join, Table, TableProfile, named_apart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from secondlook.tables.table import Examination, Join
     from secondlook.tables.worker import Worker
 
 

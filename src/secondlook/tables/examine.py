@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from secondlook.tables.profile import open_source, percent, quoted
+from secondlook.tables.profile import Source, open_source, percent, quoted
 from secondlook.tables.table import ColumnProfile, Examination, Table, TableProfile
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from duckdb import DuckDBPyConnection
 
-    from secondlook.tables.profile import Source
     from secondlook.tables.worker import Worker
 
 SECONDS = 120.0

@@ -21,14 +21,13 @@ from secondlook.tables.profile import (
     quoted,
     single_line,
 )
-from secondlook.tables.table import NUMERIC, TEMPORAL
+from secondlook.tables.table import NUMERIC, TEMPORAL, ColumnProfile, Join, Table, TableProfile
 from secondlook.tables.words import STOP_WORDS, atoms, singular
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from secondlook.answer import Scalar
-    from secondlook.tables.table import ColumnProfile, Join, Table, TableProfile
 
 CHARACTERS_PER_TOKEN = 3
 """Names and numbers are made of short tokens; prose has four characters in one."""

@@ -10,14 +10,13 @@ from operator import mul
 from typing import TYPE_CHECKING, TypeAlias
 
 from secondlook.answer import ResolvedHow  # noqa: TC001 - stored with readings by their types
-from secondlook.tables.words import SHORTEST_PREFIX, STOP_WORDS, atoms, same_word, stem
+from secondlook.tables.words import SHORTEST_PREFIX, STOP_WORDS, Atom, atoms, same_word, stem
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from secondlook.tables.query import Computed, Query
     from secondlook.tables.table import ColumnProfile, Table, TableProfile
-    from secondlook.tables.words import Atom
 
 Embed: TypeAlias = "Callable[[Sequence[str]], list[list[float]]]"  # Texts to vectors of length one
 

@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING
 from secondlook.errors import TableError
 from secondlook.reading.numbers import MONTHS as MONTH_NAMES
 from secondlook.tables.cells import identifier, quoted
-from secondlook.tables.query import Term
-from secondlook.tables.table import NUMERIC, TEMPORAL
+from secondlook.tables.query import Filter, Key, Measure, PartOfDate, Query, Term, Transform
+from secondlook.tables.table import NUMERIC, TEMPORAL, ColumnType, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from secondlook.answer import Scalar
-    from secondlook.tables.query import Filter, Key, Measure, PartOfDate, Query, Transform
-    from secondlook.tables.table import ColumnType, Table
 
 # ruff: noqa: S608  # names are quoted and checked, values are parameters
 

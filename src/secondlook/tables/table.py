@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Collection, Iterable
+from typing import Literal
 
 from secondlook.answer import Record, Scalar
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
 
 ColumnType = Literal["integer", "number", "text", "date", "datetime", "time", "boolean", "other"]
 NUMERIC: frozenset[ColumnType] = frozenset({"integer", "number"})

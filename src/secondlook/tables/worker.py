@@ -13,17 +13,15 @@ import shutil
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from secrets import token_hex
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from secondlook import errors
 from secondlook.errors import SecondlookError, TableError
 from secondlook.processes import Closing, ended, pipes_of, receive, send, started
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _START_SECONDS = 60.0  # Imports on a cold, busy machine; counted apart from a task's own time
 _WAIT_SECONDS = 0.5  # On Windows an endless wait cannot be interrupted by Ctrl-C

@@ -7,15 +7,13 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from opentelemetry.trace import SpanKind, Status, StatusCode, set_span_in_context
+from opentelemetry.trace import Span, SpanKind, Status, StatusCode, Tracer, set_span_in_context
 
-from secondlook.answer import EXIT_CODES
+from secondlook.answer import EXIT_CODES, CallUsage
 
 if TYPE_CHECKING:
     from opentelemetry.metrics import Meter
-    from opentelemetry.trace import Span, Tracer
 
-    from secondlook.answer import CallUsage
     from secondlook.events import Event
 
 _LOG = logging.getLogger(__name__)

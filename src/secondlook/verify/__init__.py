@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from secondlook.reading.support import load_support, stands_in
+from secondlook.reading.support import Support, load_support, stands_in
 from secondlook.verify.analysis import check_analysis
 from secondlook.verify.citations import check_evidence, check_places
 from secondlook.verify.report import Problem, Report, rests_on
@@ -21,7 +21,6 @@ from secondlook.verify.wording import (
 if TYPE_CHECKING:
     from secondlook.answer import Answer
     from secondlook.library.library import Library
-    from secondlook.reading.support import Support
     from secondlook.settings.sections import Settings
 
 

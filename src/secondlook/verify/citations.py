@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
-from secondlook.library.library import Shelf
+from secondlook.library.library import Library, Shelf
 from secondlook.reading.numbers import missing_numbers
 from secondlook.reading.support import (
     DEFAULT_MIN_SUPPORT,
     LEAST_QUOTED,
+    Support,
     joined_evidence,
     without_marks,
 )
@@ -22,9 +23,7 @@ from secondlook.verify.report import Report, rests_on, shown
 if TYPE_CHECKING:
     from secondlook.answer import Answer, Citation, SeenPassage
     from secondlook.document import Extracted
-    from secondlook.library.library import Library
     from secondlook.passage import Passage
-    from secondlook.reading.support import Support
 
 _ID_LENGTH = 16  # a document's id is the start of its SHA-256
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Literal
+from typing import BinaryIO, Literal
 
 from pydantic import ValidationError
 
 from secondlook.answer import Answer
 from secondlook.errors import UsageError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 Kind = Literal[
     "status", "numbering", "text", "claim", "number", "support", "computation", "choice",

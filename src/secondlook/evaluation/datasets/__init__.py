@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,6 @@ from secondlook.evaluation.datasets.evalset import (
     unreadable,
 )
 from secondlook.evaluation.datasets.own import QUESTIONS, read_own
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 # Which form a path holds, told by the names of its files and, where these agree, by a row.
 

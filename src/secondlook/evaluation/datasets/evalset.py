@@ -8,7 +8,7 @@ import hashlib
 import json
 import re
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
 
@@ -27,7 +27,6 @@ from secondlook.library.report import Text
 from secondlook.settings.sections import in_plain_words
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
 Form = Literal["lines", "own", "tables"]

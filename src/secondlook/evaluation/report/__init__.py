@@ -11,14 +11,13 @@ from typing import TYPE_CHECKING
 from secondlook.errors import UsageError
 from secondlook.evaluation.metrics import METRICS
 from secondlook.evaluation.questions import lowest_of_best, question_values
-from secondlook.evaluation.records import Row
+from secondlook.evaluation.records import Results, Row
 from secondlook.evaluation.report import tables
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from secondlook.evaluation.records import Results
 
 _INSIDE = {"metrics", "read", "judged", "graded", "graded_by", "research", "analysed"}
 _FIELDS = [one for one in Row.model_fields if one not in _INSIDE and not one.endswith("_by_node")]

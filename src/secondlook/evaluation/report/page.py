@@ -8,15 +8,13 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from secondlook.evaluation.report import tables
-from secondlook.evaluation.report.plots import INSTALL, can_draw
-from secondlook.evaluation.report.tables import counted, one_line
+from secondlook.evaluation.report.plots import INSTALL, Plot, can_draw
+from secondlook.evaluation.report.tables import Table, counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from secondlook.evaluation.records import Results
-    from secondlook.evaluation.report.plots import Plot
-    from secondlook.evaluation.report.tables import Table
 
 # Nothing of the page may load or run anything, whatever a question or an answer holds.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"

@@ -27,14 +27,13 @@ from secondlook.nodes.desk import (
 )
 from secondlook.nodes.limits import hotter
 from secondlook.nodes.state import Analysed, AttemptData, Coding, Trace, step, trouble
-from secondlook.sandbox.port import Failure, Supplied, limits_for
+from secondlook.sandbox.port import Failure, Outcome, Supplied, limits_for
 from secondlook.tables.understand.charts import asks_for_chart
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from secondlook.answer import StopReason
-    from secondlook.sandbox.port import Outcome
     from secondlook.tables.resolver import AskedTable
 
 STOPPED = "stopped"  # Status of an attempt for which no model or no sandbox was to be had

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple
 
 from secondlook.nodes.code.guard import parsed
 from secondlook.reading.numbers import numbers
-from secondlook.tables.table import NUMERIC
+from secondlook.tables.table import NUMERIC, ColumnProfile, TableProfile
 from secondlook.tables.words import without_names
 
 if TYPE_CHECKING:
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from secondlook.nodes.state import AnalysisCheckData, RequirementsData, ResolvedData
     from secondlook.sandbox.port import Figure, Frame, Outcome, Plain
-    from secondlook.tables.table import ColumnProfile, TableProfile
 
 Kind = Literal["p_value", "r_squared", "correlation", "spread", "score", "share", "count", "middle"]
 """`spread`: deviations and variances. `score`: of a model, such as its accuracy. `middle`: what

@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText
 from secondlook.retrieval.parse.compose import Composer
 from secondlook.retrieval.parse.office import describe_office
-from secondlook.retrieval.parse.source import package
+from secondlook.retrieval.parse.source import Source, package
 from secondlook.retrieval.parse.text import beginning, lines_in, start, write_named, write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from secondlook.document import Extracted
-    from secondlook.retrieval.parse.source import Source
 
 _MOST_CELLS = 20_000_000
 

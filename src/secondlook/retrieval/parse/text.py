@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import Damaged, LimitExceeded
 from secondlook.retrieval.parse.compose import Composer, one_line, tidy
-from secondlook.retrieval.parse.source import decode
+from secondlook.retrieval.parse.source import Source, decode
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from secondlook.document import Extracted
-    from secondlook.retrieval.parse.source import Source
 
 _CUE_TIME = re.compile(r"^\s*(\d+:)?\d{1,2}:\d{2}[.,]\d{1,3}\s*-->.*$")
 _CUE_TAG = re.compile(r"<[^>\n]{1,60}>|\{\\[^}\n]{1,40}\}")

@@ -9,16 +9,14 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
 from secondlook.processes import confine, die_with_parent, own_pipes, receive, send
 from secondlook.retrieval.parse.extract import as_extraction_error, extract
 from secondlook.retrieval.parse.source import Parsed, ParseLimits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 BEAT_SECONDS = 0.5
 _RETIRE_SHARE = 3  # beyond this share of its memory a worker makes room for a fresh one

@@ -21,15 +21,13 @@ from secondlook.retrieval.chunk import DEFAULT_OPTIONS, ChunkOptions, chunk, wit
 from secondlook.retrieval.parse.pool import ParserPool
 from secondlook.retrieval.parse.source import ParseLimits, is_text
 from secondlook.retrieval.terms import query_terms, terms
-from secondlook.retrieval.web.fetch import as_utf8
-from secondlook.retrieval.web.port import WebPassage
+from secondlook.retrieval.web.fetch import Fetched, as_utf8
+from secondlook.retrieval.web.port import WebPassage, WebResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from secondlook.document import Extracted
-    from secondlook.retrieval.web.fetch import Fetched
-    from secondlook.retrieval.web.port import WebResult
 
 ACCEPT = "text/html,application/xhtml+xml,application/pdf;q=0.9,text/plain;q=0.8"
 _NAMES = {

@@ -14,16 +14,14 @@ from urllib.parse import urlencode
 
 from secondlook.errors import SecondlookError, SettingsError, WebSearchError
 from secondlook.reading.embedders import approximate_starts
-from secondlook.retrieval.chunk import DEFAULT_OPTIONS
+from secondlook.retrieval.chunk import DEFAULT_OPTIONS, ChunkOptions
 from secondlook.retrieval.web.fetch import Fetcher, Guard, Limits, aside, parse_url
 from secondlook.retrieval.web.pages import ACCEPT, Cutter, PageReader, best_first, snippet
-from secondlook.retrieval.web.port import WebResult
+from secondlook.retrieval.web.port import SearchEngine, WebPassage, WebResult
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from secondlook.retrieval.chunk import ChunkOptions
-    from secondlook.retrieval.web.port import SearchEngine, WebPassage
     from secondlook.settings.sections import WebSettings
 
     _Page = tuple[list[WebPassage], str]  # what became of a result, and why it was not read

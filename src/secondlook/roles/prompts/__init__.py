@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -17,9 +18,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 from secondlook.errors import UsageError
 from secondlook.models.chat import Message, Role
 from secondlook.roles.prompts.marks import is_wrapped, without_control_marks, without_evidence_marks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 NOT_FOUND = "NOT IN THE EVIDENCE"
 """What a model is told to reply, word for word, where the evidence holds no answer."""

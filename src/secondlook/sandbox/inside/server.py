@@ -10,17 +10,15 @@ import select
 import signal
 import socket
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
 from secondlook.sandbox import kernel
 from secondlook.sandbox.inside.job import clean_environment, prepare_streams, serve
 from secondlook.sandbox.inside.preload import preload, readable, readable_to_others
 from secondlook.sandbox.port import Limits
 from secondlook.sandbox.seccomp import Confinement, Kind, confine, plan
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 MOST_DESCRIPTORS = 250
 _FIXED = 4  # request, reply, output, channel

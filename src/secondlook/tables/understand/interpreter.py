@@ -7,13 +7,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from secondlook.tables.understand import written
-from secondlook.tables.understand.readings import wanted_of
+from secondlook.tables.understand.readings import Reading, Wanted, wanted_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.tables.resolver import AskedTable
-    from secondlook.tables.understand.readings import Reading, Wanted
 
 MOST_DOUBT, MOST_OF_TASKS = 0.1, 0.4
 """Beyond it nothing is computed; of tasks that name their values, and say at length how these are

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from secondlook.tables.understand.methods import NUMBER
-from secondlook.tables.understand.readings import Bound, Case, Output
+from secondlook.tables.understand.readings import Bound, Case, Output, Wanted
 from secondlook.tables.words import atoms, stem
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from secondlook.answer import Scalar
     from secondlook.tables.query import Measure, Query
     from secondlook.tables.resolver import AskedTable
-    from secondlook.tables.understand.readings import Wanted
 
 Paired: TypeAlias = "list[tuple[str, str, tuple[Scalar, ...]]]"
 """Names with their measures, and of which group."""
