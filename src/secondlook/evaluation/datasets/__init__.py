@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from secondlook.engine.request import ANALYST, AUTO
 from secondlook.errors import UsageError

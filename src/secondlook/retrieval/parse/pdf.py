@@ -75,7 +75,7 @@ def parse_pdf(source: Source) -> Extracted:
             found = document.get_metadata_dict(skip_empty=True)
             composer.about.title, composer.about.author = found.get("Title"), found.get("Author")
             composer.about.date = found.get("CreationDate") or found.get("ModDate")
-        found: dict[int, dict[str, int]] = {}
+        headings: dict[int, dict[str, int]] = {}
         # A broken outline costs the headings, not the text.
         with suppress(RuntimeError, ValueError):
             for bookmark in islice(document.get_toc(max_depth=8), 20_000):
@@ -83,8 +83,8 @@ def parse_pdf(source: Source) -> Extracted:
                 index = destination.get_index() if destination is not None else None
                 key = heading_key(bookmark.get_title())
                 if index is not None and index >= 0 and key:
-                    found.setdefault(index, {}).setdefault(key, bookmark.level + 1)
-        flow(pages, composer, outline=found)
+                    headings.setdefault(index, {}).setdefault(key, bookmark.level + 1)
+        flow(pages, composer, outline=headings)
     return composer.finish("pdf")
 
 
