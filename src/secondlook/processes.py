@@ -136,10 +136,10 @@ def send_bytes(stream: IO[bytes], body: bytes) -> None:
     stream.flush()
 
 
-def receive_bytes(stream: IO[bytes], longest: int = _LONGEST) -> bytes:
+def receive_bytes(stream: IO[bytes]) -> bytes:
     head = stream.read(_LENGTH.size)
     length = _LENGTH.unpack(head)[0] if len(head) == _LENGTH.size else -1
-    if not 0 <= length <= longest:
+    if not 0 <= length <= _LONGEST:
         raise EOFError(f"a message of {length:,} bytes")
     body = stream.read(length)
     if len(body) < length:

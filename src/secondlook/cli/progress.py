@@ -194,16 +194,14 @@ def _reporting(call: Call) -> Iterator[Report | None]:
             )
 
 
-def report_lines(
-    say: Callable[[str], None], *, clock: Callable[[], float] = time.monotonic
-) -> Report:
+def report_lines(say: Callable[[str], None]) -> Report:
     """One line every ten seconds, and one for each thing waited for: a log shows that it lives."""
-    last = clock()
+    last = time.monotonic()
     waits: set[str] = set()
 
     def report(name: str, done: float, total: int, figures: str) -> None:
         nonlocal last
-        now = clock()
+        now = time.monotonic()
         if name.startswith("waiting for ") and name not in waits:
             waits.add(name)
             say(name)

@@ -155,10 +155,8 @@ _WIDTH = 320
 _ELLIPSIS = "…"
 
 
-def snippet(
-    text: str, query: str, *, width: int = _WIDTH, language: str = "english"
-) -> tuple[str, list[tuple[int, int]]]:
-    """About `width` characters where most query terms stand, and the spans that match."""
+def snippet(text: str, query: str, *, language: str) -> tuple[str, list[tuple[int, int]]]:
+    """About `_WIDTH` characters where most query terms stand, and the spans that match."""
     from secondlook.retrieval.terms import query_terms, terms
 
     flat = " ".join(text.split())
@@ -170,14 +168,14 @@ def snippet(
     ]
 
     def different(start: int) -> int:
-        return len({term for a, b, term in found if start <= a and b <= start + width * 3 // 4})
+        return len({term for a, b, term in found if start <= a and b <= start + _WIDTH * 3 // 4})
 
     start, end = 0, len(flat)
-    if end > width:  # some room in front of it, and no word cut in the middle
+    if end > _WIDTH:  # some room in front of it, and no word cut in the middle
         best = max((start for start, _, _ in found), key=different, default=0)
-        start = max(0, min(best - width // 4, len(flat) - width))
+        start = max(0, min(best - _WIDTH // 4, len(flat) - _WIDTH))
         start = flat.find(" ", start, start + 40) + 1 if start else 0
-        end = start + width
+        end = start + _WIDTH
         end = flat.rfind(" ", end - 40, end) if end < len(flat) else len(flat)
     before, after = _ELLIPSIS if start > 0 else "", _ELLIPSIS if end < len(flat) else ""
     shift = len(before) - start

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
@@ -27,6 +28,7 @@ RISK_CONFIDENCE: Final = 0.99  # How sure it must be that `max_risk` is kept
 BEST: Final = 5
 CALIBRATION_FILE: Final = "calibration.json"
 FORMAT: Final = 1
+_ROW = re.compile(r"\[\s+(\S+),\s+(\d+),\s+(\d+)\s+\]")  # of the risk table: one line in the file
 _AGAIN = "secondlook calibrate makes a new one"
 _LOGIT = 20.0
 """Scores beyond it say no more than it; a model gone wrong must not run away with the sum."""
@@ -263,8 +265,9 @@ def _shipped() -> Calibration:
 
 def save_calibration(file: Path, calibration: Calibration, **about: Any) -> None:
     """Write it, whole or not at all; `about` as in `calibration_data`."""
-    content = calibration_data(calibration, **about)
-    write_whole(file, f"{json.dumps(content, indent=2, allow_nan=False)}\n".encode())
+    text = json.dumps(calibration_data(calibration, **about), indent=2, allow_nan=False)
+    text = _ROW.sub(r"[\1, \2, \3]", text)
+    write_whole(file, f"{text}\n".encode())
 
 
 def calibration_data(

@@ -92,7 +92,6 @@ def cross_fitted(
     *,
     groups: Sequence[Hashable] | None = None,
     folds: int = 5,
-    ridge: float = RIDGE,
 ) -> list[float]:
     """The probability of each outcome by a model made from other ones: what a risk table, and any
     judgement of the probabilities, must be made from. Outcomes of one group (such as a document)
@@ -103,7 +102,7 @@ def cross_fitted(
     found = [0.0] * len(outcomes)
     for fold in sorted(set(fold_of)):
         others = [one for one, at in zip(outcomes, fold_of, strict=True) if at != fold]
-        model = fit_logistic(others or outcomes, names, ridge=ridge)
+        model = fit_logistic(others or outcomes, names)
         for at, one in enumerate(outcomes):
             if fold_of[at] == fold:
                 found[at] = model.probability(one.features)

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from dataclasses import dataclass
-from functools import lru_cache, partial
+from functools import lru_cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, get_args
 
@@ -68,7 +68,7 @@ def is_bare(claim: str) -> bool:
     return len(_terms(without_marks(claim))) < _FEW_TERMS
 
 
-def load_support(spec: str = DEFAULT_JUDGE, *, threads: int | None = None) -> Support:
+def load_support(spec: str = DEFAULT_JUDGE) -> Support:
     """The judge that `spec` names: "reader", the trained one, or "coverage", which goes by words.
 
     Where the installed reader is not the one whose probabilities are known, coverage stands in and
@@ -91,7 +91,7 @@ def load_support(spec: str = DEFAULT_JUDGE, *, threads: int | None = None) -> Su
             f"the judge of support was fitted for the reader {head.reader!r}, the installed one is "
             f"{reader!r}: support is judged by words alone"
         )
-    return ReaderSupport(partial(load_embedded_reader, threads=threads), head)
+    return ReaderSupport(load_embedded_reader, head)
 
 
 def stands_in(judge: Support) -> str | None:

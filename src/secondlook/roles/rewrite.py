@@ -230,17 +230,16 @@ def expanded(
     *,
     earlier: Sequence[str] = (),
     others: Sequence[str] = (),
-    most: int = MOST_TERMS,
     language: str = "english",
 ) -> str | None:
-    """The question's words and at most `most` terms of the passages; None where nothing is new.
+    """The question's words and the best terms of the passages; None where nothing is new.
 
     `weights` say how much each passage counts, `earlier` are queries that were searched with (none
     of their terms comes again), and `others` passages that were found too: they tell which terms
     are common.
     """
     own = question.strip().rstrip(" ?!.")
-    room = min(most, most_words(question) - word_count(own))
+    room = min(MOST_TERMS, most_words(question) - word_count(own))
     used = Stems(stem for one in (question, *earlier) for stem in terms(one, language))
     found = _weighed(question, passages, weights, language)
     # How few of the passages have a term: 0 for one that stands in all of several.

@@ -44,7 +44,6 @@ def read_tables(
     worker: Worker,
     name: str | None = None,
     on_progress: Callable[[float], None] | None = None,
-    seconds: float | None = MOST_SECONDS,
 ) -> list[Read]:
     """Every table in a file: one of a CSV file, one a sheet of a workbook.
 
@@ -61,7 +60,7 @@ def read_tables(
     with _stage(into) as stage:
         found = worker.call(
             "formats:read",
-            seconds=seconds,
+            seconds=MOST_SECONDS,
             on_progress=on_progress,
             source=source,
             stage=stage,

@@ -324,8 +324,6 @@ def _operated(operation: Operation, computed: Sequence[Computed]) -> JsonValue:
 
 # Readings as plain JSON data and back: they outlive a restart of a run.
 
-_GONE = frozenset({"fill", "offset", "rest"})  # Fields of queries of older versions
-
 
 @cache
 def _stored() -> TypeAdapter[Reading]:
@@ -338,11 +336,4 @@ def reading_data(reading: Reading) -> dict[str, Any]:
 
 
 def reading_from(data: dict[str, Any]) -> Reading:
-    """Fields of older versions that are gone are left out; a query that needs one raises."""
-
-    def kept(value: Any) -> Any:
-        if isinstance(value, dict):
-            return {name: kept(one) for name, one in value.items() if name not in _GONE or one}
-        return [*map(kept, value)] if isinstance(value, list) else value
-
-    return _stored().validate_python(kept(data))
+    return _stored().validate_python(data)
