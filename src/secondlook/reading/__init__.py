@@ -79,14 +79,15 @@ def reader_parts(spec: str) -> tuple[Literal["embedded", "sentence-transformers"
     raise UsageError(f"unknown reader {spec!r}", hint=f"use {READER_FORMS}")
 
 
-def warm_up() -> None:
+def warm_up(*, threads: int | None = None, reader: bool = True) -> None:
     """Start loading the embedded models, so that the first question waits less."""
 
     def load() -> None:
         # What goes wrong here goes wrong again, and is told, where the model is asked for.
         with contextlib.suppress(Exception):
-            load_embedder()
-            load_reader()
+            load_embedder(threads=threads)
+            if reader:
+                load_reader(threads=threads)
 
     threading.Thread(target=load, name="secondlook-warm-up").start()
 
