@@ -15,7 +15,6 @@ import pytest
 from secondlook.models.chat import ChatRequest, ChatResult
 from secondlook.models.prices import Prices
 from secondlook.models.specs import parse_spec
-from secondlook.roles.prompts.marks import evidence_marks
 from tests.support.analyst import CUSTOMERS, Ran, Script, run
 from tests.support.function_model import FunctionModel, asker_of
 
@@ -164,15 +163,6 @@ def test_charts_are_drawn_with_what_the_prompt_says_is_there(code: str, kind: st
     assert ran.answer.analysis is not None
     assert [figure.kind for figure in ran.answer.analysis.figures] == [kind]
     assert {"make_subplots", "plt"} <= set(re.findall(r"\w+", ran.told("code")[0]))
-
-
-def test_the_tables_come_before_the_question_and_the_marks_of_the_run() -> None:
-    one = walked("What's the average age?", EVERY).prompts
-    other = walked("Show me the income distribution", EVERY).prompts
-    head, key = one[0][1].partition("<<end-")[0], evidence_marks("test-run").key
-    assert "'income'" in head
-    assert key not in head
-    assert all(prompt.startswith(f"{head}<<end-{key}>>") for _, prompt in [*one, *other])
 
 
 def test_what_a_cache_saved_is_in_the_usage() -> None:

@@ -6,11 +6,9 @@ from typing import Any
 
 import pytest
 
-from secondlook.answer import Claim
 from secondlook.errors import TableError
 from secondlook.export import to_markdown
 from secondlook.graphs.auto import called, most_visits
-from secondlook.verify import verify
 from tests.support.auto import customers, run
 from tests.support.engine import HARBOUR, QUESTION, settings_of
 
@@ -49,21 +47,6 @@ def test_who_answers_from_documents_is_a_setting(name: str) -> None:
 # Greetings, and the library itself
 
 
-def test_a_greeting_is_replied_to_from_the_catalogue() -> None:
-    ran = run("hello", desk=customers())
-    answer = ran.answer
-    assert ran.nodes == ["consider", "catalogue"]
-    assert ran.why == "It is about the library itself."
-    assert answer.text.startswith("Hello. I have 2 documents and 1 table.")
-    assert (answer.status, answer.stop_reason, answer.exit_code) == ("answered", "answered", 0)
-    assert (answer.method, answer.workflow, answer.tier) == ("catalogue", "auto", "sure")
-    assert (answer.claims, answer.citations, answer.passages, answer.queries) == ((), (), (), ())
-    assert answer.confidence.value is None
-    assert verify(answer, None) == []
-    claiming = {"claims": (Claim(text="It is so.", citations=()),)}
-    assert verify(answer.model_copy(update=claiming), None)
-
-
 @pytest.mark.parametrize("question", ["What are these documents about?", "list the documents"])
 def test_the_documents_are_listed(question: str) -> None:
     answer = run(question).answer
@@ -90,16 +73,6 @@ def test_two_documents_are_summarised_each_under_its_title() -> None:
 
 
 # Both kinds
-
-
-def test_a_part_without_an_answer_is_said_plainly() -> None:
-    asked = "Who designed the opera"
-    answer = run(f"{asked}? And what is the mean age of the customers?", desk=customers()).answer
-    assert (answer.status, answer.stop_reason) == ("partial", answer.parts[0].stop_reason)
-    assert answer.parts[0].status == "abstained"
-    assert f'Not answered from the documents: "{asked}?"' in answer.text
-    assert answer.short is None
-    assert list(answer.values.values()) == [pytest.approx(42.3333, abs=1e-3)]
 
 
 # A second try

@@ -49,17 +49,6 @@ def settings(folder: Path, tmp_path: Path) -> Settings:
     return load({"library.path": folder / "library", "runs.path": tmp_path / "runs.db"}).settings
 
 
-def test_nobody_has_to_name_a_workflow(engine: Secondlook) -> None:
-    chosen = {
-        "Who approved the plan?": "linear",
-        "What were the total sales?": "analyst",
-        "Summarise the plan": "summary",
-        "Where is the warehouse? (A) Oslo (B) Bergen": "research",
-        BOTH: "auto",
-    }
-    assert {question: engine.ask(question).workflow for question in chosen} == chosen
-
-
 def test_both_kinds_of_evidence_in_one_answer(engine: Secondlook) -> None:
     answer = engine.ask(BOTH)
     assert answer.status == "answered"

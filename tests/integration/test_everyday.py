@@ -185,10 +185,3 @@ def test_a_language_that_the_reader_does_not_know_is_admitted(engine: Secondlook
     assert (answer.status, answer.exit_code) == ("abstained", 3)
     assert "I do not read German well enough to answer." in answer.text
     assert answer.passages
-
-
-def test_both_documents_are_summarised(engine: Secondlook) -> None:
-    answer = engine.ask("summarise the handbook and the lease")
-    cited = {citation.title for citation in answer.citations}
-    assert {"Staff handbook", "Lease of Unit 7"} <= cited
-    assert answer.grounded.value != "yes"

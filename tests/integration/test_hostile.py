@@ -187,16 +187,3 @@ def test_no_process_is_left_over(run: Run) -> None:
         except OSError:  # it ended while we looked, or is not ours
             continue
     assert left == []
-
-
-def test_a_second_run_changes_nothing(run: Run) -> None:
-    def state() -> tuple[object, object]:
-        with Library.open(run.library, create=False) as library:
-            failed = {item.path for item in library.status().failed}
-            return library.documents(), failed
-
-    before = state()
-    again = add(run.folder, run.library, run.mark)
-    kinds = {change for _, change, _ in again["changes"]}
-    assert kinds == {"unchanged", "failed"}
-    assert state() == before

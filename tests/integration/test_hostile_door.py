@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
-import signal
-import sqlite3
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -29,13 +26,6 @@ TEXTS = [
     Text(f"note{number}", f"Ferry number {number} leaves the north quay at seven.")
     for number in range(5)
 ]
-IN_SMALL_COMMITS = """
-import sys
-from secondlook.cli.main import main
-from secondlook.library import ingest
-ingest._COMMIT_PASSAGES, ingest._EMBED_AT_ONCE = 5, 8
-sys.exit(main(sys.argv[1:]))
-"""
 COUNT = 30
 """Files for Ctrl-C: several rounds of embedding, for a round that has begun is completed."""
 
@@ -170,50 +160,6 @@ def test_a_full_disk_loses_nothing(made: Path, tmp_path: Path) -> None:
         report = opened.add([papers])
         assert not report.failed
         assert len(opened.documents()) == len(TEXTS) + 6
-
-
-@pytest.mark.skipif(os.name == "nt", reason="Windows sends Ctrl-C to a whole console")
-def test_ctrl_c_in_the_middle(tmp_path: Path) -> None:
-    papers, library = tmp_path / "papers", tmp_path / "library"
-    papers.mkdir()
-    for number in range(COUNT):
-        words = " ".join(f"ferry{number}x{place}" for place in range(60))
-        (papers / f"note{number:02}.txt").write_text(words)
-    command = [
-        sys.executable,
-        "-c",
-        IN_SMALL_COMMITS,
-        "add",
-        str(papers),
-        "--library",
-        str(library),
-    ]
-    with subprocess.Popen(
-        command, env=environment(), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as child:
-        while not _documents_held(library):
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                child.wait(timeout=0.05)
-            assert child.returncode is None, "it ended before it could be stopped"
-        child.send_signal(signal.SIGINT)
-        _, said = child.communicate(timeout=120)
-    assert child.returncode == 130, said
-    assert "Traceback" not in said
-    with Library.open(library, create=False) as opened:
-        held = len(opened.documents())
-        assert 0 < held < COUNT
-        assert opened.status().passages == sum(item.passages for item in opened.documents())
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, check=True)
-    assert f"{COUNT - held} added, {held} unchanged" in done.stdout
-
-
-def _documents_held(library: Path) -> int:
-    if not catalog(library).exists():
-        return 0
-    reading = sqlite3.connect(f"file:{catalog(library)}?mode=ro", uri=True)
-    with contextlib.closing(reading) as db, contextlib.suppress(sqlite3.Error):
-        return int(db.execute("SELECT count(*) FROM documents").fetchone()[0])
-    return 0
 
 
 def at_look(name: str, act: Callable[[], object]) -> Callable[[Progress], None]:

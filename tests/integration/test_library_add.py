@@ -136,18 +136,6 @@ def test_prune_takes_away_what_is_gone_and_only_below_the_roots(
     assert len(library.documents()) == 2
 
 
-def test_dry_run_shows_the_difference_and_does_nothing(library: Library, folder: Path) -> None:
-    library.add([folder])
-    (folder / "harbour.md").write_text("Another survey altogether.", encoding="utf-8")
-    (folder / "new.md").write_text("Something new.", encoding="utf-8")
-    (folder / "recipes" / "bakery.md").unlink()
-    before = contents(library)
-    report = library.add([folder], dry_run=True, prune=True)
-    assert report.dry_run
-    assert changes(report) == {"harbour.md": "updated", "new.md": "added", "bakery.md": "removed"}
-    assert contents(library) == before
-
-
 def test_metadata_can_be_filtered_by_and_changed_without_reading_again(
     library: Library, folder: Path
 ) -> None:

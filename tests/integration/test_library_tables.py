@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import shutil
 import sqlite3
 from typing import TYPE_CHECKING
 
@@ -137,19 +136,6 @@ def test_a_long_table_is_searched_by_its_card(library: Library, tmp_path: Path) 
     assert library.add(tmp_path / "soundings.csv").count("unchanged") == 1
     library.add(tmp_path / "soundings.csv", force=True)
     assert len(library.tables()) == 1
-
-
-def test_a_library_from_before_tables_gets_them_with_the_next_add(
-    library: Library, sales: Path
-) -> None:
-    library.add(sales)
-    shutil.rmtree(library.path / "tables")
-    assert library.tables() == ()
-    assert library.documents()[0].tables == ()
-    assert library.add(sales, dry_run=True).count("updated") == 1
-    assert library.add(sales).count("updated") == 1
-    assert names(library) == ["sales"]
-    assert library.add(sales).count("unchanged") == 1
 
 
 def test_backup_and_restore_carry_tables(library: Library, sales: Path, tmp_path: Path) -> None:

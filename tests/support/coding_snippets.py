@@ -27,13 +27,6 @@ HONEST: Final[dict[str, str]] = {
         "classes = pd.DataFrame({'Pclass': [1, 2, 3], 'label': ['first', 'second', 'third']})\n"
         "merged = df.merge(classes, on='Pclass')\nresult = merged.groupby('label')['Fare'].mean()"
     ),
-    "a decision": (
-        "p = scipy.stats.shapiro(df['Fare'].dropna())[1]\n"
-        "result = 'Normal' if p > 0.05 else 'Non-normal'"
-    ),
-    "a count in a loop": (
-        "n = 0\nfor age in df['Age']:\n    if age > 30:\n        n += 1\nresult = n"
-    ),
     "a function that decides": (
         "def verdict(p):\n    if p < 0.05:\n        return 'yes'\n    return 'no'\n"
         "result = verdict(scipy.stats.shapiro(df.Fare)[1])"

@@ -21,20 +21,15 @@ from tests.support.row_tables import FILMS, GAMES, MEDALS, ORDERS, answer, best,
         ("how many nations won at least three gold medals?", MEDALS, 4),
         ("which nations won 0 gold medals?", MEDALS, ["Japan", "Estonia"]),
         ("how many more gold medals did norway win than canada?", MEDALS, 4),
-        ("what is the difference in gold medals between canada and norway?", MEDALS, 4),
         ("did germany or canada win more bronze medals?", MEDALS, "Germany"),
         ("which nation is listed after canada?", MEDALS, "Austria"),
         ("which nation was ranked before germany?", MEDALS, "Norway"),
-        ("what is the total number of silver medals won by germany and canada?", MEDALS, 18),
         ("who directed paper boats?", FILMS, "Ian Cole"),
         ("how many films did ann berg direct?", FILMS, 3),
         ("what is the longest film?", FILMS, "The Long Field"),
-        ("what was the last film directed by ann berg?", FILMS, "The Lighthouse"),
         ("what was the result on November 5, 1978?", GAMES, "L 7-14"),
-        ("what was the attendance on 1978-10-08?", GAMES, 61533),
         ("how many games were played in october?", GAMES, 2),
         ("what is the total quantity of pear?", ORDERS, 11),
-        ("which region has the most orders?", ORDERS, "north"),
     ],
 )
 def test_a_question_comes_to_its_answer(question: str, table: str, expected: object) -> None:
@@ -160,11 +155,6 @@ def test_forms_that_come_to_the_same_are_not_doubted() -> None:
     ("form", "rows", "said"),
     [
         ("count | c1 in 2023; 2024", [(3,)], "count of rows where Day in 2023 or 2024"),
-        (
-            "count | month(c1) in march; july",
-            [(3,)],
-            "count of rows where month of Day in march or july",
-        ),
         ("sum c3 | c1 = March 2024", [(45,)], "sum of Fee where Day is March 2024"),
         (
             "count | weekday(c1) = Saturday",

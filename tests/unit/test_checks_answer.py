@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from secondlook.nodes.answer import answer_anew, answer_strictly
+from secondlook.nodes.answer import answer_anew
 from secondlook.nodes.check import check_grounded
 from tests.support.checking import DEEPEST, INVENTED, asked, blocks, found, visit
 from tests.support.engine import context_of
@@ -49,16 +49,3 @@ def test_who_listens_hears_that_the_words_so_far_no_longer_count() -> None:
     _, second = settled(context_of(model=FunctionModel(inventing)))
     assert second["emitted"][0] == {"redraft": "the evidence does not carry all of it"}
     assert tokens(second).strip() == DEEPEST
-
-
-def test_a_refused_answer_is_written_by_the_stricter_prompt() -> None:
-    model = FunctionModel(inventing)
-    context = context_of(model=model)
-    for node in (answer_strictly, answer_anew):
-        update = visit(node, context, found=found(context), answer_grades=["no"])
-        assert redrafts(update) == ["the answer was refused"]
-    for grades in ([], ["yes"], ["not graded"]):
-        visit(answer_strictly, context, found=found(context), answer_grades=grades)
-    strict = ["refused" in request.messages[0].content for request in model.requests]
-    # The same words are asked for once in a run: the journal knows the reply.
-    assert strict == [True, False]

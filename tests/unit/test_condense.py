@@ -32,18 +32,6 @@ BERTH = Turn("How deep is berth 4?", "7.8 metres", "Berth 4 is 7.8 metres deep."
         ("How deep is berth 4?", "7.8 m", "and in 2016?", "How deep is berth 4 in 2016?"),
         ("how deep is berth 3", "5 m", "what about berth 4?", "how deep is berth 4?"),
         ("How deep is the north quay?", None, "And the south quay?", "How deep is the south quay?"),
-        (
-            "Who runs the ferry to Tolham?",
-            None,
-            "How about Lessing?",
-            "Who runs the ferry to Lessing?",
-        ),
-        (
-            "What does a yacht pay?",
-            None,
-            "And without water?",
-            "What does a yacht pay without water?",
-        ),
         ("Did the council agree?", None, "Why?", "Why did the council agree?"),
         ("Why did the council agree?", None, "Why?", "Why?"),
         (
@@ -58,15 +46,8 @@ BERTH = Turn("How deep is berth 4?", "7.8 metres", "Berth 4 is 7.8 metres deep."
             "What is her plan?",
             "What is Amara Castellan's plan?",
         ),
-        (
-            "When was the Harbour Survey made?",
-            "2024",
-            "who wrote it?",
-            "who wrote the Harbour Survey?",
-        ),
         ("what do yachts pay", "3.20", "when do they pay?", "when do yachts pay?"),
         ("Who is Marin Čilić?", "a player", "where does he live?", "where does Marin Čilić live?"),
-        ("Who sells it (™)?", "Ema Nováková", "where is she?", "where is Ema Nováková?"),
         ("Where was the lamp made?", "Tolham", "who lives there?", "who lives in Tolham?"),
     ],
 )
@@ -191,9 +172,7 @@ DIFFERENT = [
     ("Is a search with a warrant lawful?", "Is a search without a warrant lawful?", "denies"),
     ("Does the rule apply?", "Does the rule not apply?", "denies"),
     ("Who signed before the deadline?", "Who signed after the deadline?", "another way"),
-    ("Do fees rise above 50 euros?", "Do fees rise below 50 euros?", "other words"),
     ("What does section 12 say?", "What does section 12A say?", "numbers"),
-    ("What is new in Tesso 3.2?", "What is new in Tesso 3.20?", "numbers"),
     ("What did the first survey find?", "What did the second survey find?", "other words"),
     ("What does Brandt owe?", "What does Brand owe?", "names"),
     ("Must the pilot board the ship?", "May the pilot board the ship?", "may be, must be"),
@@ -201,13 +180,6 @@ DIFFERENT = [
     ("Was Brandt sued?", "Did Brandt sue?", "another way"),
     ("Who is the harbour master?", "Who was the harbour master?", "past"),
     ("When was the quay built?", "Where was the quay built?", "another way"),
-    ("Can I sue you?", "Can you sue me?", "other words"),
-    (
-        "Did the owner of the ship sell the cargo?",
-        "Did the ship sell the cargo's owner?",
-        "other words",
-    ),
-    ("Did a clerk of Orr give notice?", "Did Orr give a clerk notice?", "other words"),
 ]
 SAME = [
     ("How deep is berth 4?", "how deep is berth 4"),

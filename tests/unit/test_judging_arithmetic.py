@@ -327,12 +327,6 @@ def test_a_whole_number_that_is_not_there_is_found(value: int, off: int) -> None
     assert stray_numbers(f"The value is {value + off}.", [value]) == [str(value + off)]
 
 
-@settings(max_examples=80, deadline=None, derandomize=True)
-@given(st.text(max_size=120))
-def test_any_sentence_is_survived(sentence: str) -> None:
-    assert isinstance(stray_numbers(sentence, [1.0, "x"]), list)
-
-
 @pytest.mark.parametrize(
     ("analysis", "code", "does"),
     [

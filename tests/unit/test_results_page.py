@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.baseline import verdict
-from benchmarks.wikitables import denotations_said as said
-from benchmarks.wikitables import right, same
+from benchmarks.wikitables import right
 
 ROOT = Path(__file__).resolve().parents[2]
 LINES = (ROOT / "docs" / "results.md").read_text("utf-8").splitlines()
@@ -112,22 +111,3 @@ def test_wrong_answers_in_place_of_none_are_worse() -> None:
 )
 def test_right_and_wrong(answers: list[str], expected: list[str], *, is_right: bool) -> None:
     assert right(answers, expected) is is_right
-
-
-def test_values_as_the_set_writes_them() -> None:
-    values = (True, False, 2.0, 0.1 + 0.2, "x", 7)
-    assert [said(one) for one in values] == ["yes", "no", "2", "0.3", "x", "7"]
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("South Korea", "south korea"),
-        ('"Help!"', "help!"),
-        ("1 June 2010", "Jun 1, 2010"),
-        ("\u2212 3", "- 3"),
-    ],
-)
-def test_denotations_are_the_same_however_written(one: str, other: str) -> None:
-    assert same(one, other)
-    assert same(other, one)

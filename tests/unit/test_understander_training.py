@@ -33,12 +33,9 @@ FORMS = {
     "top 3 name by pay": ("top", "", ["name", "pay"]),
     "bottom 1 team by sum pay": ("bottom", "sum", ["pay", "team"]),
     "first name": ("first", "", ["name"]),
-    "last name | hired missing": ("last", "", ["name", "hired"]),
     "after name | team in Sales; Support": ("after", "", ["name", "team"]),
-    "before name | pay < 30": ("before", "", ["name", "pay"]),
     "groups team by count > 2": ("groups", "count", ["team"]),
     "share sum pay, team = Sales": ("share", "sum", ["pay", "team"]),
-    "share team = Sales | pay <= 30": ("share", "count", ["pay", "team"]),
     "difference count | team = a / team = b": ("difference", "count", ["team", "team"]),
     "none": ("none", "", []),
 }
