@@ -162,21 +162,17 @@ def test_a_full_disk_loses_nothing(made: Path, tmp_path: Path) -> None:
         assert len(opened.documents()) == len(TEXTS) + 6
 
 
-def at_look(name: str, act: Callable[[], object]) -> Callable[[Progress], None]:
-    """Act once, at the moment when `add` turns to the file of that name."""
-    acted: list[bool] = []
-
-    def progress(now: Progress) -> None:
-        if now.stage == "looking" and now.current.endswith(name) and not acted:
-            acted.append(True)
-            act()
-
-    return progress
-
-
 def test_a_file_that_vanishes_after_it_was_seen(folder: Path, library: Library) -> None:
     gone = folder / "a-note.txt"
     gone.write_text("Here now, gone soon.")
-    report = library.add([folder], progress=at_look("bakery.md", gone.unlink))
+    # Act once, at the moment when `add` turns to the file of that name.
+    acted: list[bool] = []
+
+    def progress(now: Progress) -> None:
+        if now.stage == "looking" and now.current.endswith("bakery.md") and not acted:
+            acted.append(True)
+            gone.unlink()
+
+    report = library.add([folder], progress=progress)
     assert [item.path for item in report.failed] == [str(gone)]
     assert report.count("added") == 2

@@ -66,24 +66,19 @@ class Asked:
 
     def problems(self, case: Case, bounds: ModuleType) -> list[str]:
         """Of the run that ended last."""
-        found = [*self._leaks, *over_the_bounds(case.answer, self._count, case.settings, bounds)]
+        settings = case.settings
+        visits = Counter(step.node for step in case.answer.steps)
+        most = bounds.most_by_node(settings)
+        wrong = {
+            f"{node}: {count} visits, of at most {most.get(node, 0)}": count > most.get(node, 0)
+            for node, count in visits.items()
+        }
+        wrong["too many visits"] = visits.total() > bounds.most_visits(settings)
+        wrong["too many questions to models"] = self._count > most_asked(bounds, settings)
+        wrong["too many calls"] = case.answer.usage.calls > most_calls(bounds, settings)
+        found = [*self._leaks, *found_in(wrong)]
         self._count, self._leaks = 0, []
         return found
-
-
-def over_the_bounds(
-    answer: Answer, asked: int, settings: Settings, bounds: ModuleType
-) -> list[str]:
-    visits = Counter(step.node for step in answer.steps)
-    most = bounds.most_by_node(settings)
-    wrong = {
-        f"{node}: {count} visits, of at most {most.get(node, 0)}": count > most.get(node, 0)
-        for node, count in visits.items()
-    }
-    wrong["too many visits"] = visits.total() > bounds.most_visits(settings)
-    wrong["too many questions to models"] = asked > most_asked(bounds, settings)
-    wrong["too many calls"] = answer.usage.calls > most_calls(bounds, settings)
-    return found_in(wrong)
 
 
 def found_in(wrong: dict[str, bool]) -> list[str]:

@@ -29,10 +29,6 @@ def tokens(update: dict[str, Any]) -> str:
     return "".join(item.get("token", "") for item in update["emitted"])
 
 
-def redrafts(update: dict[str, Any]) -> list[str]:
-    return [item["redraft"] for item in update["emitted"] if "redraft" in item]
-
-
 def settled(context: Context) -> tuple[dict[str, Any], dict[str, Any]]:
     """Written, checked and written again, as the graph does."""
     passages = found(context)
@@ -45,7 +41,7 @@ def settled(context: Context) -> tuple[dict[str, Any], dict[str, Any]]:
 def test_who_listens_hears_that_the_words_so_far_no_longer_count() -> None:
     context = context_of(model=FunctionModel(inventing))
     first = visit(answer_anew, context, found=found(context))
-    assert redrafts(first) == []
+    assert [item["redraft"] for item in first["emitted"] if "redraft" in item] == []
     _, second = settled(context_of(model=FunctionModel(inventing)))
     assert second["emitted"][0] == {"redraft": "the evidence does not carry all of it"}
     assert tokens(second).strip() == DEEPEST
