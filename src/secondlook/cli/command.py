@@ -169,8 +169,7 @@ def add_commands(
     app: typer.Typer, functions: Mapping[str, Callable[..., int]], *, hidden: bool = False
 ) -> None:
     for name, function in functions.items():
-        epilog = getattr(function, "epilog", None)
-        app.command(name, epilog=epilog, hidden=hidden)(function)
+        app.command(name, epilog=getattr(function, "epilog", None), hidden=hidden)(function)
 
 
 def group_of(

@@ -221,8 +221,7 @@ def prune(
             call.confirm(f"Remove {counted(len(gone), 'run')}?", yes=yes)
             gone = store.prune(most, before=before)
     said = "would be removed" if dry_run else "removed"
-    told = {"pruned": gone, "dry_run": dry_run}
-    call.tell(told, f"{counted(len(gone), 'run')} {said}.")
+    call.tell({"pruned": gone, "dry_run": dry_run}, f"{counted(len(gone), 'run')} {said}.")
 
 
 def _before(age: str) -> str:

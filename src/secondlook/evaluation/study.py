@@ -142,8 +142,7 @@ def evaluate(
 ) -> Results:
     chosen = list(workflows) or [_usual(request, workflow_evaluated(request.load().settings))]
     configurations = [Configuration(name, name) for name in dict.fromkeys(chosen)]
-    evaluated = answer_all(request, configurations, progress=progress)
-    return evaluated.compared()
+    return answer_all(request, configurations, progress=progress).compared()
 
 
 def evaluate_ablation(
@@ -190,8 +189,7 @@ def evaluate_sweep(
         seen = values_seen(first.rows[plan[0].name])
         plan = sweep_plan(settings, param=PARAM, values=(*VALUES, *seen), workflow=workflow)
         request = replace(request, fresh=False)  # what was asked a moment ago is fresh
-    evaluated = answer_all(request, plan, progress=progress)
-    return evaluated.compared(reference=plan[0].name)
+    return answer_all(request, plan, progress=progress).compared(reference=plan[0].name)
 
 
 def _usual(request: Request, otherwise: str) -> str:

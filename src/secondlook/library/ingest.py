@@ -258,8 +258,7 @@ class Intake:
                 item = _Item()
             document, problem = self._document(item, parsed)
             if document and source.place and holds_tables(source.place, parsed):
-                path = source.files[0].path
-                self._table = (path, 0.0)
+                self._table = (source.files[0].path, 0.0)
                 try:
                     self._tables.take_in(document.id, source.place, on_progress=self._table_read)
                 except TableError:

@@ -499,10 +499,9 @@ class Exchange:
         except (ModelError, asyncio.CancelledError) as error:
             # What was waited for or begun was worked on, and may be billed whole.
             worked = bool(stream.text) or isinstance(error, ModelTimeout | asyncio.CancelledError)
-            spent = tokens_in if worked else 0
             usage = ledger.settle(
                 reserved,
-                tokens_in=spent,
+                tokens_in=tokens_in if worked else 0,
                 tokens_out=approximate_tokens(stream.text),
                 characters_in=characters(prompt) if worked else 0,
                 characters_out=len(stream.text),

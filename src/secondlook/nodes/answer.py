@@ -438,12 +438,11 @@ async def settle(state: ToSettle, runtime: Runtime[Context]) -> Chosen:
     if best is None or not best["draft"]["sentences"]:
         said = "No draft is worth giving."
     counted = {"drafts": len(drafts), "rewrites": made, "needs_review": review, "stop": stop}
-    told = step("settle", said, counted)
     return {
         "draft": draft,
         "settled": best,
         "needs_review": review,
-        "steps": [told],
+        "steps": [step("settle", said, counted)],
         "warnings": [],
     }
 

@@ -73,8 +73,7 @@ async def require(state: Analysed, runtime: Runtime[Context]) -> Formulated:
     if best is not None:
         resolved = [_resolved(one) for one in best.resolved]
         requirements = _by_rules(question, wanted, [one["column"] for one in resolved])
-        said = f"Read as: {best.said}."
-        told = step("requirements", said, doubt=best.doubt, by=RULES)
+        told = step("requirements", f"Read as: {best.said}.", doubt=best.doubt, by=RULES)
     else:
         mentions = await asyncio.to_thread(columns.mentions, question)
         named = [found[1].strip() for found in _QUOTED.finditer(question)]

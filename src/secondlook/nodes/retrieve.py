@@ -97,8 +97,7 @@ async def rerank(state: Asked, runtime: Runtime[Context]) -> Retrieved:
             found = [*read, *rest]
         except Exception as error:  # noqa: BLE001 - a search is worth more than its second look
             warnings = [trouble("rerank", error, "the order of the searches was kept")]
-    k = runtime.context.settings.answer.k
-    placed = ranking.ranked(found, blend=search.blend, k=k)
+    placed = ranking.ranked(found, blend=search.blend, k=runtime.context.settings.answer.k)
     relevances = [item["relevance"] for item in placed if item["relevance"] is not None]
     numbers: dict[str, Any] = {"read": len(relevances), "kept": len(ranking.kept(placed))}
     said = "Kept the order of the searches."

@@ -184,8 +184,7 @@ class Understander:
         ]
 
     def _written(self, begun: _Begun) -> Written:
-        said = [one for one in begun.tokens[1:] if one != _END]
-        text = self._tokenizer.decode(said)
+        text = self._tokenizer.decode([one for one in begun.tokens[1:] if one != _END])
         text = _WORD.sub(lambda found: begun.folded.get(found[0], found[0]), text)
         return Written(text, float(np.exp(begun.logarithm)))
 

@@ -149,8 +149,7 @@ class _Open:
 
     def make_active(self, doers: Sequence[str]) -> None:
         if self.verb is not None:
-            verb = self.words.pop(self.verb)
-            self.words = [*doers, verb, *self.words]
+            self.words = [*doers, self.words.pop(self.verb), *self.words]
         self.passive = False
 
 

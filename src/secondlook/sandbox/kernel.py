@@ -75,8 +75,7 @@ def mount(
 ) -> None:
     texts = [None if text is None else os.fsencode(text) for text in (source, target, kind)]
     data = None if options is None else options.encode()
-    returned = _libc().mount(*texts, ctypes.c_ulong(flags), data)
-    _checked(returned, f"mount {target}")
+    _checked(_libc().mount(*texts, ctypes.c_ulong(flags), data), f"mount {target}")
 
 
 def pivot_root(new_root: str) -> None:

@@ -300,8 +300,7 @@ async def recorded_stream(runs: Runs, run: str, after: int) -> EventStream:
 
 def _news(runs: Runs, run: str, after: int) -> tuple[RunStatus, list[Event]]:
     """The status is read first: a run that is not running has no event beyond these."""
-    status = runs.record.get(run).status
-    return status, runs.record.store(run).events(run, after=after)
+    return runs.record.get(run).status, runs.record.store(run).events(run, after=after)
 
 
 async def _feed(runs: Runs, run: str, log: EventLog) -> None:

@@ -75,8 +75,7 @@ class Server(MCPServer[None]):
                 for one in held[:_LISTED]
             ]
 
-        fixed = await super().list_resources()
-        return [*fixed, *await asyncio.to_thread(listed)]
+        return [*(await super().list_resources()), *await asyncio.to_thread(listed)]
 
 
 def make_server(service: Served) -> Server:

@@ -304,5 +304,4 @@ async def follow_job(
 @router.delete("/jobs/{job}")
 async def stop_job(opened: OpenedLibrary, job: JobId) -> Job:
     """What is stored already stays; files that are not are deleted. It ends a moment later."""
-    stopped = await asyncio.to_thread(opened.jobs.stop, opened.name, job)
-    return stopped.form()
+    return (await asyncio.to_thread(opened.jobs.stop, opened.name, job)).form()

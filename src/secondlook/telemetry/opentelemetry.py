@@ -189,8 +189,7 @@ class Meters:
             self._run_seconds.record(answer.usage.seconds, {"workflow": workflow})
 
     def left(self, run: str) -> None:
-        workflow = self._workflows.pop(run, "")
-        self._runs.add(1, {"workflow": workflow, "status": "cancelled"})
+        self._runs.add(1, {"workflow": self._workflows.pop(run, ""), "status": "cancelled"})
 
     def called(self, _run: str, usage: CallUsage, *, seconds: float, error: str | None) -> None:
         of = {"model": usage.model, "role": usage.role}

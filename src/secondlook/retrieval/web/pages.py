@@ -57,11 +57,10 @@ def _is_pdf(body: bytes) -> bool:
 class PageReader:
     def __init__(self, *, seconds: float, body_bytes: int) -> None:
         # A byte of an old charset may become four in UTF-8, and its mark stands in front.
-        file_bytes = 4 * body_bytes + 4
         limits = ParseLimits(
             idle_seconds=seconds,
             total_seconds=seconds,
-            file_bytes=file_bytes,
+            file_bytes=4 * body_bytes + 4,
             members=1,
             text_chars=5_000_000,
             expanded_bytes=64 << 20,

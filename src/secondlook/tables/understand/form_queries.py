@@ -137,8 +137,7 @@ class Maker:
         by = self.columns[form.by[0].column]
         transform: Any = None if by.type in NUMERIC or by.type in TEMPORAL else "number"
         order = (Order(by=by.name, descending=last, transform=transform),)
-        present = Filter(column=by.name, comparison="present")
-        where = (*where, present)
+        where = (*where, Filter(column=by.name, comparison="present"))
         return Query(table=table, where=where, select=self.select, order=order, limit=limit)
 
     def keys(self) -> tuple[Key, ...]:
@@ -375,8 +374,7 @@ class Maker:
 
     @property
     def answer(self) -> Any:
-        form = self.form
-        return "list" if len(form.shown) > 1 else "value"
+        return "list" if len(self.form.shown) > 1 else "value"
 
     @property
     def outputs(self) -> tuple[Output, ...]:

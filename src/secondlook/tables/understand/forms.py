@@ -153,8 +153,7 @@ class _Reader:
         form = self.ranked("groups", "", head, where)
         if not form.figure:
             raise FormError(f"{text!r} has no figure")
-        limit = Condition(Key(""), sign, (value,))
-        return replace(form, between=(limit,))
+        return replace(form, between=(Condition(Key(""), sign, (value,)),))
 
     def figure(self, text: str) -> Form:
         """`count`, `mean salary`, `sum price * quantity`, each also with ` by KEY, KEY`."""
