@@ -1,8 +1,6 @@
-"""What an answer is, whatever workflow made it: data only, the same in every face.
-
-The code owns the evidence: citations, passages and numbers are filled in by code from what was
-retrieved. A model contributes words, never a source. `docs/answer.schema.json` is made from here.
-"""
+"""What an answer is, whatever workflow made it: data only, the same in every face. The code owns
+the evidence: citations, passages and numbers are filled in by code from what was retrieved. A model
+contributes words, never a source. `docs/answer.schema.json` is made from here."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""What can be seen of a run while it happens. Every face draws from this one stream.
-
-Order: RunStarted, then NodeStarted / PassagesFound / Token / Warned / NodeFinished / Routed as
-the run goes, then Answered. `Token` carries text of the answer and nothing else.
-"""
+"""What can be seen of a run while it happens. Every face draws from this one stream. Order:
+RunStarted, then NodeStarted / PassagesFound / Token / Warned / NodeFinished / Routed as the run
+goes, then Answered. `Token` carries text of the answer and nothing else."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Worker processes: how they are started and ended, how they are confined, and how both sides talk.
-
 A worker is apart from the terminal and never outlives its parent. It is started as a plain program:
-`multiprocessing` would import the caller's main script again.
-"""
+`multiprocessing` would import the caller's main script again."""
 
 from __future__ import annotations
 

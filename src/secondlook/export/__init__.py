@@ -1,8 +1,6 @@
-"""An answer as Markdown, with its references: for notes, mails and issues.
-
-Titles, quotes and a model's words are strangers' text: they come out as plain words, never as
-links, images, headings or HTML of theirs.
-"""
+"""An answer as Markdown, with its references: for notes, mails and issues. Titles, quotes and a
+model's words are strangers' text: they come out as plain words, never as links, images, headings or
+HTML of theirs."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""What a run may spend, and what it has spent. Nothing is started that would break a cap.
-
-A call is reserved at its worst case and settled at what it took. Other calls leave what one final
-call may need; once a call is refused only final ones are let in.
-"""
+"""What a run may spend, and what it has spent. Nothing is started that would break a cap. A call is
+reserved at its worst case and settled at what it took. Other calls leave what one final call may
+need; once a call is refused only final ones are let in."""
 
 from __future__ import annotations
 

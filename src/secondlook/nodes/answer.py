@@ -210,10 +210,8 @@ async def written(
     context: Context, question: str, found: Sequence[Found], emit: Emit, asking: Asking = PLAIN
 ) -> Written:
     """The draft and what was cut from it. Raises ModelError or BudgetExceeded when there is none.
-
     Where a risk is named, no model is asked for an answer that could not be given, and nothing is
-    streamed before the answer is known to keep to the risk.
-    """
+    streamed before the answer is known to keep to the risk."""
     allowed, likely = dial(context), await _likely(context, question, found)
     if allowed and (objection := allowed.objection(likely[0])):
         reasons = [objection, *likely[1]]

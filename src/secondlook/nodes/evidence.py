@@ -111,11 +111,9 @@ def pack(
     budget_tokens: int,
     count: Callable[[str], int] = approximate_tokens,
 ) -> Packed:
-    """The evidence within the budget, in the order given, each text once.
-
-    A sentence is cut only where it alone is longer than the budget, and something is shown even
-    then: the words around the reader's span, however small the budget.
-    """
+    """The evidence within the budget, in the order given, each text once. A sentence is cut only
+    where it alone is longer than the budget, and something is shown even then: the words around the
+    reader's span, however small the budget."""
     texts = _taken_apart(question, evidence)
     said: dict[str, int] = {}  # which text shows a unit already: neighbours share sentences
     ended: set[tuple[int, str]] = set()

@@ -326,10 +326,8 @@ def stray_numbers(
     sentence: str, values: Iterable[Plain | Frame], *, allowed: Iterable[str] = ()
 ) -> list[str]:
     """Those that stand neither in `values` nor in the `allowed` texts, as the sentence writes them.
-
     A number stands there if it is equal at the digits shown, also as a percentage of a share, and
-    in thousands or millions where the sentence says so.
-    """
+    in thousands or millions where the sentence says so."""
     text = _LIST_MARK.sub("", sentence)
     said = [number for number in numbers(text) if number.required]
     if not said:

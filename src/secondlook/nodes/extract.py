@@ -176,11 +176,9 @@ def words(item: Found, passage: Passage) -> str:
 
 
 def _objection(context: Context, confidence: float | None) -> tuple[str, ...] | None:
-    """Why an answer may not be given, beyond its own reasons; None where it may.
-
-    A risk that is named takes the place of the calibrated limit. It holds also where withholding
-    is switched off: a promise is a promise.
-    """
+    """Why an answer may not be given, beyond its own reasons; None where it may. A risk that is
+    named takes the place of the calibrated limit. It holds also where withholding is switched off:
+    a promise is a promise."""
     allowed = dial(context)
     if allowed is not None and (objection := allowed.objection(confidence)):
         return (objection,)

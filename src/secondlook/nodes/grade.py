@@ -213,11 +213,9 @@ class Grading(NamedTuple):
 
 
 async def graded(context: Context, question: str, found: Sequence[Found]) -> Grading:
-    """The same passages, the first `corrective.graded` that had no grade with one.
-
-    A passage is graded once in a run. Whatever a model does, each passage that the reader has
-    seen gets a grade: where the model's is missing, the reader's.
-    """
+    """The same passages, the first `corrective.graded` that had no grade with one. A passage is
+    graded once in a run. Whatever a model does, each passage that the reader has seen gets a grade:
+    where the model's is missing, the reader's."""
     settings, calls = context.settings, context.ledger.usage().calls
     open_ones = [item for item in found if item["grade"] == "not graded"]
     items = open_ones[: settings.corrective.graded]

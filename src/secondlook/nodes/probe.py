@@ -1,9 +1,7 @@
 """Measures how well a model grades, on a small labelled set and with the product's own prompts.
-
-Precision is the share of right ones among those it accepts, recall the share of right ones that
-it accepts; what it says nothing usable about is not accepted. A model that accepts too much is
-shown examples and measured again.
-"""
+Precision is the share of right ones among those it accepts, recall the share of right ones that it
+accepts; what it says nothing usable about is not accepted. A model that accepts too much is shown
+examples and measured again."""
 
 from __future__ import annotations
 
@@ -34,10 +32,8 @@ _HOPELESS = 3  # after so many questions without one usable grade the rest is no
 async def probe_passages(
     models: Asker, on_progress: Callable[[str], None] = lambda _: None
 ) -> GradingFigures:
-    """How well the model that serves `grade` tells passages apart.
-
-    Raises the error of a model that is away; replies that cannot be used are part of the figures.
-    """
+    """How well the model that serves `grade` tells passages apart. Raises the error of a model that
+    is away; replies that cannot be used are part of the figures."""
     cases = verdicts.passage_cases()
     for few_shot in (False, True):
         counted: Counter[str] = Counter()

@@ -100,10 +100,8 @@ async def read(
     looks: int | None = None,
     rivals: Sequence[Found] = (),
 ) -> list[Found]:
-    """The same passages with what the reader makes of them; those that are gone are left out.
-
-    All are looked at, or those that a glance puts among the best `looks`, rivals included.
-    """
+    """The same passages with what the reader makes of them; those that are gone are left out. All
+    are looked at, or those that a glance puts among the best `looks`, rivals included."""
     held = await texts(context, [item["id"] for item in found])
     there = [item for item in found if item["id"] in held]
     choose, blend = None, context.settings.search.blend

@@ -1,10 +1,8 @@
-"""A second look at what an answer says: is it what was asked for, or what a document ordered?
-
-A sentence may stand word for word in a passage and still not be evidence: where the passage gives
-an order there, a model that repeats it has followed it. So a claim is held back where it, or the
-place that it rests on, is an order, a link, code or another language that the question did not call
-for and the reader does not take for an answer to it.
-"""
+"""A second look at what an answer says: is it what was asked for, or what a document ordered? A
+sentence may stand word for word in a passage and still not be evidence: where the passage gives an
+order there, a model that repeats it has followed it. So a claim is held back where it, or the place
+that it rests on, is an order, a link, code or another language that the question did not call for
+and the reader does not take for an answer to it."""
 
 from __future__ import annotations
 

@@ -1,9 +1,7 @@
-"""What the reader's scores are worth: which span to answer with, how likely it is right, from
-which probability on it may be given, and whether a search has found what answers.
-
-Coefficients and thresholds are data of one reader, named in them: `calibration.json`, or a
-library's own file. For another reader probabilities are None. docs/confidence.md has the figures.
-"""
+"""What the reader's scores are worth: which span to answer with, how likely it is right, from which
+probability on it may be given, and whether a search has found what answers. Coefficients and
+thresholds are data of one reader, named in them: `calibration.json`, or a library's own file. For
+another reader probabilities are None. docs/confidence.md has the figures."""
 
 from __future__ import annotations
 
@@ -148,11 +146,9 @@ class Calibration:
     warning: str | None = None  # Why the library's own calibration is not the one used
 
     def best_answer(self, candidates: Sequence[Candidate]) -> int | None:
-        """Index of the passage whose span to answer with; None when there is none.
-
-        Of those that were looked at twice the one most likely right. An order needs no
-        probabilities, so this holds for any reader. Ties go to the better ranked.
-        """
+        """Index of the passage whose span to answer with; None when there is none. Of those that
+        were looked at twice the one most likely right. An order needs no probabilities, so this
+        holds for any reader. Ties go to the better ranked."""
         known = sound(candidates)
         twice = [at for at in known if self._second(candidates[at]) is not None]
         best: tuple[float, int] | None = None

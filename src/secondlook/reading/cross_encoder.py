@@ -1,9 +1,7 @@
-"""Any cross-encoder that sentence-transformers can load, in the embedded reader's first place.
-
-It says how relevant each passage is; where in the best ones the answer stands, and whether there
-is one at all, the embedded reader says. What the two scores are worth together nobody has
-measured, so the pair has a name of its own, which no shipped calibration bears.
-"""
+"""Any cross-encoder that sentence-transformers can load, in the embedded reader's first place. It
+says how relevant each passage is; where in the best ones the answer stands, and whether there is
+one at all, the embedded reader says. What the two scores are worth together nobody has measured, so
+the pair has a name of its own, which no shipped calibration bears."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Whether a text is in a language that a reader was not trained for: there its scores were never
-measured. What cannot be told (a row of names or figures, code) counts as known.
-
-Most texts are told by their little words; only the rest goes to py3langid, which loads slowly.
-"""
+measured. What cannot be told (a row of names or figures, code) counts as known. Most texts are told
+by their little words; only the rest goes to py3langid, which loads slowly."""
 
 from __future__ import annotations
 
@@ -147,7 +145,6 @@ def foreign(question: str, passage: str, languages: Collection[str] = ENGLISH) -
 
 def other_language(text: str, known: Collection[str] = ENGLISH) -> str | None:
     """The language of a text that is in none of the known ones; None where that is not certain.
-
     Languages are known by name or ISO 639-1 code, as settings write them."""
     known = frozenset(map(str.lower, known))
     seen = text[:_SEEN]

@@ -51,12 +51,10 @@ class Outcome:
 def fit_logistic(
     outcomes: Sequence[Outcome], names: Sequence[str], *, ridge: float = RIDGE
 ) -> Logistic:
-    """Logistic regression on standardised features, by Newton's method.
-
-    The same outcomes give the same weights. A ridge penalty and Platt's smoothed targets keep
-    the weights finite where a feature tells right from wrong without fail, or where all are
-    right. A feature that never varies gets no weight.
-    """
+    """Logistic regression on standardised features, by Newton's method. The same outcomes give the
+    same weights. A ridge penalty and Platt's smoothed targets keep the weights finite where a
+    feature tells right from wrong without fail, or where all are right. A feature that never varies
+    gets no weight."""
     import numpy as np
 
     if not outcomes:

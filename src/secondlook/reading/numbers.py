@@ -1,8 +1,6 @@
-"""The numbers of a text, however they are written, so that they can be compared.
-
-1,386,000 and 1.386 million are one number, and so are 12, twelve and 12th. A date is also the
-numbers it is made of; a code that holds digits (HM-2024-07) counts as a whole.
-"""
+"""The numbers of a text, however they are written, so that they can be compared. 1,386,000 and
+1.386 million are one number, and so are 12, twelve and 12th. A date is also the numbers it is made
+of; a code that holds digits (HM-2024-07) counts as a whole."""
 
 from __future__ import annotations
 

@@ -42,11 +42,9 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What one look at a question and a passage yields. Scores are raw logits.
-
-    A passage may be glanced at only: then `looked` is False, the relevance is a first guess and
-    nothing else means anything.
-    """
+    """What one look at a question and a passage yields. Scores are raw logits. A passage may be
+    glanced at only: then `looked` is False, the relevance is a first guess and nothing else means
+    anything."""
 
     relevance: float
     answerable: float
@@ -72,12 +70,9 @@ class Reader(Protocol):
     def read(
         self, question: str, passages: Sequence[str], *, choose: Choose | None = None
     ) -> list[Reading]:
-        """One reading per passage, in the order given. Deterministic.
-
-        All are looked at, or, where `choose` is given, those that it chooses by a glance at each;
-        of equal passages all are chosen where one is.
-        A reader that cannot glance looks at all of them and asks nobody.
-        """
+        """One reading per passage, in the order given. Deterministic. All are looked at, or, where
+        `choose` is given, those that it chooses by a glance at each; of equal passages all are
+        chosen where one is. A reader that cannot glance looks at all of them and asks nobody."""
 
 
 class Judge(Protocol):

@@ -185,10 +185,8 @@ class OnnxReader:
         return begun, self._last.run(feed)  # type: ignore[arg-type]
 
     def _windows(self, question: str, texts: Texts, limit: int) -> list[_Window]:
-        """All of every text beside the question, of which at most `limit` tokens are taken.
-
-        Longest first: the last passes are short ones, so no core waits long at the end.
-        """
+        """All of every text beside the question, of which at most `limit` tokens are taken. Longest
+        first: the last passes are short ones, so no core waits long at the end."""
         (asked,) = self._wordpieces.ids([question], limit=limit)
         room = self._weights.max_tokens - len(asked) - _SPECIAL_TOKENS
         encoded = self._wordpieces.with_offsets(list(texts.values()))

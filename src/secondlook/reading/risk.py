@@ -1,9 +1,7 @@
-"""From which probability on answers may be given if at most so many of them may be wrong.
-
-Learn then Test (Angelopoulos, Bates, Candès, Jordan and Lei 2021, arXiv:2110.01052) with a fixed
+"""From which probability on answers may be given if at most so many of them may be wrong. Learn
+then Test (Angelopoulos, Bates, Candès, Jordan and Lei 2021, arXiv:2110.01052) with a fixed
 sequence: thresholds are tested from strict to lax, each by the exact binomial tail, and the first
-that fails ends it. docs/confidence.md says what the promise assumes.
-"""
+that fails ends it. docs/confidence.md says what the promise assumes."""
 
 from __future__ import annotations
 
@@ -79,11 +77,9 @@ class RiskTable:
 def risk_table(
     probabilities: Sequence[float], right: Sequence[bool], *, levels: int = LEVELS
 ) -> RiskTable:
-    """Counts of answers whose probabilities were not fitted on them (`cross_fitted`).
-
-    Thresholds are the probabilities at fixed ranks, which depend on nothing but the number of
-    answers: where wrong ones lie has no say in which thresholds are tested.
-    """
+    """Counts of answers whose probabilities were not fitted on them (`cross_fitted`). Thresholds
+    are the probabilities at fixed ranks, which depend on nothing but the number of answers: where
+    wrong ones lie has no say in which thresholds are tested."""
     pairs = sorted(zip(probabilities, right, strict=True), key=lambda pair: -pair[0])
     ranks = {math.ceil(len(pairs) * level / levels) for level in range(1, levels + 1)} - {0}
     # Rounded down, so that the answer at this rank is itself let through.

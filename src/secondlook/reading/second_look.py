@@ -1,6 +1,5 @@
-"""The second look at an answer: does the passage say that this is the answer to this question?
-
-A span may be a date of the right kind and yet the one beside the right one. So question and answer
+"""The second look at an answer: does the passage say that this is the answer to this question? A
+span may be a date of the right kind and yet the one beside the right one. So question and answer
 are judged together, by the reader's head for support. A question for yes or no is judged with both.
 """
 

@@ -1,9 +1,7 @@
-"""Running an ONNX model on every core, one text per pass, and text to token ids and offsets.
-
-Each pass runs on one thread and several run side by side: no hand-over between threads inside a
-pass, no padding, and results do not depend on batch mates (dynamic int8 takes one scale per tensor,
-so texts that share a pass change each other's last digits).
-"""
+"""Running an ONNX model on every core, one text per pass, and text to token ids and offsets. Each
+pass runs on one thread and several run side by side: no hand-over between threads inside a pass, no
+padding, and results do not depend on batch mates (dynamic int8 takes one scale per tensor, so texts
+that share a pass change each other's last digits)."""
 
 from __future__ import annotations
 

@@ -70,10 +70,8 @@ def is_bare(claim: str) -> bool:
 
 def load_support(spec: str = DEFAULT_JUDGE) -> Support:
     """The judge that `spec` names: "reader", the trained one, or "coverage", which goes by words.
-
     Where the installed reader is not the one whose probabilities are known, coverage stands in and
-    says why: see `stands_in`. The reader is opened when it is first needed.
-    """
+    says why: see `stands_in`. The reader is opened when it is first needed."""
     from secondlook.reading import load_embedded_reader, weights
 
     if spec == "coverage":
@@ -425,10 +423,8 @@ _ENDS = ".!?"
 
 
 def is_verbatim(claim: str, evidence: str) -> bool:
-    """Whether the claim is a run of whole sentences of the evidence, or all of a quote of it.
-
-    Half a sentence does not count: what was left out may be the "not".
-    """
+    """Whether the claim is a run of whole sentences of the evidence, or all of a quote of it. Half
+    a sentence does not count: what was left out may be the "not"."""
     words = claim.translate(_SAME).split()
     if not words:
         return False

@@ -1,8 +1,6 @@
-"""The embedded understander: a small text-to-text model that says what a question means.
-
-Each task has its first word: `alone:` a follow-up said in full, `query:` a question over a table as
-a form, `wants:` what a question wants, with its parts.
-"""
+"""The embedded understander: a small text-to-text model that says what a question means. Each task
+has its first word: `alone:` a follow-up said in full, `query:` a question over a table as a form,
+`wants:` what a question wants, with its parts."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
 """Words of a question that stand for something which the question itself does not name. "How does
-a plant make its food?" names the plant; "When did she leave her group?" names nobody.
-"""
+a plant make its food?" names the plant; "When did she leave her group?" names nobody."""
 
 from __future__ import annotations
 
@@ -256,11 +255,8 @@ class Mentioned:
 
 
 def mentioned(text: str, title: str, known: frozenset[str] = frozenset()) -> dict[str, Mentioned]:
-    """The names of a passage by their small letters.
-
-    `known` are words that other passages have in names: of these a title may be made that the
-    passage itself does not mention.
-    """
+    """The names of a passage by their small letters. `known` are words that other passages have in
+    names: of these a title may be made that the passage itself does not mention."""
     found = _gathered(text)
     named = _ASIDE.sub("", title).strip()
     # What the document is about, by its title; a title may be a mere file name.

@@ -1,7 +1,6 @@
 """Follow-up questions made stand-alone by the embedded understander: "and in March?" is said in
 full from the turns before it. Nothing of the question may get lost, and what is added must have
-been said: otherwise it stays as it is.
-"""
+been said: otherwise it stays as it is."""
 
 from __future__ import annotations
 

@@ -58,11 +58,9 @@ class Verdict:
 def accepted(
     reply: str, question: str, earlier: Sequence[str], *, known: str = "", language: str = "english"
 ) -> Verdict:
-    """The query that a model's reply is, or why it is none.
-
-    `question` is the user's own, `earlier` the queries that were searched with, and `known` what
-    else the model was given: names and numbers may come from it.
-    """
+    """The query that a model's reply is, or why it is none. `question` is the user's own, `earlier`
+    the queries that were searched with, and `known` what else the model was given: names and
+    numbers may come from it."""
     query = bare(reply)
     words = word_count(query)
     marks = CONTROL_MARK.search(query) or without_evidence_marks(query) != query
@@ -232,12 +230,10 @@ def expanded(
     others: Sequence[str] = (),
     language: str = "english",
 ) -> str | None:
-    """The question's words and the best terms of the passages; None where nothing is new.
-
-    `weights` say how much each passage counts, `earlier` are queries that were searched with (none
-    of their terms comes again), and `others` passages that were found too: they tell which terms
-    are common.
-    """
+    """The question's words and the best terms of the passages; None where nothing is new. `weights`
+    say how much each passage counts, `earlier` are queries that were searched with (none of their
+    terms comes again), and `others` passages that were found too: they tell which terms are
+    common."""
     own = question.strip().rstrip(" ?!.")
     room = min(MOST_TERMS, most_words(question) - word_count(own))
     used = Stems(stem for one in (question, *earlier) for stem in terms(one, language))

@@ -1,7 +1,5 @@
-"""Whether a text gives orders to a model: signs, found by code, the same every time.
-
-Everything that others wrote (the question, passages, web pages, tables) goes through `look`.
-"""
+"""Whether a text gives orders to a model: signs, found by code, the same every time. Everything
+that others wrote (the question, passages, web pages, tables) goes through `look`."""
 
 from __future__ import annotations
 

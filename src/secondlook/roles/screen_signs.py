@@ -1,8 +1,6 @@
 """What orders to a model look like, in English and elsewhere: patterns and what each is worth.
-
 Nearly every sign stops attacks of the sets that `benchmarks.screening` judges by; the others are
-common wordings, other scripts and chat markup.
-"""
+common wordings, other scripts and chat markup."""
 
 from __future__ import annotations
 

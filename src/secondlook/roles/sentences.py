@@ -1,10 +1,8 @@
-"""Reads what a model writes, sentence by sentence, while it is being written.
-
-Each sentence comes without its citation marks and with the numbers they held. What must not reach
-a person is cut on the way and counted: numbers of evidence that does not exist, our own prompt,
-marks of chat templates, sentences said before. However the text is cut into pieces by the stream,
-the sentences are the same.
-"""
+"""Reads what a model writes, sentence by sentence, while it is being written. Each sentence comes
+without its citation marks and with the numbers they held. What must not reach a person is cut on
+the way and counted: numbers of evidence that does not exist, our own prompt, marks of chat
+templates, sentences said before. However the text is cut into pieces by the stream, the sentences
+are the same."""
 
 from __future__ import annotations
 

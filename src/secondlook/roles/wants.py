@@ -1,10 +1,8 @@
 """What a question wants, as the embedded understander reads it: one fact, several that belong
-together and how, a longer account, a summary, or a word about the library itself.
-
-The understander writes a form: `one`, `last: Who signed the lease? || When was #1 born?`,
-`summary: the lease`. Parts that it is not sure of, that lose words of the question or add some are
-not used: the question then is searched for as a whole.
-"""
+together and how, a longer account, a summary, or a word about the library itself. The understander
+writes a form: `one`, `last: Who signed the lease? || When was #1 born?`, `summary: the lease`.
+Parts that it is not sure of, that lose words of the question or add some are not used: the question
+then is searched for as a whole."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""How the cells of a column may be written, and how DuckDB turns them into values.
-
-A form is a pattern that every cell must match as a whole, and an expression. Python tries patterns
-on a sample, DuckDB holds every row to them: so patterns use only what both engines read alike.
-"""
+"""How the cells of a column may be written, and how DuckDB turns them into values. A form is a
+pattern that every cell must match as a whole, and an expression. Python tries patterns on a sample,
+DuckDB holds every row to them: so patterns use only what both engines read alike."""
 
 from __future__ import annotations
 

@@ -1,10 +1,8 @@
-"""Cells become values: one pass over the data where the sample told the truth.
-
-Forms come from the first rows. While the table is written every cell is held to its column's form;
-where one does not fit, such cells are gathered in one more pass, the forms are inferred anew with
-them, and the table is written again. So a table larger than memory is read once as a rule, and a
-column is what all of its cells say.
-"""
+"""Cells become values: one pass over the data where the sample told the truth. Forms come from the
+first rows. While the table is written every cell is held to its column's form; where one does not
+fit, such cells are gathered in one more pass, the forms are inferred anew with them, and the table
+is written again. So a table larger than memory is read once as a rule, and a column is what all of
+its cells say."""
 
 from __future__ import annotations
 
@@ -356,10 +354,8 @@ def csv_relation(
     longest: int = 0,
 ) -> str:
     """Cells of a CSV file as text, `c0` and so on; nothing is guessed, no row is passed over.
-
     `longest`: bytes of its longest row, where that is known. DuckDB sets aside several times as
-    much for each thread.
-    """
+    much for each thread."""
     room = f", max_line_size = {longest * 2}, buffer_size = {longest * 4}"
     columns = ", ".join(f"'c{at}': 'VARCHAR'" for at in range(width))
     markers = ", ".join(quoted(one) for one in missing)

@@ -99,9 +99,8 @@ def _words(name: str) -> set[str]:
 
 
 def overlaps(connection: DuckDBPyConnection, *, pairs: list[dict[str, Any]]) -> list[float]:
-    """Of each pair: which share of the left's values the right has. Runs in the worker.
-
-    Values are drawn by their hash, so that only such can be on the other side as well."""
+    """Of each pair: which share of the left's values the right has. Runs in the worker. Values are
+    drawn by their hash, so that only such can be on the other side as well."""
 
     def values(side: dict[str, Any], parts: int) -> str:
         source = open_source(connection, side["file"], rows=0, types=side["types"])

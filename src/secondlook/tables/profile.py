@@ -1,9 +1,7 @@
-"""What is in a table, computed from its Parquet file in two passes. Runs in the worker.
-
-Small tables are counted. In large ones distinct values are estimated, quantiles come from a sample,
-and repeated values are looked for in a part of the rows. Samples are drawn by hashes: the same file
-gives the same profile.
-"""
+"""What is in a table, computed from its Parquet file in two passes. Runs in the worker. Small
+tables are counted. In large ones distinct values are estimated, quantiles come from a sample, and
+repeated values are looked for in a part of the rows. Samples are drawn by hashes: the same file
+gives the same profile."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""The profile as a model reads it: short, the same for the same tables, what matters first.
-
-Names and cells are other people's text. A name is written as a Python literal, which is one line
-and exact, whatever is in it; a value is cut.
-"""
+"""The profile as a model reads it: short, the same for the same tables, what matters first. Names
+and cells are other people's text. A name is written as a Python literal, which is one line and
+exact, whatever is in it; a value is cut."""
 
 from __future__ import annotations
 

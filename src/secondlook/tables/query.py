@@ -1,8 +1,6 @@
 """A question over one table as data: what code can compute by itself, and compute again.
-
-`tables.sql` turns it into SQL; `tables.understand` reads it out of a sentence; a check of
-generated code computes it again.
-"""
+`tables.sql` turns it into SQL; `tables.understand` reads it out of a sentence; a check of generated
+code computes it again."""
 
 from __future__ import annotations
 

@@ -45,12 +45,10 @@ def read_tables(
     name: str | None = None,
     on_progress: Callable[[float], None] | None = None,
 ) -> list[Read]:
-    """Every table in a file: one of a CSV file, one a sheet of a workbook.
-
-    Their Parquet files lie in `into` under their ids; nothing else is left there. `name` stands in
-    for the name of the file; `on_progress` is told which share of it is done. Raises
-    ExtractionError for a file that cannot be read, TableError for one without a usable table.
-    """
+    """Every table in a file: one of a CSV file, one a sheet of a workbook. Their Parquet files lie
+    in `into` under their ids; nothing else is left there. `name` stands in for the name of the
+    file; `on_progress` is told which share of it is done. Raises ExtractionError for a file that
+    cannot be read, TableError for one without a usable table."""
     if not source.is_file():
         gone = not source.exists()
         said = f"there is no file {str(source)!r}" if gone else f"{str(source)!r} is no file"

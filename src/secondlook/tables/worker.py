@@ -1,8 +1,6 @@
-"""DuckDB's work in a process of its own: bounded, killed when it overruns, started anew.
-
-Our own readers, profiles and computations run there on every operating system. What files hold may
-be hostile, so nothing that reads them may take this process down or keep it busy for ever.
-"""
+"""DuckDB's work in a process of its own: bounded, killed when it overruns, started anew. Our own
+readers, profiles and computations run there on every operating system. What files hold may be
+hostile, so nothing that reads them may take this process down or keep it busy for ever."""
 
 from __future__ import annotations
 
@@ -40,10 +38,8 @@ class WorkerLimits:
 
 
 class Worker(Closing):
-    """Runs the tasks that `worker_process` lists, one after the other. Threads may share it.
-
-    The process starts with the first call. Use it as a context manager, or `close()` it.
-    """
+    """Runs the tasks that `worker_process` lists, one after the other. Threads may share it. The
+    process starts with the first call. Use it as a context manager, or `close()` it."""
 
     def __init__(self, limits: WorkerLimits | None = None) -> None:
         self._limits = limits or WorkerLimits()
@@ -62,12 +58,9 @@ class Worker(Closing):
         on_progress: Callable[[float], None] | None = None,
         **arguments: Any,
     ) -> Any:
-        """What the task gives back.
-
-        Its database may open the files and folders that are given as `Path`s among the arguments
-        (also in lists), and no others. Raises what the task raised, `TableError` where it took
-        longer than `seconds` or the process died.
-        """
+        """What the task gives back. Its database may open the files and folders that are given as
+        `Path`s among the arguments (also in lists), and no others. Raises what the task raised,
+        `TableError` where it took longer than `seconds` or the process died."""
         files: list[str] = []
         job = {"task": task, "arguments": _plain(arguments, files), "files": files}
         job["report"] = on_progress is not None

@@ -42,11 +42,8 @@ def examine(
     support: Support | None = None,
     settings: Settings | None = None,
 ) -> Report:
-    """Like `verify`, with notes on what is not wrong but worth knowing.
-
-    `settings` say where runs keep their tables and how code is confined; an answer over tables is
-    computed again.
-    """
+    """Like `verify`, with notes on what is not wrong but worth knowing. `settings` say where runs
+    keep their tables and how code is confined; an answer over tables is computed again."""
     report = Report()
     judge = support or load_support()
     for one in apart(answer, report):

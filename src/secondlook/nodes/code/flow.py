@@ -1,10 +1,8 @@
-"""Which names depend on the supplied tables when a program has run, by following its data.
-
-A program's last word on a name counts: `result = df.a.mean(); result = 42.3` depends on nothing.
+"""Which names depend on the supplied tables when a program has run, by following its data. A
+program's last word on a name counts: `result = df.a.mean(); result = 42.3` depends on nothing.
 Wherever it cannot be told, dependence is assumed: to refuse honest code is the worse mistake. What
 a condition on the tables decides depends on them too. In a branch or a loop a name may keep what it
-held before, so there dependence only grows.
-"""
+held before, so there dependence only grows."""
 
 from __future__ import annotations
 

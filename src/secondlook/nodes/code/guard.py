@@ -31,10 +31,8 @@ class Refusal:
 def check(
     code: str, tables: Mapping[str, Collection[str]], *, question: str = ""
 ) -> Refusal | None:
-    """`tables`: the columns of each supplied table. `question`: its numbers may be repeated.
-
-    None where the code may run.
-    """
+    """`tables`: the columns of each supplied table. `question`: its numbers may be repeated. None
+    where the code may run."""
     if not code.strip():
         return Refusal("syntax", "There is no code. Reply with Python code only.")
     tree = parsed(code)

@@ -1,8 +1,6 @@
-"""What arithmetic alone can say against a result: a correlation of 1.2 is none.
-
-The names of its values and the question decide which bounds hold. Where neither is plain about it,
-nothing is said: a false alarm costs a model's whole answer.
-"""
+"""What arithmetic alone can say against a result: a correlation of 1.2 is none. The names of its
+values and the question decide which bounds hold. Where neither is plain about it, nothing is said:
+a false alarm costs a model's whole answer."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""What a question over a table asks for, as one line of text: `mean c3 | c1 is Sales`.
-
-The understander writes such a line, code parses it, checks it and computes it. Columns are named by
-their numbers; `training/asked/README.md` lists the forms.
-"""
+"""What a question over a table asks for, as one line of text: `mean c3 | c1 is Sales`. The
+understander writes such a line, code parses it, checks it and computes it. Columns are named by
+their numbers; `training/asked/README.md` lists the forms."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Questions over a table read by the embedded understander: it writes a form, code accounts for it.
-
 A reading stands only where every condition has its place in the table and no word that names
-something is left over; how sure it is comes from how likely the model held what it wrote.
-"""
+something is left over; how sure it is comes from how likely the model held what it wrote."""
 
 from __future__ import annotations
 
