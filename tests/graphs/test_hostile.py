@@ -1,8 +1,6 @@
 """A run is bounded, and ends with an answer, whatever models, readers, shelves and the web do.
-
 `make test` makes a hundred or two of each workflow with fixed seeds, `make soak` two thousand;
-workflows that are asked of more than a shelf have suites of their own.
-"""
+workflows that are asked of more than a shelf have suites of their own."""
 
 from __future__ import annotations
 

@@ -1,15 +1,11 @@
-"""The documentation is run: its Python, its commands, and what it says they print.
-
-Blocks marked `python` are executed, and what a line `# prints: ...` says must be printed. In blocks
-marked `console` every line after `$ ` is a command and what follows it is its output, where `...`
-stands for anything. Each page gets a home folder of its own with the sample documents in
-`~/papers`; paths below it are printed as `/home/ada`. Scores and seconds may differ. Other blocks
-(`sh`, `text`, `toml`, ...) are not run.
-
-A shell runs the commands of README.md and docs/cli.md, and those that need one: a pipe, a file to
-write to, another program. The others are run in this process, which has the product loaded: most
-of their time would be spent on that.
-"""
+"""The documentation is run: its Python, its commands, and what it says they print. Blocks marked
+`python` are executed, and what a line `# prints: ...` says must be printed. In blocks marked
+`console` every line after `$ ` is a command and what follows it is its output, where `...` stands
+for anything. Each page gets a home folder of its own with the sample documents in `~/papers`; paths
+below it are printed as `/home/ada`. Scores and seconds may differ. Other blocks (`sh`, `text`,
+`toml`, ...) are not run. A shell runs the commands of README.md and docs/cli.md, and those that
+need one: a pipe, a file to write to, another program. The others are run in this process, which has
+the product loaded: most of their time would be spent on that."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Nothing is lost and nothing is paid twice: every workflow, killed at random points and resumed.
-
 `make test` kills a few with fixed seeds, `make soak` two hundred on each store of runs. A process
-that takes up what was killed goes on with the next question and is killed there.
-"""
+that takes up what was killed goes on with the next question and is killed there."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """What a run keeps does not grow with what it reads: passages and tables are there by reference.
-
 Events, journal, answer and checkpoints are weighed together. Twenty times as long passages, or a
-hundred times as many rows, make them longer by the digits of some numbers and no more.
-"""
+hundred times as many rows, make them longer by the digits of some numbers and no more."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
 """Both wheels, installed outside the clone: what they hold, and that the product works from them.
-
 The dependencies are those of the environment that runs the tests, lent through a `.pth` file, so
-that nothing is downloaded; the two packages themselves must come from the wheels.
-"""
+that nothing is downloaded; the two packages themselves must come from the wheels."""
 
 from __future__ import annotations
 

@@ -1,6 +1,5 @@
-"""What a sandbox must withstand. Each attack can succeed where nothing confines it.
-
-`python -m tests.support.attacks BACKEND` makes them all and prints the report as JSON."""
+"""What a sandbox must withstand. Each attack can succeed where nothing confines it. `python -m
+tests.support.attacks BACKEND` makes them all and prints the report as JSON."""
 
 from __future__ import annotations
 

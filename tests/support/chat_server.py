@@ -1,8 +1,6 @@
-"""A server on loopback that speaks OpenAI's chat protocol and Ollama's, streams included.
-
-What it says is a function of the body it is sent. `Said` has the odd cases: pieces without end,
-other finishes, tool calls, no usage, an HTTP refusal, a connection that breaks off.
-"""
+"""A server on loopback that speaks OpenAI's chat protocol and Ollama's, streams included. What it
+says is a function of the body it is sent. `Said` has the odd cases: pieces without end, other
+finishes, tool calls, no usage, an HTTP refusal, a connection that breaks off."""
 
 from __future__ import annotations
 

@@ -27,12 +27,9 @@ Function = Callable[[ChatRequest], Said | Awaitable[Said]]
 
 
 class FunctionModel:
-    """Implements `Chat`.
-
-    The function may return a text, a whole result, an iterator of pieces (also an endless one) or
-    an awaitable of these, and it may raise anything. Like a server, the model cuts a text at
-    `max_tokens`; with `obedient=False` it says all it wants to.
-    """
+    """Implements `Chat`. The function may return a text, a whole result, an iterator of pieces
+    (also an endless one) or an awaitable of these, and it may raise anything. Like a server, the
+    model cuts a text at `max_tokens`; with `obedient=False` it says all it wants to."""
 
     def __init__(
         self,

@@ -1,8 +1,6 @@
-"""A folder of more than 300 hostile files, the same on every machine, each with its purpose.
-
-The names say what is wrong with a file. `MUST_FAIL` holds those that no parser may turn into
-text; of the others either outcome is right, as long as the run goes on and says which it was.
-"""
+"""A folder of more than 300 hostile files, the same on every machine, each with its purpose. The
+names say what is wrong with a file. `MUST_FAIL` holds those that no parser may turn into text; of
+the others either outcome is right, as long as the run goes on and says which it was."""
 
 from __future__ import annotations
 
@@ -127,10 +125,8 @@ def _wrongly_named() -> Iterator[Hostile]:
 
 
 def write_hostile_folder(folder: Path, *, every: int = 1) -> list[str]:
-    """Fill the folder; returns the paths of all files that a run must account for.
-
-    `every` thins the plain files out, for a shorter run; special and good ones always come.
-    """
+    """Fill the folder; returns the paths of all files that a run must account for. `every` thins
+    the plain files out, for a shorter run; special and good ones always come."""
     secret = folder.parent / "secret.txt"
     secret.write_text(forms.CANARY, encoding="utf-8")
     written: list[Path] = []

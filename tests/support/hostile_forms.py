@@ -22,10 +22,8 @@ CANARY = "secondlook-canary-7d1f"
 
 
 def grown_zip(members: dict[str, bytes], name: str, filler: bytes, megabytes: int) -> bytes:
-    """A zip whose member `name` has that much filler before its last closing tag.
-
-    Deflate blocks that were flushed repeat as bytes, so that gigabytes take no time to write.
-    """
+    """A zip whose member `name` has that much filler before its last closing tag. Deflate blocks
+    that were flushed repeat as bytes, so that gigabytes take no time to write."""
     content = members[name]
     cut = max(content.rfind(b"</"), 0)
     block = filler * ((1 << 20) // len(filler))

@@ -1,10 +1,8 @@
-"""A process that has everything imported and forks a child for each job: to be killed.
-
-One job a line on standard input; the pid of its child is told on standard output. The child works
-on the questions of the job one after the other, with one library, and tells what happens in a pipe:
-one event a line, the number of its question first. The pipe ends when the child does, however that
-is.
-"""
+"""A process that has everything imported and forks a child for each job: to be killed. One job a
+line on standard input; the pid of its child is told on standard output. The child works on the
+questions of the job one after the other, with one library, and tells what happens in a pipe: one
+event a line, the number of its question first. The pipe ends when the child does, however that
+is."""
 
 from __future__ import annotations
 

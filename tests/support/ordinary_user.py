@@ -1,9 +1,7 @@
-"""Commands as a user without any rights, also where the tests run as root.
-
-Where the interpreter lies in a folder that is closed to others, as in root's home, the command gets
-a view of the machine in which the way to it is open. Root in a container that forbids this keeps
-its name and loses its rights.
-"""
+"""Commands as a user without any rights, also where the tests run as root. Where the interpreter
+lies in a folder that is closed to others, as in root's home, the command gets a view of the machine
+in which the way to it is open. Root in a container that forbids this keeps its name and loses its
+rights."""
 
 from __future__ import annotations
 

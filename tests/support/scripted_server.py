@@ -1,9 +1,7 @@
-"""A model on loopback that answers every prompt of every workflow, by what it is sent alone.
-
-What it says depends on the body and nothing else: whoever sends the same is told the same. Some
-bodies it answers with nonsense, so that corrections are asked for: nothing, prose where an object
-was asked for, or an object of another form. It takes its time, at random.
-"""
+"""A model on loopback that answers every prompt of every workflow, by what it is sent alone. What
+it says depends on the body and nothing else: whoever sends the same is told the same. Some bodies
+it answers with nonsense, so that corrections are asked for: nothing, prose where an object was
+asked for, or an object of another form. It takes its time, at random."""
 
 from __future__ import annotations
 

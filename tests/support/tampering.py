@@ -1,8 +1,6 @@
-"""Ways to falsify an answer, each a copy of a true one with something changed.
-
-Every case names the kinds of problem of which a verification must find at least one, so that it
-is caught for what it is and not by accident.
-"""
+"""Ways to falsify an answer, each a copy of a true one with something changed. Every case names the
+kinds of problem of which a verification must find at least one, so that it is caught for what it is
+and not by accident."""
 
 from __future__ import annotations
 

@@ -1,8 +1,6 @@
-"""Child processes that meet the file system as an ordinary user does, also under root.
-
-They change themselves and then become the command: a function that runs between fork and exec
-would fork this process, which the index engine does not bear.
-"""
+"""Child processes that meet the file system as an ordinary user does, also under root. They change
+themselves and then become the command: a function that runs between fork and exec would fork this
+process, which the index engine does not bear."""
 
 from __future__ import annotations
 

@@ -237,10 +237,8 @@ _PAGES: dict[str, Callable[[BaseHTTPRequestHandler, Site, dict[str, str]], None]
 
 
 class Rerouted(httpx.AsyncBaseTransport):
-    """Brings what is meant for `PUBLIC` to a site here, and notes every address that is dialled.
-
-    So the guard can be tested as it is in use, with private addresses forbidden.
-    """
+    """Brings what is meant for `PUBLIC` to a site here, and notes every address that is dialled. So
+    the guard can be tested as it is in use, with private addresses forbidden."""
 
     def __init__(self, site: Site, *, trusted: ssl.SSLContext | None = None) -> None:
         self._site = site

@@ -1,8 +1,6 @@
-"""What following the data says, held against what programs really do.
-
-Programs are made at random and run on two different tables. Where their results differ, they depend
-on the tables, whatever way the data took: saying otherwise would refuse honest code.
-"""
+"""What following the data says, held against what programs really do. Programs are made at random
+and run on two different tables. Where their results differ, they depend on the tables, whatever way
+the data took: saying otherwise would refuse honest code."""
 
 from __future__ import annotations
 
