@@ -160,8 +160,7 @@ class _Cutter:
     ) -> None:
         self._text, self._outline = document.text, outline
         self._marks, self._end, self._options = marks, end, options
-        # Every place where a passage may begin, in order, each with the best of its
-        # kinds.
+        # Every place where a passage may begin, in order, each with the best of its kinds.
         text = document.text
         blank, lines = _ends(_BLANK, text), _ends(_LINE, text)
         if document.kind in LINE_KINDS:

@@ -118,8 +118,7 @@ def identifier(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-# Numbers as people write them: plain, grouped, with a decimal comma, a currency or a percent
-# sign.
+# Numbers as people write them: plain, grouped, with a decimal comma, a currency or a percent sign.
 
 Decimal = Literal[".", ","]
 

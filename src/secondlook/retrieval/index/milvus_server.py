@@ -220,8 +220,7 @@ class Server:
         return [(hit["entity"]["id"], hit["distance"]) for hit in found[0]]
 
 
-# How entries become rows of a Milvus collection and come back, and how filters become
-# expressions.
+# How entries become rows of a Milvus collection and come back, and how filters become expressions.
 
 MOST_BYTES = 65_535  # more does not fit into one text field of Milvus
 ENTRY_FIELDS = ("id", "document", "text", "terms", "place")

@@ -62,8 +62,7 @@ def preload() -> None:
         for name in _MODULES:
             importlib.import_module(name)
         _quieten()
-        # Much of these libraries is imported or built when first used: here, not in every
-        # job.
+        # Much of these libraries is imported or built when first used: here, not in every job.
         import matplotlib.pyplot as plt
         import pandas as pd
         import plotly.express as px
