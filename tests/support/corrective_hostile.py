@@ -139,8 +139,8 @@ def _honest(request: ChatRequest, pick: random.Random) -> str:
     if step in {"check_useful", "grade_answer"}:
         return json.dumps({"verdict": pick.choice(["yes", "no"])})
     if step == "split":
-        asked = request.messages[-1].content.rpartition("Question: ")[2].rstrip("?")
-        return json.dumps({"questions": [f"{asked}?", f"{asked} of {{1}}?"], "combine": "last"})
+        whole = request.messages[-1].content.rpartition("Question: ")[2].rstrip("?")
+        return json.dumps({"questions": [f"{whole}?", f"{whole} of {{1}}?"], "combine": "last"})
     if step == "rewrite":
         asked = request.messages[-1].content.rpartition("Question: ")[2].split()[:10]
         return f"{' '.join(asked)} {pick.choice(['year', 'history', 'again', 'details'])}"

@@ -80,10 +80,10 @@ def parse_pdf(source: Source) -> Extracted:
         with suppress(RuntimeError, ValueError):
             for bookmark in islice(document.get_toc(max_depth=8), 20_000):
                 destination = bookmark.get_dest()
-                index = destination.get_index() if destination is not None else None
+                at = destination.get_index() if destination is not None else None
                 key = heading_key(bookmark.get_title())
-                if index is not None and index >= 0 and key:
-                    headings.setdefault(index, {}).setdefault(key, bookmark.level + 1)
+                if at is not None and at >= 0 and key:
+                    headings.setdefault(at, {}).setdefault(key, bookmark.level + 1)
         flow(pages, composer, outline=headings)
     return composer.finish("pdf")
 
