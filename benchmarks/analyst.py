@@ -73,10 +73,7 @@ ONE_SHOT: dict[str, object] = {
         for step in ("understanding", "alignment", "code_check", "arithmetic", "remediation")
     },
 }
-WAYS: dict[str, dict[str, object]] = {
-    "workflow": {},
-    "one_shot": ONE_SHOT,
-}
+WAYS: dict[str, dict[str, object]] = {"workflow": {}, "one_shot": ONE_SHOT}
 FIT, CHECK = (2000, 2500), (2500, 3000)
 FEWEST = 20
 """Answers from which a probability is fitted."""

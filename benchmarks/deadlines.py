@@ -107,10 +107,7 @@ class Case:
     def settings(self, seconds: float) -> Settings:
         return settings_of(
             runs={"keep": 0},
-            models={
-                "default": SPEC if self.reply else "none",
-                "servers": {"query": "model"},
-            },
+            models={"default": SPEC if self.reply else "none", "servers": {"query": "model"}},
             web={"enable_web_search": self.web},
             budget={"seconds": seconds},
         )

@@ -662,10 +662,7 @@ def main() -> None:
         bench = Bench(settings, load_embedded_reader(), support, worker)
         rows = asyncio.run(
             outcomes(
-                data,
-                None if chosen.detection else bench,
-                channels=channels,
-                limit=chosen.limit,
+                data, None if chosen.detection else bench, channels=channels, limit=chosen.limit
             )
         )
     save("injection", {"channels": measured(rows)})

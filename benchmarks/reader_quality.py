@@ -326,11 +326,7 @@ def elsewhere(read: Read) -> dict[str, Any]:
                 label: side_by_side({label: these, "hybrid": alone})
                 for label, these in values.items()
             }
-            found[name] = {
-                "questions": len(some),
-                metric: side_by_side(values),
-                "hybrid": beside,
-            }
+            found[name] = {"questions": len(some), metric: side_by_side(values), "hybrid": beside}
     return found
 
 

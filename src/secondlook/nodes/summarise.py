@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from secondlook.answer import StopReason
+    from secondlook.nodes.state import Cited
     from secondlook.passage import Passage
 
 NODE: Final = "summarise"

@@ -7,7 +7,7 @@ import asyncio
 import errno
 import shutil
 import time
-from collections.abc import AsyncIterator  # noqa: TC003
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
