@@ -2,8 +2,6 @@
 the evidence: citations, passages and numbers are filled in by code from what was retrieved. A model
 contributes words, never a source. `docs/answer.schema.json` is made from here."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue

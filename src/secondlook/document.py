@@ -1,7 +1,5 @@
 """What a parser makes of a file: one string, and maps that say where things are in it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 

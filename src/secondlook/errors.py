@@ -35,8 +35,6 @@ SecondlookError
     └── RunStoreAway     the server that holds it does not answer (retryable)
 """
 
-from __future__ import annotations
-
 from typing import Literal
 
 

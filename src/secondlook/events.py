@@ -2,8 +2,6 @@
 RunStarted, then NodeStarted / PassagesFound / Token / Warned / NodeFinished / Routed as the run
 goes, then Answered. `Token` carries text of the answer and nothing else."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 from pydantic import Field, TypeAdapter

@@ -1,7 +1,5 @@
 """Passages: pieces of a document's text with their exact place in it, and search hits."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

@@ -2,8 +2,6 @@
 A worker is apart from the terminal and never outlives its parent. It is started as a plain program:
 `multiprocessing` would import the caller's main script again."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

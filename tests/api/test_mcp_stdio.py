@@ -1,7 +1,5 @@
 """`secondlook mcp` as an assistant starts it: the official client on standard input and output."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,8 +1,6 @@
 """What the OpenAPI document promises holds for whatever is sent: no failure of the server, no
 answer in another form, no status that is not told."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

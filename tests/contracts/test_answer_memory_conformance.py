@@ -1,7 +1,5 @@
 """Wherever answers and replies are remembered, they are remembered the same way."""
 
-from __future__ import annotations
-
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing

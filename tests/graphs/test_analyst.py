@@ -1,7 +1,5 @@
 """`analyst` with a scripted model, a real desk and the real sandbox: the ways through its graph."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

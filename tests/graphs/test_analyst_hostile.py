@@ -1,8 +1,6 @@
 """`analyst` is bounded, and ends with an answer, whatever models, sandboxes and tables do.
 `make test` makes a few runs with fixed seeds, `make soak` ten thousand."""
 
-from __future__ import annotations
-
 import json
 import os
 from collections import Counter

@@ -1,8 +1,6 @@
 """The walk-throughs of the analyst's design, with a model that reads its prompts and replies as a
 capable one would: under the default settings, and with a model at every step as in the design."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re

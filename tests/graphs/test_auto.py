@@ -1,7 +1,5 @@
 """`auto` puts each question to the workflow that suits it, and makes one answer of the replies."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A model that obeys whatever it reads: nothing of what a document orders reaches an answer."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

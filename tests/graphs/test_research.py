@@ -1,8 +1,6 @@
 """`research` from end to end, with a model that reads its prompts: what it finds out, and how it
 ends where there is nothing to find, something to refuse, or no time left."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections.abc import Iterator

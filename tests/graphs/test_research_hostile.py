@@ -1,8 +1,6 @@
 """`research` is bounded, and ends with an answer, whatever models, readers, shelves and memories
 do. `make test` makes 120 runs with fixed seeds, `make soak` ten thousand."""
 
-from __future__ import annotations
-
 import os
 from collections import Counter
 

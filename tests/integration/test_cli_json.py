@@ -1,7 +1,5 @@
 """docs/json.md and what the commands print are the same, key by key."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

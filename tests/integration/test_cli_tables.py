@@ -1,9 +1,7 @@
 """A table asked on the command line and taken up; the demo on the real sample documents."""
 
-from __future__ import annotations
-
 import tempfile
-from pathlib import Path  # noqa: TC003
+from pathlib import Path
 
 import pytest
 

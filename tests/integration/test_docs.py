@@ -7,8 +7,6 @@ below it are printed as `/home/ada`. Scores and seconds may differ. Other blocks
 need one: a pipe, a file to write to, another program. The others are run in this process, which has
 the product loaded: most of their time would be spent on that."""
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

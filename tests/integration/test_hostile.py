@@ -1,7 +1,5 @@
 """Hostile files in one real `add`, in the soak 400 of them: no crash, no hang, a plain reason."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

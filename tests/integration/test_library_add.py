@@ -1,7 +1,5 @@
 """A library with the real parsers, embedder and index: what `add` changes, and what must not."""
 
-from __future__ import annotations
-
 import io
 import json
 import os

@@ -1,7 +1,5 @@
 """A library in object storage: written by one process, read by others that share no disk."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """A real small model through the worker process: text, JSON, counts, and what ends a call."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os

@@ -1,7 +1,5 @@
 """OpenAI's and Ollama's protocols over a real socket, and chat models of any other package."""
 
-from __future__ import annotations
-
 import asyncio
 import itertools
 import json

@@ -1,7 +1,5 @@
 """The pool against parsers that really crash, hang, leak and lie, in real processes."""
 
-from __future__ import annotations
-
 import io
 import shutil
 import sys

@@ -2,8 +2,6 @@
 rights. `make soak` makes all of them on every backend, `make test` the product's own probes on the
 default one."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,8 +1,6 @@
 """Nothing of a job outlives it: no process, no file, no descriptor, also where a server is killed.
 `make soak` runs five hundred jobs where `make test` runs a few."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal

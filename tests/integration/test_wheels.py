@@ -2,8 +2,6 @@
 The dependencies are those of the environment that runs the tests, lent through a `.pth` file, so
 that nothing is downloaded; the two packages themselves must come from the wheels."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

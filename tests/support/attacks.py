@@ -1,8 +1,6 @@
 """What a sandbox must withstand. Each attack can succeed where nothing confines it. `python -m
 tests.support.attacks BACKEND` makes them all and prints the report as JSON."""
 
-from __future__ import annotations
-
 import json
 import sys
 from dataclasses import asdict

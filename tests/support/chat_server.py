@@ -2,8 +2,6 @@
 says is a function of the body it is sent. `Said` has the odd cases: pieces without end, other
 finishes, tool calls, no usage, an HTTP refusal, a connection that breaks off."""
 
-from __future__ import annotations
-
 import json
 import threading
 from collections.abc import Callable, Iterable, Iterator

@@ -1,8 +1,6 @@
 """Code as models write it, over the tables `TITANIC` and `SHOP`: honest, and not. Every honest one
 may run; every other one must be refused, by the rule that it names."""
 
-from __future__ import annotations
-
 from typing import Final
 
 TITANIC: Final = {

@@ -1,7 +1,5 @@
 """Questions and rows in a few words, for tests of metrics and the examples of docs/metrics.md."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any

@@ -2,8 +2,6 @@
 questions, types, retries, a failure and an ablation. Rows follow from a seed,
 everything else from the rows."""
 
-from __future__ import annotations
-
 import random
 
 from secondlook.evaluation.ablation import ablate

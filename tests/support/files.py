@@ -1,7 +1,5 @@
 """Sample files of every format, built from scratch, for the tests of the parsers."""
 
-from __future__ import annotations
-
 import io
 import json
 import struct

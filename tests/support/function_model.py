@@ -1,7 +1,5 @@
 """A model that is a function: it reads the prompt it is sent, and what it returns is its reply."""
 
-from __future__ import annotations
-
 import asyncio
 import inspect
 import time

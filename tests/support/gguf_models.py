@@ -1,7 +1,5 @@
 """Where the small real models of the tests lie. `scripts/fetch_test_model.py` brings them."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

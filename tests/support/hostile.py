@@ -2,8 +2,6 @@
 names say what is wrong with a file. `MUST_FAIL` holds those that no parser may turn into text; of
 the others either outcome is right, as long as the run goes on and says which it was."""
 
-from __future__ import annotations
-
 import os
 import random
 import socket

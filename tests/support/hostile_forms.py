@@ -1,7 +1,5 @@
 """Hostile contents, one builder each: bombs, cycles, depths, lies. Bytes in, bytes out, no disk."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import random

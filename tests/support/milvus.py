@@ -1,8 +1,6 @@
 """A Milvus server for tests: the vendor's own gRPC implementation, on loopback, in a process that
 ends with the one that asked for it."""
 
-from __future__ import annotations
-
 import atexit
 import functools
 import hashlib

@@ -3,8 +3,6 @@ lies in a folder that is closed to others, as in root's home, the command gets a
 in which the way to it is open. Root in a container that forbids this keeps its name and loses its
 rights."""
 
-from __future__ import annotations
-
 import os
 import sys
 import tempfile

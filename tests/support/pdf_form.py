@@ -1,7 +1,5 @@
 """A PDF form with printed labels and filled-in fields, built from scratch."""
 
-from __future__ import annotations
-
 from tests.support.hostile_forms import raw_pdf
 
 BOX = "/FT /Btn /AP << /N << /On 6 0 R /Off 6 0 R >> >>"

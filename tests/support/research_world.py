@@ -1,7 +1,5 @@
 """The harbour code of a country that does not exist, and questions that it decides or does not."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """An answer that was researched in steps, with a choice: as the workflow leaves it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from secondlook.answer import (

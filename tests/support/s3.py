@@ -1,7 +1,5 @@
 """An S3 server for tests, on loopback, in a process that ends with the one that asked for it."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from collections.abc import Iterator

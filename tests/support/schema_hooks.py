@@ -1,8 +1,6 @@
 """What Schemathesis is told about this server: which things are there, and which refusals are
 right. It loads this in its own process."""
 
-from __future__ import annotations
-
 import json
 import os
 from typing import Any

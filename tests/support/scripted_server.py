@@ -3,8 +3,6 @@ it says depends on the body and nothing else: whoever sends the same is told the
 it answers with nonsense, so that corrections are asked for: nothing, prose where an object was
 asked for, or an object of another form. It takes its time, at random."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import random

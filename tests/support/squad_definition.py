@@ -1,8 +1,6 @@
 """SQuAD 2.0's exact match and F1, written down from their published definition (Rajpurkar et al.,
 2016 and 2018) and from nothing in the product: what the product is compared with."""
 
-from __future__ import annotations
-
 import re
 import string
 

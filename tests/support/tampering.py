@@ -2,8 +2,6 @@
 kinds of problem of which a verification must find at least one, so that it is caught for what it is
 and not by accident."""
 
-from __future__ import annotations
-
 import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass

@@ -2,8 +2,6 @@
 themselves and then become the command: a function that runs between fork and exec would fork this
 process, which the index engine does not bear."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """Answers, events and recorded runs are the same after a trip through JSON, whatever is in them."""
 
-from __future__ import annotations
-
 import json
 import re
 import sqlite3

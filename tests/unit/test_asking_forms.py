@@ -1,8 +1,6 @@
 """Questions over tables, read by the embedded understander and computed. Tables and questions are
 ours; none is training data."""
 
-from __future__ import annotations
-
 import pytest
 
 from secondlook.reading.understander import understander

@@ -1,7 +1,5 @@
 """No answer over tables leaves out a word of its question: what cannot be placed is named."""
 
-from __future__ import annotations
-
 import os
 import random
 

@@ -1,7 +1,5 @@
 """Wanted forms (`@name[...]`, decimals, words), named values, and when a reading is not taken."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 

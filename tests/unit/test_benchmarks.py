@@ -1,7 +1,5 @@
 """Every benchmark can be started, and the settings that it changes are there."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

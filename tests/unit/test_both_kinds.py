@@ -1,7 +1,5 @@
 """Two answers become one, and come apart again."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

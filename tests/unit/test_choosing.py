@@ -1,7 +1,5 @@
 """Choosing among options: code derives the letter, whatever a model replies."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from itertools import count

@@ -1,7 +1,5 @@
 """Passages are exact, ordered, complete and within budget, whatever the text."""
 
-from __future__ import annotations
-
 import re
 import time
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """The command line on a machine of a test: what is printed, where, and the exit code."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path

@@ -2,8 +2,6 @@
 and run on two different tables. Where their results differ, they depend on the tables, whatever way
 the data took: saying otherwise would refuse honest code."""
 
-from __future__ import annotations
-
 import ast
 import textwrap
 from typing import Any

@@ -1,7 +1,5 @@
 """Two configurations on the same questions, the gate, an ablation and a sweep; their statistics."""
 
-from __future__ import annotations
-
 import random
 from collections.abc import Sequence
 from typing import Any

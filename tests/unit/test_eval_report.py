@@ -1,7 +1,5 @@
 """The report of an evaluation: its files, the page, the spreadsheet, the terminal and the plots."""
 
-from __future__ import annotations
-
 import csv
 import io
 import os

@@ -1,7 +1,5 @@
 """The commit protocol, interrupted at every one of its steps."""
 
-from __future__ import annotations
-
 import contextlib
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """The ledger: nothing is started that would break a cap, and what was spent adds up."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import pytest

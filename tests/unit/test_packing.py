@@ -1,7 +1,5 @@
 """Evidence within a budget: the right sentences first, none cut, every piece from its passage."""
 
-from __future__ import annotations
-
 import re
 from itertools import pairwise
 

@@ -1,7 +1,5 @@
 """Prompt files load and render; nothing that is put into them can speak in our name."""
 
-from __future__ import annotations
-
 from typing import get_args
 
 import pytest

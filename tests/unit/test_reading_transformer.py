@@ -1,8 +1,6 @@
 """sentence-transformers needs torch, so these tests put small libraries of the same shape in its
 place: the one for embedding really embeds (by counting letters), it does not replay answers."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable
 from types import ModuleType

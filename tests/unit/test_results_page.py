@@ -1,7 +1,5 @@
 """docs/results.md quotes what the benchmarks saved, and their verdicts are right."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,8 +1,6 @@
 """The attacks themselves: each can succeed, and its judge says so when it does. `make soak` proves
 all of them, `make test` those of the product's own check."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

@@ -1,7 +1,5 @@
 """Whatever a job says, the program gets plain data or a refusal within bounds, and goes on."""
 
-from __future__ import annotations
-
 import base64
 import errno
 import json

@@ -1,7 +1,5 @@
 """What a model writes, read sentence by sentence: citations, refusals, leaks and loops."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

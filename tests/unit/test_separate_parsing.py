@@ -1,7 +1,5 @@
 """Choices are told from the question in the forms that people type, and nothing else is."""
 
-from __future__ import annotations
-
 import json
 import random
 import string

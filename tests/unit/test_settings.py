@@ -1,7 +1,5 @@
 """Where settings come from, which place wins, what is said about a wrong one, and the presets."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """What the judge of support sees, and what it must not hold against a sentence."""
 
-from __future__ import annotations
-
 import time
 
 import pytest

@@ -1,7 +1,5 @@
 """Queries computed as pandas and scipy compute them, on random tables."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from collections.abc import Sequence

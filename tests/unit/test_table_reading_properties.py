@@ -1,7 +1,5 @@
 """Random tables through random dialects: what goes in comes out, and pandas agrees."""
 
-from __future__ import annotations
-
 import contextlib
 import csv
 import io

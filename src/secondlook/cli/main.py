@@ -1,7 +1,5 @@
 """The `secondlook` command: each group of commands has a file, this one joins them."""
 
-from __future__ import annotations
-
 import os
 import sys
 from collections.abc import Sequence

@@ -1,8 +1,6 @@
 """Two configurations on the same questions: what changed, whether chance explains it, and what it
 cost. Only questions that both were asked count; repeats of a question are averaged first."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations

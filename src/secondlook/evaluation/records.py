@@ -2,8 +2,6 @@
 """What an evaluation is made of: questions with their right answers, what came of each, and what
 follows from all. Data only; `results.json` is these records as JSON (docs/evaluation.md)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal

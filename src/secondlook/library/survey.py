@@ -1,7 +1,5 @@
 """Looking before reading: what `add` has to do about each file, decided by stat and hash alone."""
 
-from __future__ import annotations
-
 import errno
 import hashlib
 import os

@@ -1,3 +1,1 @@
 """Chat models by role: who serves which, and the one door through which every call goes."""
-
-from __future__ import annotations

@@ -1,7 +1,5 @@
 """What this machine offers in models. Looks, loads nothing, and asks nobody beyond this machine."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import os

@@ -1,7 +1,5 @@
 """`provider:model[@address]`: what a model is called in settings, and which model serves a role."""
 
-from __future__ import annotations
-
 import os
 import re
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Sets the choices apart from the question: planning, searching and writing never see them."""
 
-from __future__ import annotations
-
 import json
 import re
 import string
@@ -9,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from langgraph.runtime import Runtime  # noqa: TC002
+from langgraph.runtime import Runtime
 
-from secondlook.nodes.context import Context  # noqa: TC001
+from secondlook.nodes.context import Context
 from secondlook.nodes.state import Choices, Question, Trace, step
 
 MOST_CHOICES: Final = len(string.ascii_uppercase)

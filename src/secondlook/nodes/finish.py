@@ -1,12 +1,10 @@
 """Puts the answer together. Whatever happened before, there is one afterwards."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-from langgraph.runtime import Runtime  # noqa: TC002
+from langgraph.runtime import Runtime
 
 from secondlook.answer import (
     Answer,
@@ -23,7 +21,7 @@ from secondlook.answer import (
 )
 from secondlook.nodes import ranking
 from secondlook.nodes.cite import cite, cut_note
-from secondlook.nodes.context import Context  # noqa: TC001
+from secondlook.nodes.context import Context
 from secondlook.nodes.extract import withheld
 from secondlook.nodes.limits import lead, rewrites
 from secondlook.nodes.screen import is_quarantined, left_out, noticed

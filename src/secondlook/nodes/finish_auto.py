@@ -1,14 +1,12 @@
 """Ends a run of several workflows with one answer: of the one that gave it, or of both."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 
-from langgraph.runtime import Runtime  # noqa: TC002
+from langgraph.runtime import Runtime
 
 from secondlook.answer import Answer, AnswerPart, Claim, Confidence, Status, StopReason, Tier
-from secondlook.nodes.context import Context  # noqa: TC001
+from secondlook.nodes.context import Context
 from secondlook.nodes.finish import WHY, Finished, finished, grounded, marked, once
 from secondlook.nodes.limits import lead
 from secondlook.nodes.state import CallData, Calls, Question, Trace

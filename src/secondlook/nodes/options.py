@@ -1,8 +1,6 @@
 """The options of a question: what a model's reply says of each, the letter that follows from it by
 code, and how an answer tells of the choice."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,19 +1,17 @@
 """Splits a question that needs several facts: as the understander reads it, or by a chat model
 where it knows no parts. Then each part is asked in turn."""
 
-from __future__ import annotations
-
 import asyncio
 from collections.abc import Sequence
 from typing import Any, Final
 
-from langgraph.runtime import Runtime  # noqa: TC002
+from langgraph.runtime import Runtime
 from pydantic import BaseModel, ConfigDict, Field
 
 from secondlook.errors import BudgetExceeded, ModelError, UnusableReply
 from secondlook.nodes import ranking
 from secondlook.nodes.combine import cited_by, pooled
-from secondlook.nodes.context import Context  # noqa: TC001
+from secondlook.nodes.context import Context
 from secondlook.nodes.extract import extract, withheld
 from secondlook.nodes.retrieve import rerank, retrieve
 from secondlook.nodes.state import (

@@ -1,8 +1,6 @@
 """Tells a question about a concept from one that needs the data: by its words and by the columns it
 names; a model is asked only where those are silent."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from dataclasses import dataclass
@@ -10,11 +8,11 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Literal
 
-from langgraph.runtime import Runtime  # noqa: TC002
+from langgraph.runtime import Runtime
 from pydantic import BaseModel, Field
 
 from secondlook.errors import BudgetExceeded, ModelError, TableError
-from secondlook.nodes.context import Context  # noqa: TC001
+from secondlook.nodes.context import Context
 from secondlook.nodes.desk import RULES, ask, asked_tables, resolver
 from secondlook.nodes.state import Question, Trace, Understood, Work, step, trouble
 

@@ -2,8 +2,6 @@
 1.386 million are one number, and so are 12, twelve and 12th. A date is also the numbers it is made
 of; a code that holds digits (HM-2024-07) counts as a whole."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace

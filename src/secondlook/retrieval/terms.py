@@ -2,8 +2,6 @@
 every engine ranks alike. Queries drop stop words unless nothing else is left: "to be or not to be"
 still finds Hamlet."""
 
-from __future__ import annotations
-
 import re
 import unicodedata
 from collections.abc import Callable, Iterator

@@ -1,8 +1,6 @@
 """Whether a text gives orders to a model: signs, found by code, the same every time. Everything
 that others wrote (the question, passages, web pages, tables) goes through `look`."""
 
-from __future__ import annotations
-
 import base64
 import codecs
 import contextlib

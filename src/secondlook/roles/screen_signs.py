@@ -2,8 +2,6 @@
 Nearly every sign stops attacks of the sets that `benchmarks.screening` judges by; the others are
 common wordings, other scripts and chat markup."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

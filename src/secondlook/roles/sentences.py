@@ -4,8 +4,6 @@ the way and counted: numbers of evidence that does not exist, our own prompt, ma
 templates, sentences said before. However the text is cut into pieces by the stream, the sentences
 are the same."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

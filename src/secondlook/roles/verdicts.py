@@ -1,8 +1,6 @@
 """The forms of a model's reply where it judges passages, answers or sentences, and the small
 labelled set that a model is measured by."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ writes a form: `one`, `last: Who signed the lease? || When was #1 born?`, `summa
 Parts that it is not sure of, that lose words of the question or add some are not used: the question
 then is searched for as a whole."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace

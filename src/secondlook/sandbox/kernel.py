@@ -1,8 +1,6 @@
 """What the Linux kernel takes away from a process: calls that Python does not offer, Landlock, and
 namespaces. Failures are OSError, with the call."""
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import os

@@ -1,7 +1,5 @@
 """`/openapi.json`, with every problem an operation may answer with, and `/docs` to try it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any, Final, Literal
 

@@ -1,7 +1,5 @@
 """The events of a run, numbered: written once, read by any number of readers from any number on."""
 
-from __future__ import annotations
-
 import asyncio
 import contextlib
 import threading
@@ -13,7 +11,7 @@ from typing import Final, Literal
 
 from secondlook.answer import Record
 from secondlook.events import Event, RunStarted, Token
-from secondlook.server.problems import ProblemDetails  # noqa: TC001
+from secondlook.server.problems import ProblemDetails
 
 
 class Queued(Record):

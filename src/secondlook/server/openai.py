@@ -1,8 +1,6 @@
 """`/v1`: a question asked as OpenAI's clients ask it, and the workflows as models. Nothing but the
 last message of the user is obeyed: what a `system` message says reaches no prompt."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
@@ -16,7 +14,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.sse import KEEPALIVE_COMMENT
 from pydantic import BaseModel, ConfigDict, Field
 
-from secondlook.answer import Answer, Citation, Status, StopReason  # noqa: TC001
+from secondlook.answer import Answer, Citation, Status, StopReason
 from secondlook.engine.secondlook import MOST_TURNS, turn_of
 from secondlook.export.markdown import analysed, chosen, flat, link, paragraphs
 from secondlook.graphs.registry import WORKFLOWS
@@ -24,7 +22,7 @@ from secondlook.roles.follow_up import Turn
 from secondlook.server.asking import AskBudget, EventStream, begun, leave, left_when_gone
 from secondlook.server.problems import OrWithPoint, Problem, json_response, openai_error, wire
 from secondlook.server.runs import Ask, LiveRun
-from secondlook.server.state import FromServer, Served  # noqa: TC001
+from secondlook.server.state import FromServer, Served
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 MODEL_PREFIX = "secondlook"

@@ -1,7 +1,5 @@
 """The page itself: built files that lie in the package, and Plotly out of its own wheel."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
@@ -14,7 +12,7 @@ from starlette.staticfiles import StaticFiles
 import secondlook
 from secondlook.server.problems import Problem, problem_of, problem_response
 from secondlook.server.security import COOKIE
-from secondlook.server.state import FromServer  # noqa: TC001
+from secondlook.server.state import FromServer
 from secondlook.server.status import INSTALL_ANALYST
 
 router = APIRouter()

@@ -1,7 +1,5 @@
 """What the server can do, whether it lives, its workflows as graphs, and metrics."""
 
-from __future__ import annotations
-
 import asyncio
 from functools import cache
 from importlib.util import find_spec
@@ -17,7 +15,7 @@ from secondlook.graphs.registry import WORKFLOWS
 from secondlook.server.problems import Problem
 from secondlook.server.runs import QUESTION_CHARACTERS
 from secondlook.server.security import MEGABYTE
-from secondlook.server.state import FromServer  # noqa: TC001
+from secondlook.server.state import FromServer
 from secondlook.server.uploads import FILES_PER_UPLOAD
 from secondlook.telemetry import scraped
 

@@ -1,3 +1,1 @@
 """Tables: read from files, profiled, and asked, on DuckDB in a limited process of its own."""
-
-from __future__ import annotations

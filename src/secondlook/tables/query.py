@@ -2,8 +2,6 @@
 `tables.sql` turns it into SQL; `tables.understand` reads it out of a sentence; a check of generated
 code computes it again."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 from secondlook.answer import Record, Scalar

@@ -1,7 +1,5 @@
 """What is known of a table: data only."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable
 from typing import Literal
 

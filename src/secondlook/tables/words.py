@@ -1,7 +1,5 @@
 """Words of questions, names and cells: how they are cut, what they are reduced to, word lists."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

@@ -2,8 +2,6 @@
 readers, profiles and computations run there on every operating system. What files hold may be
 hostile, so nothing that reads them may take this process down or keep it busy for ever."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue

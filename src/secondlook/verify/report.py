@@ -1,7 +1,5 @@
 """What a verification found."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Whether an answer agrees with itself: its status, its text, its claims and their numbers."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

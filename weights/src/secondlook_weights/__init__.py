@@ -1,8 +1,6 @@
 """Where the models lie. Each folder holds manifest.json, the graphs and the tokenizer that it
 names, and card.md."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal, TypeAlias
 

@@ -1,7 +1,5 @@
 """Evaluation sets: questions, what is known about their answers, and documents (docs/data.md)."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from pathlib import Path

@@ -4,8 +4,6 @@ Wherever it cannot be told, dependence is assumed: to refuse honest code is the 
 a condition on the tables decides depends on them too. In a branch or a loop a name may keep what it
 held before, so there dependence only grows."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 from collections.abc import Collection, Iterable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """Code is looked at before it runs: it must use the tables, and nothing else."""
 
-from __future__ import annotations
-
 import ast
 import re
 import warnings

@@ -1,3 +1,1 @@
 """Files in, text out: every format, in worker processes that a bad file cannot take down."""
-
-from __future__ import annotations

@@ -1,7 +1,5 @@
 """The process that parses: paths on its input, outcomes on its output."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import queue

@@ -4,8 +4,6 @@
 says how to write one.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable

@@ -4,8 +4,6 @@ A text cannot close its own evidence and speak on as if it were us: the marks ho
 derived from the run, which its author could not know, and whatever looks like one is disarmed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Sequence

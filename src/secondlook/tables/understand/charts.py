@@ -1,7 +1,5 @@
 """Questions that want a chart, and how the values of a column are spread."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Sequence

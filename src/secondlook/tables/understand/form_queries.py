@@ -1,7 +1,5 @@
 """A form over one table as queries: every value has its cell, every part of a date its column."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """How a statistic is to be computed, where the question names it: tests, methods, limits."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from typing import Literal
