@@ -1,18 +1,14 @@
 """Files that are there whole or not at all, are their owner's alone, and tell of damage."""
 
-from __future__ import annotations
-
 import contextlib
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from functools import lru_cache
-from typing import IO, TYPE_CHECKING, Any
+from pathlib import Path
+from typing import IO, Any
 from uuid import uuid4
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 _SUM = "sum"
 _OTHERS = 0o077

@@ -1,11 +1,11 @@
 """The official MCP client against the server's `/mcp`: tools, resources, and who is let in."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -14,11 +14,6 @@ from mcp.types import CallToolResult, TextResourceContents
 
 from tests.support.protocols import ScriptedEngine, harbour, libraries_of
 from tests.support.serving import Serving, served, settings_at
-
-if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator
-    from pathlib import Path
-
 
 DEPTH = "how deep is berth 4"
 _DATA = re.compile(r"<<evidence-([0-9a-f]{8}) \d+>> (.*?)\n<<end-\1>>", re.DOTALL)

@@ -4,8 +4,6 @@
 than that there is too much to do, and when it is quiet again the server holds what it held before.
 """
 
-from __future__ import annotations
-
 import itertools
 import json
 import os
@@ -16,8 +14,10 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
@@ -27,10 +27,6 @@ import pytest
 from tests.support.asking_http import QUESTION, library_at
 from tests.support.library_http import HARBOUR, LIBRARY, OWN
 from tests.support.unprivileged import SECONDLOOK, environment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and counts as Linux does")
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))

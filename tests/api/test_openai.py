@@ -1,10 +1,10 @@
 """The official `openai` client against a real server: what its users see."""
 
-from __future__ import annotations
-
 import asyncio
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import httpx
 import openai
@@ -15,11 +15,6 @@ from secondlook.graphs.registry import WORKFLOWS
 from secondlook.server.openai import written
 from tests.support.protocols import ScriptedEngine, answer_of, harbour, libraries_of
 from tests.support.serving import Serving, served, settings_at
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 DEPTH = "how deep is berth 4"
 BASE, RUN = "http://localhost:8765/", "20260102-abc"

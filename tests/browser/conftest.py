@@ -1,9 +1,9 @@
 """A browser for each file, a fresh context and a watch over it for each test."""
 
-from __future__ import annotations
-
 import shutil
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -11,11 +11,6 @@ from playwright.sync_api import Browser, expect, sync_playwright
 from secondlook.library.library import Library, samples_folder
 from tests.support.page import DESK, PATIENCE_MS, Visitor, Watch, found_browser, launched
 from tests.support.serving import Serving, served, settings_at
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
-
 
 CARGO = "month,goods,tonnes\n" + "".join(
     f"2023-{month:02},{goods},{tonnes + month}\n"

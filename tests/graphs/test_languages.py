@@ -1,18 +1,14 @@
 """Answers that a model writes from passages in a language the reader was not trained for."""
 
-from __future__ import annotations
-
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from secondlook.answer import Answer
 from secondlook.graphs.registry import workflow
 from tests.support.engine import WordShelf, context_of, passages_of, state_of
 from tests.support.function_model import FunctionModel
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 QUESTION = "Wie tief ist der tiefste Liegeplatz am Kai?"
 PIECES = [

@@ -1,23 +1,19 @@
 """The command line killed and told to end in the middle of a question; two processes at once."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from secondlook.cli.main import main
 from tests.support.chat_server import ChatServer, Said
 from tests.support.unprivileged import SECONDLOOK, environment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals are not sent so there")
 QUESTION = "How deep is the deepest berth of the north quay?"

@@ -1,20 +1,15 @@
 """The command as a process: streams, encodings, signals, terminals, and what it imports."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from secondlook.cli.main import main
 from tests.support.unprivileged import SECONDLOOK, environment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HEAVY = ("lance", "numpy", "onnxruntime", "pyarrow", "pydantic", "rich", "tokenizers")
 

@@ -1,18 +1,14 @@
 """`secondlook eval` as a person uses it: each command, its output, its exit code."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from secondlook.cli.main import main
 from secondlook.evaluation.report import plots
 from tests.support.eval_set import write_set
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")

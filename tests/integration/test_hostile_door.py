@@ -1,14 +1,13 @@
 """Bad conditions at the library's door: each is one clear error, and nothing stored is lost."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,10 +16,6 @@ from secondlook.errors import LibraryDamaged
 from secondlook.library.library import Library
 from secondlook.library.report import Progress, Text
 from tests.support.unprivileged import SECONDLOOK, environment, with_small_files
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 TEXTS = [
     Text(f"note{number}", f"Ferry number {number} leaves the north quay at seven.")

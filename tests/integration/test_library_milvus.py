@@ -1,8 +1,7 @@
 """A library whose passages lie in Milvus, from adding to rebuilding."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +10,6 @@ from secondlook.library.library import Library
 from secondlook.retrieval.index.milvus_server import Server
 from secondlook.settings.sections import Settings
 from tests.support import milvus
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def settings(index: str | None = None) -> Settings:

@@ -1,13 +1,13 @@
 """The record of runs and the memory of answers: listed, exported, forgotten, pruned; bad disks."""
 
-from __future__ import annotations
-
 import json
 import stat
 import subprocess
 import sys
+from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import typer
@@ -23,11 +23,6 @@ from secondlook.store.answers import AnswerMemory
 from tests.support.answer_memory import ASKED, put
 from tests.support.memory_runs import CREATED, entry, full_answer
 from tests.support.unprivileged import environment, unprivileged
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
-
 
 Printed = tuple[int, str, str]
 NORTH = [1.0, 0.0]

@@ -1,9 +1,8 @@
 """PostgreSQL itself: a server that goes and comes back, doors that stay shut, and who is told."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +16,6 @@ from secondlook.settings.sections import RunSettings, StoreAddress
 from secondlook.store.database import RUNS, PostgresDatabase
 from tests.support.memory_runs import CREATED, entry, full_answer
 from tests.support.postgres import GUARDED, PASSWORD, Postgres
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture

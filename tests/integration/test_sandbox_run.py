@@ -1,15 +1,14 @@
 """Real jobs in the real sandbox: one on each backend of this machine, all of them on the default
 one. `make soak` runs all on each."""
 
-from __future__ import annotations
-
 import contextlib
 import json
 import math
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,11 +16,6 @@ from secondlook.errors import UsageError
 from secondlook.sandbox import open_sandbox
 from secondlook.sandbox.port import Limits, Sandbox, Supplied
 from tests.support.sandbox import ROWS, chosen_backends, sales, usable
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 SMALL = Limits(seconds=20, resident=300 << 20)
 

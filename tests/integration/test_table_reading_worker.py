@@ -1,7 +1,5 @@
 """The process that works on tables: bounded, replaced when it dies, gone when it is closed."""
 
-from __future__ import annotations
-
 import contextlib
 import os
 import signal
@@ -9,7 +7,9 @@ import subprocess
 import sys
 import textwrap
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import psutil  # type: ignore[import-untyped,unused-ignore]
 import pytest
@@ -17,10 +17,6 @@ import pytest
 from secondlook.errors import Damaged, NoText, TableError
 from secondlook.tables.read import read_tables
 from secondlook.tables.worker import Worker, WorkerLimits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ENDLESS = (
     "SELECT count(*) FROM range(1000000) a, range(1000000) b WHERE (a.range * b.range) % 7 = 3"

@@ -1,11 +1,10 @@
 """A very small reader is made from rows to card on the processor, with the real commands."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +15,6 @@ from tests.support.training_sets import passage, write_sets
 from training import make
 from training.card import facts
 from training.plan import RECIPES, TEACHER
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 needs_torch = pytest.mark.skipif(
     importlib.util.find_spec("torch") is None, reason="torch is not installed"

@@ -1,21 +1,15 @@
 """Documents that say enough to be asked about, and outcomes whose true probability is known."""
 
-from __future__ import annotations
-
 import csv
 import math
 from dataclasses import replace
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING
 
 from secondlook.evaluation.calibration import Answered
 from secondlook.library.report import Text
 from secondlook.reading.calibration import Calibration, load_calibration
 from secondlook.reading.logistic import Logistic, Outcome
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 TOWNS = ("Lessing", "Halvermouth", "Corran", "Vastervik", "Ansby", "Tolland", "Merrow", "Dunmore")
 _FACTS = (

@@ -1,11 +1,6 @@
 """Texts about people, places and things that do not exist, for runs over a real index."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
 
 TEXTS = {
     "ilva-marr.md": """# Ilva Marr

@@ -1,13 +1,9 @@
 """A small evaluation set about a harbour, in the form that `secondlook eval` reads."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
 
 DOCUMENTS = {
     "berths": "Berth 4 is the deepest berth of the harbour, at 7.8 metres. Berth 2 is 5.1 metres.",

@@ -4,27 +4,24 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
-from playwright.sync_api import expect
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
-    from playwright.sync_api import (
-        Browser,
-        BrowserContext,
-        BrowserType,
-        ConsoleMessage,
-        Locator,
-        Page,
-        Request,
-        ViewportSize,
-    )
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    BrowserType,
+    ConsoleMessage,
+    Locator,
+    Page,
+    Request,
+    ViewportSize,
+    expect,
+)
 
 # Slow machines, and coverage, make an answer take several times as long.
 PATIENCE_MS = 30_000

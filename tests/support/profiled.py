@@ -1,10 +1,10 @@
 """Tables for tests of profiles: made in memory, profiled by the real tasks."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,10 +14,6 @@ from secondlook.tables.table import Column, ColumnType, Table, TableProfile
 from secondlook.tables.worker import Worker
 from secondlook.tables.worker_process import find
 from tests.support.tables import database
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-    from pathlib import Path
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,15 +1,10 @@
 """A very small MPNet with random weights, in the file that such models are published in."""
 
-from __future__ import annotations
-
 import json
 import struct
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HIDDEN, WIDE, WORDS, LAYERS, HEADS, BUCKETS = 48, 96, 30_527, 2, 12, 32
 

@@ -1,16 +1,11 @@
 """Calibrations with a planted risk: how sure an answer must be is known beforehand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from secondlook.reading.calibration import Calibration, save_calibration
 from secondlook.reading.logistic import Logistic
 from secondlook.reading.risk import RiskRow, RiskTable
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 THOUSAND = 1000
 

@@ -1,20 +1,15 @@
 """Tables and sandboxes for tests of generated code."""
 
-from __future__ import annotations
-
 import datetime as dt
 import os
 from decimal import Decimal
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from secondlook.sandbox import available
 from secondlook.sandbox.port import Supplied
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ROWS = 40
 

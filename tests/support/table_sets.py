@@ -1,12 +1,8 @@
 """Small sets of questions over tables, in the form that DABench has."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from pathlib import Path
+from typing import Any
 
 _PORTS = "port,depth,country\nOslo,12,Norway\nRome,9,Italy\nBergen,10.5,Norway\n"
 _DABENCH: list[dict[str, Any]] = [

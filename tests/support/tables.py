@@ -1,19 +1,15 @@
 """Tables read within the test's own process: quick, and seen by coverage."""
 
-from __future__ import annotations
-
 import tempfile
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import pyarrow.parquet
 
 from secondlook.tables import formats as task
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,9 @@
 """A small data folder in the forms of the training sets, every row written here."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from training.data.rows import write_lines
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 HIDDEN = "The hidden harbour of Lisbon was dredged by Dutch engineers in the spring of 1871."
 PEOPLE = ("Ada Brown", "Carl Stone", "Mary Field", "John Marsh", "Ruth Hill")

@@ -1,7 +1,5 @@
 """A web site and a search engine on loopback, with everything that can be wrong with pages."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json
@@ -9,17 +7,15 @@ import socket
 import ssl
 import struct
 import threading
+from collections.abc import Callable, Iterable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any, Self
+from pathlib import Path
+from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
 
 from tests.support.files import pdf
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
 
 PUBLIC = "93.184.216.34"
 """An address that no guard objects to; `Rerouted` brings its requests to the site."""

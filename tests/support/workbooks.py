@@ -1,14 +1,10 @@
 """Workbooks for tests, written as Excel writes them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import xlsxwriter  # type: ignore[import-untyped]
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 
 def write_workbook(file: Path, sheets: Mapping[str, Sequence[Any]]) -> Path:

@@ -1,7 +1,5 @@
 """Probabilities of answers and searches: what they rise with, and what they refuse to judge."""
 
-from __future__ import annotations
-
 import json
 import math
 import os
@@ -9,7 +7,8 @@ import subprocess
 import sys
 from dataclasses import replace
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -32,10 +31,6 @@ from secondlook.reading.risk import binomial_tail, risk_table
 from secondlook.reading.weights import find_weights
 from tests.support.calibrating import outcomes, shipped
 from tests.support.engine import CALIBRATED
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 SHIPPED = json.loads(
     files("secondlook.reading").joinpath("calibration.json").read_text(encoding="utf-8")

@@ -1,22 +1,17 @@
 """Evaluation sets: what is read of each form, and what becomes of every row that cannot be."""
 
-from __future__ import annotations
-
 import codecs
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from secondlook.evaluation.datasets import load
 from secondlook.evaluation.datasets.evalset import EvalSet, sample
 from secondlook.evaluation.records import Case
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
-
 
 CORPUS: tuple[dict[str, Any], ...] = (
     {"id": "p1", "title": "North quay", "text": "The north quay was built in 1931."},

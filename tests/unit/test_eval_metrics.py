@@ -1,9 +1,8 @@
 """Figures of one answer, of exams, of research and of questions over tables."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -49,10 +48,6 @@ from tests.support import squad_definition
 from tests.support.engine import WordShelf
 from tests.support.eval_questions import answer, case, truth
 from tests.support.table_sets import dabench_set
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 # Words that meet often, with what normalisation is about, and any character at all.
 _MET = ["the", "a", "An", "Duke", "duke", "of", "Normandy,", "7.8", "U.S.", "the—cat", "—", "  "]

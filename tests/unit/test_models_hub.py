@@ -1,7 +1,5 @@
 """Models from a hub, over a mirror on loopback, and what a model file says of itself."""
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 import json
@@ -9,11 +7,13 @@ import random
 import re
 import shutil
 import struct
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from threading import Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -22,11 +22,6 @@ from secondlook.models import hub
 from secondlook.models.chat import ChatRequest, Message
 from secondlook.models.gguf import GgufChat, UnusableModel, control_marks
 from tests.support.model_desk import desk_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 CONTENT = b"GGUF" + bytes(range(256)) * 10_000
 SHA = "a" * 40

@@ -1,8 +1,7 @@
 """Specs, roles, options and prices as people write them, mistakes included."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,9 +11,6 @@ from secondlook.models.prices import FREE, Price, Prices
 from secondlook.models.specs import Cast, parse_spec
 from secondlook.settings import load
 from secondlook.settings.sections import ModelSettings
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(autouse=True)

@@ -1,10 +1,9 @@
 """Files made to hurt: depth, bombs, lies and damage. Nothing but a reason may come of them."""
 
-from __future__ import annotations
-
 import gzip
 import io
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,9 +16,6 @@ from secondlook.retrieval.parse.source import Parsed, ParseLimits
 from secondlook.retrieval.parse.worker import serve
 from tests.support import files
 from tests.support.hostile_forms import zeros_zip
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 DEEP = 10_000
 

@@ -1,19 +1,15 @@
 """The profile as a model reads it."""
 
-from __future__ import annotations
-
 import ast
 import re
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from secondlook.tables.profile_text import estimated_tokens, profile_text
 from secondlook.tables.table import Column, ColumnProfile, Join, Table, TableProfile, ValueCount
 from tests.support.profiled import make_table
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def described(

@@ -1,12 +1,11 @@
 """The small pieces of reading: spans and windows, what is remembered, tokens, weights."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,10 +27,6 @@ from secondlook.reading.reader import (
 )
 from secondlook.reading.session import Wordpieces, printable
 from secondlook.reading.weights import ModelName, find_weights, read_weights, verify_weights
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 logits = st.floats(-20, 20, width=32)
 

@@ -1,9 +1,8 @@
 """What comes with a question: choices become part of it, and a workflow is found for it."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,9 +18,6 @@ from secondlook.nodes.choices import parsed
 from secondlook.roles.follow_up import Turn
 from secondlook.settings.sections import Settings
 from tests.support.engine import settings_of
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ASKED = "Who pays?"
 LISTED = "Who pays?\n\nAnswer choices:\n(A) Ann\n(B) Bo"

@@ -1,14 +1,14 @@
 """Which backend is opened, and what is said where none can be."""
 
-from __future__ import annotations
-
 import datetime as dt
 import importlib.util
 import json
 import os
 import sys
+from collections.abc import Iterator
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,10 +25,6 @@ from secondlook.sandbox.inside.job import answered, plain
 from secondlook.sandbox.outcomes import read_reply
 from secondlook.sandbox.port import Limits, Outcome, Request, Supplied
 from tests.support.sandbox import ROWS, sales
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -1,9 +1,8 @@
 """The trained judge: what it asks its model, what it need not ask, and when words stand in."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
 
@@ -22,11 +21,6 @@ from secondlook.reading.support import (
     read_head,
     stands_in,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
 
 QUOTE = (
     "The deepest berth is berth 4 at the north quay. It has 7.8 metres at low water.\n\n"

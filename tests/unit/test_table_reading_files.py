@@ -1,7 +1,5 @@
 """Every kind of file becomes tables with typed columns; what is no table is refused."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -12,7 +10,8 @@ import sqlite3
 import zipfile
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import duckdb
 import numpy as np
@@ -48,9 +47,6 @@ from secondlook.tables.cells import (
 from secondlook.tables.column_types import infer
 from secondlook.tables.read import Read, table_from_frame
 from tests.support.tables import database, read_all, read_one, read_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 at = datetime.fromisoformat
 

@@ -1,10 +1,9 @@
 """The tables at hand: profiles, joins, computations; those of documents, and those handed over."""
 
-from __future__ import annotations
-
 import os
 import shutil
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pyarrow as pa
 import pytest
@@ -22,11 +21,6 @@ from secondlook.tables.read import table_from_frame
 from secondlook.tables.table import Column, Table, named_apart, unlike
 from secondlook.tables.worker import Worker
 from tests.support.engine import settings_of
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 ORDERS = {"customer": [1, 2, 2, 3], "amount": [10.0, 20.0, 30.0, 40.0]}
 CUSTOMERS = {"id": [1, 2, 3], "city": ["Ulm", "Trier", "Ulm"]}

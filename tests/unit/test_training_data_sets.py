@@ -1,10 +1,8 @@
 """The whole preparation on a small data folder: its rows, its bytes, and what it must refuse."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -27,9 +25,6 @@ from training.data.rows import (
 )
 from training.data.sources import SOURCES
 from training.data.support import NLI_FILES
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture(scope="module")

@@ -1,14 +1,12 @@
 """The understander's training: what people ask and what it means, and a very small model made from
 rows to ONNX on the processor, with the real commands."""
 
-from __future__ import annotations
-
 import json
 import re
 from dataclasses import replace
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
@@ -20,10 +18,6 @@ from training.data.asked import FOLDER, faults, spoken, table_rows, tables
 from training.data.chance import chance
 from training.data.readings import SHOWN_COLUMN, claims
 from training.understander.rows import own_rows, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 FORMS = {
     "show name, pay | team = Sales": ("show", "", ["name", "pay", "team"]),

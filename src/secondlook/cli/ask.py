@@ -7,7 +7,7 @@ import signal
 import threading
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path  # noqa: TC003
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer

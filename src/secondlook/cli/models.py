@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict, replace
-from pathlib import Path  # noqa: TC003 - read when the command is built
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from secondlook.cli.command import Call, argument, command, flag, messages, option, print_json

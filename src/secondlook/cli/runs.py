@@ -8,7 +8,7 @@ import re
 import sys
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
-from pathlib import Path  # noqa: TC003
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer

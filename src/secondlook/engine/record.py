@@ -8,9 +8,11 @@ import json
 import re
 import threading
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from pathlib import Path
+from typing import Any, Literal, TypeVar
 
 from pydantic import ValidationError
 
@@ -27,19 +29,16 @@ from secondlook.store.answers import forget_runs
 from secondlook.store.database import (
     ALL,
     RUNS,
+    Database,
+    Row,
     Safety,
+    Statements,
     drop_runs,
     open_database,
     select_in,
     storable,
 )
 from secondlook.store.tables import forget_tables
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
-
-    from secondlook.store.database import Database, Row, Statements
 
 Events = list[Event]
 Names = list[str]

@@ -2,24 +2,20 @@
 is a content (its id is the start of its SHA-256); a file is a place where it was found. Several
 files may hold one document. A file with a reason is one that failed."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re
 import sqlite3
 import threading
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from secondlook.document import Extracted, Heading, Page
 from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryError, SecondlookError, UsageError
 from secondlook.files import write_whole
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 _SCHEMA_VERSION = 1
 _SCHEMA = """

@@ -1,24 +1,20 @@
 """`library.json`: which format a library has and what made its vectors and terms."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
 import socket
 import sys
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryFormat, LibraryMissing
 from secondlook.files import write_whole
 from secondlook.library.catalog import RESTORE, not_writable
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 FORMAT = 1
 FILE_NAME = "library.json"

@@ -18,7 +18,7 @@ from secondlook.nodes.extract import withheld
 from secondlook.nodes.outline import Overview, evenly, taken, whole_document
 from secondlook.nodes.revalidate import guard_of
 from secondlook.nodes.screen import clean_passages
-from secondlook.nodes.state import Draft, Evidence, Trace, step, trouble
+from secondlook.nodes.state import Cited, Draft, Evidence, Trace, step, trouble
 from secondlook.nodes.state import Sentence as Claimed
 from secondlook.reading.support import DEFAULT_MIN_SUPPORT, joined_evidence, sieve_of
 from secondlook.retrieval.terms import terms
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from secondlook.answer import StopReason
-    from secondlook.nodes.state import Cited
     from secondlook.passage import Passage
 
 NODE: Final = "summarise"

@@ -3,24 +3,20 @@ probability on it may be given, and whether a search has found what answers. Coe
 thresholds are data of one reader, named in them: `calibration.json`, or a library's own file. For
 another reader probabilities are None. docs/confidence.md has the figures."""
 
-from __future__ import annotations
-
 import json
 import math
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import TYPE_CHECKING, Any, Final, Literal
+from pathlib import Path
+from typing import Any, Final, Literal
 
 from secondlook.errors import SecondlookError
 from secondlook.files import write_whole
 from secondlook.reading.logistic import Logistic
 from secondlook.reading.risk import RiskTable
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 RISK_CONFIDENCE: Final = 0.99  # How sure it must be that `max_risk` is kept
 BEST: Final = 5

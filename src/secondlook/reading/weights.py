@@ -1,21 +1,17 @@
 """The files of the embedded models: where they lie, and that they are the ones we measured."""
 
-from __future__ import annotations
-
 import hashlib
 import json
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
 
 from secondlook.errors import ModelError, ModelUnavailable
 from secondlook.files import digest
 from secondlook.reading.languages import ENGLISH
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 ModelName: TypeAlias = Literal["embedder", "reader", "understander"]
 INSTALL_HINT = "install the distribution secondlook-qa-weights: pip install ./weights in a clone"

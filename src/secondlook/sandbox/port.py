@@ -9,12 +9,10 @@ import importlib.util
 import json
 import struct
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
+from pathlib import Path
+from typing import Any, Literal, Protocol, TypeAlias
 
 Plain: TypeAlias = "bool | int | float | str | list[Plain] | dict[str, Plain] | None"
 """A value that has left the sandbox. Dates are ISO strings; NaN and infinities are floats."""

@@ -10,7 +10,8 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import IO, TYPE_CHECKING, Annotated, Any, Literal, TypeVar, cast
+from pathlib import Path
+from typing import IO, Annotated, Any, Literal, TypeVar, cast
 
 from pydantic import (
     AfterValidator,
@@ -25,9 +26,6 @@ from secondlook.errors import SecondlookError, UsageError
 from secondlook.evaluation.records import Case, Problem
 from secondlook.library.report import Text
 from secondlook.settings.sections import in_plain_words
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Form = Literal["lines", "own", "tables"]
 _PROBLEMS_TOLD = 100

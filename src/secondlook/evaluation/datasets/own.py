@@ -9,8 +9,9 @@ import os
 import re
 import unicodedata
 from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from secondlook.errors import Unsupported, UsageError
 from secondlook.evaluation.datasets.evalset import (
@@ -23,10 +24,6 @@ from secondlook.evaluation.datasets.evalset import (
     unreadable,
 )
 from secondlook.evaluation.records import Case, Problem
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-    from pathlib import Path
 
 QUESTIONS = "questions.csv"
 RESULTS_FOLDER = "secondlook-eval"  # among the documents, when run from their folder

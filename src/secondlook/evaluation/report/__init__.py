@@ -1,23 +1,17 @@
 """What a person looks at after an evaluation: a spreadsheet, a page and pictures."""
 
-from __future__ import annotations
-
 import csv
 import io
 import math
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
 
 from secondlook.errors import UsageError
 from secondlook.evaluation.metrics import METRICS
 from secondlook.evaluation.questions import lowest_of_best, question_values
 from secondlook.evaluation.records import Results, Row
 from secondlook.evaluation.report import tables
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
 
 _INSIDE = {"metrics", "read", "judged", "graded", "graded_by", "research", "analysed"}
 _FIELDS = [one for one in Row.model_fields if one not in _INSIDE and not one.endswith("_by_node")]
