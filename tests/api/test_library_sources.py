@@ -93,8 +93,7 @@ def test_a_pdf_is_shown_and_everything_else_saved(client: TestClient) -> None:
 
 
 def test_a_file_that_changed_or_went_is_gone(tmp_path: Path) -> None:
-    outside = tmp_path / "in" / "note.md"
-    outside.parent.mkdir()
+    (tmp_path / "in" / "note.md").parent.mkdir()
     with client_of(tmp_path) as client:
         uploaded(client, ("note.md", HARBOUR))
         stored = tmp_path / "library" / "uploads" / "note.md"
@@ -152,8 +151,7 @@ def test_search_finds_passages_that_can_be_fetched(client: TestClient) -> None:
     (hit,) = found["hits"]
     assert "7.5 metres" in hit["text"]
     assert hit["heading"] == "Harbour survey \u203a Depths"
-    passage = client.get(f"{LIBRARY}/passages/{hit['passage']}").json()
-    assert passage["text"] == hit["text"]
+    assert client.get(f"{LIBRARY}/passages/{hit['passage']}").json()["text"] == hit["text"]
     elsewhere = {"query": "how deep is berth 4", "documents": ["sales.csv"]}
     hits = client.post(f"{LIBRARY}/search", json=elsewhere).json()["hits"]
     assert {hit["title"] for hit in hits} <= {"sales"}

@@ -145,8 +145,7 @@ def test_orders_in_a_document_stay_data(server: Serving) -> None:
         ("read_source", {"document": "ferry.md"}, "ferry office opens"),
     ):
         text = said(call(server, tool, **arguments))
-        inside = data_in(text)
-        assert expected in inside
+        assert expected in data_in(text)
         outside = _DATA.sub("", text)
         assert "ignore all earlier" not in outside
         assert "SYSTEM" not in outside

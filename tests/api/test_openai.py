@@ -206,8 +206,7 @@ def links(answer: Answer) -> list[str]:
 def test_what_looks_like_a_mark_within_a_claim_is_left_alone() -> None:
     quote = "See note [1] of the survey."
     answer = answer_of(text=f"{quote} [1]", claims=(Claim(text=quote, citations=(1,)),))
-    said = written(answer, BASE)[0]
-    assert r"See note \[1\] of the survey. [[1]](" in said
+    assert r"See note \[1\] of the survey. [[1]](" in written(answer, BASE)[0]
     assert links(answer) == ["1", "1"]
 
 

@@ -205,11 +205,9 @@ def test_leaving_a_stream_stops_its_run(folder: Path) -> None:
     with gated_server(folder) as (server, gate):
         body = {"question": QUESTION, "workflow": "linear", "stream": True}
         with httpx.stream("POST", f"{server.base_url}/api/ask", json=body, timeout=30) as reply:
-            lines = reply.iter_lines()
-            assert next(lines) == "event: run_started"
+            assert next(reply.iter_lines()) == "event: run_started"
             assert gate.asked.acquire(timeout=20)
-        runs = server.app.state.served.runs
-        (live,) = runs.in_memory()
+        (live,) = server.app.state.served.runs.in_memory()
         assert live.put_away.wait(20)
         assert live.status == "interrupted"
         assert live.log.last.why == "the client has left"
@@ -306,8 +304,7 @@ def test_a_follow_up_leans_on_the_run_before(folder: Path) -> None:
         third = ask(client, question="Who was against it?", conversation={"after": second["run"]})
         assert third.status_code == 200
     with client_of(folder) as client:  # the chain is in the record
-        runs = runs_of(client)
-        turns = turns_before(runs, third.json()["run"])
+        turns = turns_before(runs_of(client), third.json()["run"])
         assert next(turn.asked for turn in turns) == "Who voted against the money?"
         assert len(turns) == 3
 

@@ -103,8 +103,7 @@ def test_without_a_model_what_the_grammar_reads_is_computed() -> None:
 def test_without_a_sandbox_generated_code_is_not_run() -> None:
     ran = run("What's the average customer age?", Script(), enable_grammar=False, opened=None)
     assert (ran.answer.status, ran.answer.stop_reason) == ("abstained", "cannot_proceed")
-    computed = run("What is the mean age?", Script(), opened=None)
-    assert computed.answer.status == "answered"
+    assert run("What is the mean age?", Script(), opened=None).answer.status == "answered"
 
 
 def test_orders_in_cells_and_names_reach_no_model_and_change_nothing() -> None:

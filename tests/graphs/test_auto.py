@@ -37,8 +37,7 @@ def test_each_question_goes_where_it_belongs(question: str, workflow: str, why: 
 @pytest.mark.parametrize("name", ["adaptive", "research"])
 def test_who_answers_from_documents_is_a_setting(name: str) -> None:
     settings = settings_of(auto={"routes": {"one_fact": name}}, research={"enable_memory": False})
-    ran = run(QUESTION, settings=settings)
-    assert ran.answer.workflow == name
+    assert run(QUESTION, settings=settings).answer.workflow == name
     assert name in called(settings)
 
 
@@ -50,8 +49,7 @@ def test_the_documents_are_listed(question: str) -> None:
     answer = run(question).answer
     assert "- Harbour survey\n- The plan" in answer.text
     assert "- Harbour survey\n- The plan" in to_markdown(answer)
-    empty = run(question, titles=()).answer
-    assert "There is no document here yet" in empty.text
+    assert "There is no document here yet" in run(question, titles=()).answer.text
 
 
 def test_a_question_that_begins_with_a_greeting_is_answered() -> None:

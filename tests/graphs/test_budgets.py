@@ -221,8 +221,7 @@ def test_a_run_that_was_killed_keeps_to_its_budget(
             auditor = world.model.auditor
             told = f"seed {seed}, {world.deaths} deaths, {world.budget!r}"
             assert not auditor.broken, told
-            case = Case(world.question, world.budget, auditor, answer)
-            assert not _over(case), told
+            assert not _over(Case(world.question, world.budget, auditor, answer)), told
             assert answer.usage.calls >= world.deaths, told
             seen.update(deaths=world.deaths, runs=1, calls=auditor.calls)
             with RunStore(world.settings.runs) as store:

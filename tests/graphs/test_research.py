@@ -128,8 +128,7 @@ def test_a_simple_plan_that_fails_goes_on_in_several_steps_once() -> None:
 
 
 def test_a_failed_step_is_asked_again_in_other_words() -> None:
-    model = Clerk(replan=retry_at_once)
-    made = run(DARK, model=model)
+    made = run(DARK, model=Clerk(replan=retry_at_once))
     first, second = made.research.steps[:2]
     assert (first.status, second.status) == ("failed", "completed")
     assert (second.retry_of, second.attempt) == (1, 2)

@@ -101,8 +101,7 @@ def _leaked(model: Clerk, options: dict[str, str], *, but: set[str]) -> set[str]
 def test_no_choice_reaches_a_prompt_but_that_of_the_choice(settings: Settings) -> None:
     model = Clerk()
     made = ran(WHOLE, settings, model)
-    steps = set(model.asked)
-    assert {"plan", "replan", "synthesise", "choose"} <= steps
+    assert {"plan", "replan", "synthesise", "choose"} <= set(model.asked)
     assert _leaked(model, OPTIONS, but=set()) == {"choose"}
     queries = [query for query, _ in made.shelf.finds]
     assert queries

@@ -78,16 +78,14 @@ def sure(tmp_path: Path) -> float:
 
 
 def test_an_answer_that_is_sure_enough_is_given(tmp_path: Path) -> None:
-    file = own(tmp_path, sure(tmp_path) - 0.01)
-    answer, heard = run(file, settings=settings(0.05))
+    answer, heard = run(own(tmp_path, sure(tmp_path) - 0.01), settings=settings(0.05))
     assert answer.status == "answered"
     assert answer.confidence.label == "calibrated"
     assert heard == [answer.claims[0].text]
 
 
 def test_an_answer_that_is_not_is_withheld_with_the_reason_and_its_passages(tmp_path: Path) -> None:
-    file = own(tmp_path, 0.9912)
-    answer, heard = run(file, settings=settings(0.05))
+    answer, heard = run(own(tmp_path, 0.9912), settings=settings(0.05))
     assert (answer.status, answer.stop_reason) == ("abstained", "low_confidence")
     assert answer.confidence.reasons[0] == (
         "the risk allowed is 5 %: an answer needs a probability of .99, "
@@ -117,8 +115,7 @@ def test_it_holds_where_withholding_is_switched_off(tmp_path: Path) -> None:
 
 
 def test_an_answer_without_a_probability_is_withheld() -> None:
-    shelf = WordShelf(reader_name="another@1")
-    answer, _ = run(None, shelf=shelf, settings=settings(0.05))
+    answer, _ = run(None, shelf=WordShelf(reader_name="another@1"), settings=settings(0.05))
     assert answer.stop_reason == "low_confidence"
     assert "no answer can be promised" in answer.confidence.reasons[0]
 

@@ -93,7 +93,6 @@ def test_what_was_asked_is_read_back_as_it_was() -> None:
         caller={"library": "default"},
         created="2026-11-16T10:00:00+00:00",
     ).prepared(Settings())
-    request = asked.to_record(Settings())
     kept = StoredRun(
         run=RUN,
         created=asked.created,
@@ -101,7 +100,7 @@ def test_what_was_asked_is_read_back_as_it_was() -> None:
         status="interrupted",
         stop_reason=None,
         question=asked.question,
-        request=json.loads(json.dumps(request)),
+        request=json.loads(json.dumps(asked.to_record(Settings()))),
         answer=None,
     )
     again = Run.from_record(kept, Settings().runs)

@@ -59,8 +59,7 @@ def run(
     scope = {"documents": None if documents is None else list(documents), "labels": []}
 
     async def go() -> dict[str, Any]:
-        state = state_of(question, scope=scope)
-        return dict(await graph.ainvoke(state, context=context))
+        return dict(await graph.ainvoke(state_of(question, scope=scope), context=context))
 
     state = asyncio.run(go())
     answer = Answer.model_validate(state["answer"])
@@ -113,10 +112,9 @@ def test_each_of_several_documents_has_its_share_under_its_title() -> None:
         replace(one, title="Lease", heading=("Lease", *one.heading[1:]))
         for one in sectioned("lease", sections=60, passages=1)
     ]
-    shelf = WordShelf([*sectioned(sections=2), *lease])
     answer, _ = run(
         "Summarise the harbour survey, the lease and the tide tables",
-        shelf=shelf,
+        shelf=WordShelf([*sectioned(sections=2), *lease]),
         documents=("lease", "survey"),
     )
     lines = answer.text.splitlines()
@@ -199,14 +197,12 @@ def test_a_model_sums_up_part_by_part_and_then_the_whole() -> None:
 
 
 def test_a_long_text_is_read_at_places_evenly_spread_and_says_so() -> None:
-    model = FunctionModel(obedient)
-    answer, steps = summed(model, tokens=64, sections=40)
+    answer, steps = summed(FunctionModel(obedient), tokens=64, sections=40)
     assert steps[1].numbers["parts"] == MOST_PARTS
     assert int(steps[1].numbers["parts_of_all"] or 0) > MOST_PARTS
     assert f"{MOST_PARTS} of {steps[1].numbers['parts_of_all']} parts were read" in answer.text
     assert answer.status == "partial"
-    read = {passage.id for passage in answer.passages}
-    assert {"survey.0", "survey.39"} <= read
+    assert {"survey.0", "survey.39"} <= {passage.id for passage in answer.passages}
 
 
 def test_a_sentence_that_the_text_does_not_carry_is_cut() -> None:

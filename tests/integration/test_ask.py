@@ -54,8 +54,7 @@ def test_the_stream_tells_what_happens_in_order_and_is_recorded(engine: Secondlo
     assert kinds[-1] == "answered"
     assert kinds.count("node_started") == kinds.count("node_finished") == 4
     assert [event.at for event in events[:-1]] == sorted(event.at for event in events[:-1])
-    tokens = [event.text for event in events if event.type == "token"]
-    assert SHORT in "".join(tokens)
+    assert SHORT in "".join([event.text for event in events if event.type == "token"])
     found = next(event for event in events if event.type == "passages_found")
     assert len(found.passages) >= 5
     engine.close()
@@ -63,8 +62,7 @@ def test_the_stream_tells_what_happens_in_order_and_is_recorded(engine: Secondlo
         stored = store.get("last")
         assert stored.answer == getattr(events[-1], "answer", None)
         assert [event.type for event in store.events(stored.run)][-1] == "answered"
-    folder = checkpoints_file(engine.settings.runs.path, "any").parent
-    assert list(folder.iterdir()) == []
+    assert list(checkpoints_file(engine.settings.runs.path, "any").parent.iterdir()) == []
 
 
 def test_documents_and_filters_limit_the_search(engine: Secondlook) -> None:

@@ -81,14 +81,12 @@ def test_events_name_the_workflow_and_the_run_is_recorded_as_auto(
     engine: Secondlook, settings: Settings
 ) -> None:
     events: list[Event] = list(engine.stream(BOTH))
-    begun = next(event for event in events if event.type == "run_started")
-    assert begun.workflow == "auto"
+    assert next(event for event in events if event.type == "run_started").workflow == "auto"
     routed = next(event for event in events if event.type == "routed")
     assert (routed.source, routed.to, routed.workflow) == ("consider", "linear", None)
     inner = [event.workflow for event in events if event.type == "node_finished"]
     assert {name for name in inner if name} == {"linear", "analyst"}
-    started = [event for event in events if event.type == "node_started"]
-    assert len(started) == len(inner)
+    assert len([event for event in events if event.type == "node_started"]) == len(inner)
     answer = events[-1].answer if events[-1].type == "answered" else None
     assert answer is not None
     assert answer.steps[0].node == "consider"

@@ -67,8 +67,7 @@ def test_the_demo_answers_two_questions_withholds_one_and_leaves_nothing_behind(
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     assert main(["demo"]) == 0
-    printed = capsys.readouterr().out
-    add, *asked = printed.split("\n$ secondlook ")[1:]
+    add, *asked = capsys.readouterr().out.split("\n$ secondlook ")[1:]
     assert add.startswith("add ")
     assert "7 added" in add
     thick, against, designed = asked

@@ -87,8 +87,7 @@ def test_damage_is_told_and_nothing_is_touched(
         assert "hint: " in said
         assert "Unexpected" not in said
         assert "--debug" not in said
-    kept = {path: path.read_bytes() for path in before}
-    assert kept == before
+    assert {path: path.read_bytes() for path in before} == before
 
 
 def test_a_lost_text_costs_that_text_alone(copy: Path) -> None:
@@ -152,8 +151,7 @@ def test_a_full_disk_loses_nothing(made: Path, tmp_path: Path) -> None:
         names = {path for document in opened.documents() for path in document.paths}
         assert {f"text:{text.name}" for text in TEXTS} <= names
         assert len(opened.search("ferry", rerank=False)) >= len(TEXTS)
-        report = opened.add([papers])
-        assert not report.failed
+        assert not opened.add([papers]).failed
         assert len(opened.documents()) == len(TEXTS) + 6
 
 

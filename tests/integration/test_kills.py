@@ -70,12 +70,11 @@ class World:
     def settings(self, name: str, store: str | None = None) -> Settings:
         runs: dict[str, Any] = {"path": self.folder / name / "runs.db"}
         web = {"enable_web_search": True, "url": self._web}
-        model = f"openai:{name}@{self._model}/v1"
         given = {
             "library": {"path": self.folder / "library"},
             "runs": {**runs, "store": store} if store else runs,
             "models": {
-                "default": model,
+                "default": f"openai:{name}@{self._model}/v1",
                 "options": ["all.retries=0", "all.context_tokens=8000"],
                 "servers": {"support": "coverage"},
             },

@@ -56,8 +56,7 @@ def test_a_stop_is_heard_while_a_long_text_is_cut(library: Library, tmp_path: Pa
             asked = time.monotonic()
             raise KeyboardInterrupt
 
-    report = library.add([tmp_path / "long.txt"], progress=stop)
-    assert report.interrupted
+    assert library.add([tmp_path / "long.txt"], progress=stop).interrupted
     assert asked > began
     assert time.monotonic() - asked < 20  # a few seconds where nothing else goes on
     assert library.documents() == []
@@ -94,8 +93,7 @@ def test_a_moved_file_keeps_its_document(library: Library, folder: Path) -> None
     document = library.document("harbour.md")
     (folder / "old").mkdir()
     (folder / "harbour.md").rename(folder / "old" / "survey.md")
-    report = library.add([folder])
-    assert changes(report)["survey.md"] == "moved"
+    assert changes(library.add([folder]))["survey.md"] == "moved"
     moved = library.document("survey.md")
     assert moved.id == document.id
     assert moved.paths == (str(folder / "old" / "survey.md"),)
@@ -126,8 +124,7 @@ def test_prune_takes_away_what_is_gone_and_only_below_the_roots(
     (other / "note.txt").unlink()
     assert len(library.documents()) == 3
     assert "removed" not in changes(library.add([folder])).values()
-    report = library.add([folder], prune=True)
-    assert changes(report)["harbour.md"] == "removed"
+    assert changes(library.add([folder], prune=True))["harbour.md"] == "removed"
     assert {item.title for item in library.documents()} == {"Bakery handbook", "note"}
     folder.rename(folder.with_name("unmounted"))  # all of it is missing: it may come back
     library.add([folder], prune=True)
@@ -170,8 +167,7 @@ def test_archive_members_are_documents(library: Library, tmp_path: Path) -> None
 def test_a_file_that_fails_is_named_and_tried_again(library: Library, folder: Path) -> None:
     broken = folder / "broken.pdf"
     broken.write_bytes(b"%PDF-1.7 this is not really one")
-    report = library.add([folder])
-    assert changes(report)["broken.pdf"] == "failed"
+    assert changes(library.add([folder]))["broken.pdf"] == "failed"
     (failed,) = library.status().failed
     assert failed.path == str(broken)
     assert failed.reason

@@ -238,8 +238,7 @@ def test_two_processes_add_at_once(tmp_path: Path) -> None:
     library = tmp_path / "library"
     for name in ("one", "two"):
         write_tables(tmp_path / name, seed=len(name), rows=50)
-    children = [start(tmp_path / name, library) for name in ("one", "two")]
-    for child in children:
+    for child in [start(tmp_path / name, library) for name in ("one", "two")]:
         child.communicate()
         assert child.returncode == 0
     with Library.open(library, create=False) as opened:

@@ -145,8 +145,7 @@ def test_it_is_served_and_refuses_what_would_change_it(source: Library, tmp_path
         assert answer["short"] == "1843"
         (run,) = client.get("/api/runs").json()["runs"]
         assert (run["id"], run["library"]) == (answer["run"], "default")
-        text = client.get(f"{api}/documents/{harbour}/text").json()
-        assert "1843" in json.dumps(text)
+        assert "1843" in json.dumps(client.get(f"{api}/documents/{harbour}/text").json())
         for reply in (
             client.post(f"{api}/documents", files={"files": ("a.txt", b"a")}, headers=own),
             client.post(f"{api}/reindex", headers=own),

@@ -48,8 +48,7 @@ def sales(tmp_path: Path) -> Path:
 
 
 def test_a_csv_file_is_a_document_and_a_table(library: Library, sales: Path) -> None:
-    report = library.add(sales)
-    assert report.count("added") == 1
+    assert library.add(sales).count("added") == 1
     [table] = library.tables()
     assert (table.name, table.rows, table.path) == ("sales", 3, str(sales))
     assert [(column.name, column.type) for column in table.columns] == [
@@ -126,13 +125,11 @@ def test_a_long_table_is_searched_by_its_card(library: Library, tmp_path: Path) 
     lines = "".join(f"berth {n},{n / 10}\n" for n in range(30_000))
     (tmp_path / "soundings.csv").write_text("berth,depth\n" + lines, encoding="utf-8")
     seen: list[Progress] = []
-    report = library.add(tmp_path / "soundings.csv", progress=seen.append)
-    assert report.passages < 5
+    assert library.add(tmp_path / "soundings.csv", progress=seen.append).passages < 5
     assert any(progress.stage == "tables" for progress in seen)
     [table] = library.tables()
     assert mean_of(library, table, "depth") == pytest.approx(29_999 / 20)
-    document = library.documents()[0]
-    assert "30,000 rows" in library.text(document.id).text
+    assert "30,000 rows" in library.text(library.documents()[0].id).text
     assert library.add(tmp_path / "soundings.csv").count("unchanged") == 1
     library.add(tmp_path / "soundings.csv", force=True)
     assert len(library.tables()) == 1
@@ -181,8 +178,7 @@ def test_ctrl_c_ends_the_reading_of_a_table(
             raise KeyboardInterrupt
 
     monkeypatch.setattr(reading, "read_tables", slow)
-    report = library.add(sales, progress=press)
-    assert report.interrupted
+    assert library.add(sales, progress=press).interrupted
     assert library.tables() == ()
     monkeypatch.setattr(reading, "read_tables", real)
     assert library.add(sales).count("added") == 1

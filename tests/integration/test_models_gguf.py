@@ -79,10 +79,8 @@ def test_a_prompt_is_counted_exactly_as_the_model_sees_it(chat: GgufChat) -> Non
 
 def test_the_marks_of_the_template_in_a_text_stay_text(chat: GgufChat) -> None:
     """As marks they would be one token each, and begin a new message."""
-    marks = "<|im_end|><|im_start|>" * 20
-    with_marks = asyncio.run(chat.count((Message("user", marks),)))
-    without = asyncio.run(chat.count((Message("user", ""),)))
-    assert with_marks - without > 3 * 40
+    with_marks = asyncio.run(chat.count((Message("user", "<|im_end|><|im_start|>" * 20),)))
+    assert with_marks - asyncio.run(chat.count((Message("user", ""),))) > 3 * 40
 
 
 def test_a_prompt_beyond_the_context_is_refused_and_the_next_one_served(chat: GgufChat) -> None:
@@ -134,8 +132,7 @@ LONG_PROMPT = ChatRequest((Message("user", "All about the sea. " * 360),), max_t
 
 
 def works_again(chat: GgufChat, *, after: int) -> None:
-    result = asyncio.run(chat.complete(QUICK))
-    assert result.tokens_out == 3
+    assert asyncio.run(chat.complete(QUICK)).tokens_out == 3
     assert chat.worker_pid != after
     assert_gone(after)
 

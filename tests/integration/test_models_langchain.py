@@ -105,12 +105,10 @@ def test_a_schema_goes_to_the_server(kind: str) -> None:
 def test_a_tool_call_is_a_reply(kind: str) -> None:
     heard: list[str] = []
     with ChatServer(lambda body: Said(tool='{"metres": 7.5}')) as server:
-        chat = opened(kind, server)
-        result = complete(chat, heard.append, schema=SCHEMA, mode="tool")
+        result = complete(opened(kind, server), heard.append, schema=SCHEMA, mode="tool")
     assert json.loads(result.text) == {"metres": 7.5}
     assert "".join(heard) == result.text
-    tool = server.requests[-1].body["tools"][0]["function"]
-    assert tool["name"] == "Depth_of_a_quay"
+    assert server.requests[-1].body["tools"][0]["function"]["name"] == "Depth_of_a_quay"
 
 
 @pytest.mark.parametrize("kind", KINDS)

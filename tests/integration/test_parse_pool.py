@@ -184,8 +184,7 @@ def test_a_scanned_pdf_is_read(tmp_path: Path) -> None:
         ((_, parsed),) = pool.parse([("scan", path)])
     extracted = parsed[0].extracted
     assert extracted is not None, parsed[0].error
-    first = extracted.text[extracted.pages[0].start : extracted.pages[0].end]
-    assert likeness(first) > 0.9
+    assert likeness(extracted.text[extracted.pages[0].start : extracted.pages[0].end]) > 0.9
     assert "Second page" in extracted.text[extracted.pages[1].start :]
     assert extracted.notes == ("read by OCR: pages 1, 2",)
 

@@ -80,8 +80,7 @@ def test_a_profile_is_computed_once(worker: Worker, tmp_path: Path) -> None:
 )
 def test_a_damaged_cache_is_computed_anew(worker: Worker, tmp_path: Path, damage: str) -> None:
     made = make_table(tmp_path, {"a": [1, 2, 3]})
-    kept = profile_file(tmp_path, made.table)
-    kept.write_text(damage, encoding="utf-8")
+    profile_file(tmp_path, made.table).write_text(damage, encoding="utf-8")
     assert cached_profile(tmp_path, worker, made.table, made.file).columns[0].maximum == 3
     assert cached_profile(tmp_path, NoWorker(), made.table, made.file).columns[0].maximum == 3
 

@@ -114,8 +114,7 @@ def test_prefixes_reach_the_service(server: Server, address: str) -> None:
     embedder = open_remote("ollama", "nomic-embed-text", base_url=address)
     embedder.embed_passages(["", "half \ud800 pair"])
     embedder.embed_query("question")
-    sent = [text for _, _, body in server.requests for text in body["input"]]
-    assert sent == [
+    assert [text for _, _, body in server.requests for text in body["input"]] == [
         "search_document: ",
         "search_document: half \ufffd pair",
         "search_query: question",

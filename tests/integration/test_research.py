@@ -43,8 +43,7 @@ def secondlook(
 
     def call(*arguments: str) -> tuple[int, str]:
         capsys.readouterr()
-        code = main(list(arguments))
-        return code, capsys.readouterr().out
+        return main(list(arguments)), capsys.readouterr().out
 
     return call
 
@@ -120,11 +119,10 @@ def test_two_questions_in_one_are_two_steps_and_an_attack_is_refused(
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: pytest.TempPathFactory, samples: Library) -> Iterator[Secondlook]:
-    folder = tmp_path_factory.mktemp("small")
     settings = load(
         {
             "library.path": samples.path,
-            "runs.path": folder / "runs.db",
+            "runs.path": tmp_path_factory.mktemp("small") / "runs.db",
             "models.default": f"gguf:{smollm2()}",
             "models.options": ["all.max_tokens=64"],
             "answer.evidence_tokens": 200,
@@ -136,8 +134,7 @@ def small(tmp_path_factory: pytest.TempPathFactory, samples: Library) -> Iterato
 
 
 def test_whatever_a_tiny_model_says_what_reaches_a_person_stands(small: Secondlook) -> None:
-    question = f"{PILING}\n{CHOICES}"
-    said: list[Any] = list(small.stream(question, workflow="research"))
+    said: list[Any] = list(small.stream(f"{PILING}\n{CHOICES}", workflow="research"))
     answer = said[-1].answer
     assert answer.status in {"answered", "partial", "abstained"}
     assert answer.usage.calls >= 2
@@ -147,5 +144,4 @@ def test_whatever_a_tiny_model_says_what_reaches_a_person_stands(small: Secondlo
         text = small.library.text(citation.document).text
         assert text[citation.start : citation.end] == citation.quote
     assert verify(answer, small.library) == []
-    tokens = "".join(event.text for event in said if event.type == "token")
-    assert "{" not in tokens
+    assert "{" not in "".join(event.text for event in said if event.type == "token")

@@ -23,8 +23,7 @@ QUESTIONS: dict[str, Any] = json.loads((ROOT / "examples" / "questions.json").re
 @pytest.fixture(scope="module")
 def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     with Library.open(tmp_path_factory.mktemp("samples") / "library") as made:
-        report = made.add([samples_folder()])
-        assert not report.failed
+        assert not made.add([samples_folder()]).failed
         yield made
 
 

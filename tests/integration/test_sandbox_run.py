@@ -53,8 +53,7 @@ def test_value_frame_output_charts_and_an_error_on_each_backend(
     assert outcome.frames["by"].columns == ("city", "count")
     assert outcome.frames["by"].rows == (("Bath", 39), ("Bern", 37), ("Bonn", 38))
     assert [figure.kind for figure in outcome.figures] == ["plotly", "png"]
-    drawn = json.loads(outcome.figures[0].data)
-    assert drawn["layout"]["title"]["text"] == "<b>Counts</b>"
+    assert json.loads(outcome.figures[0].data)["layout"]["title"]["text"] == "<b>Counts</b>"
     assert "<b>" not in outcome.figures[0].data  # safe within a page as it is
     assert failed.failure is not None
     assert (failed.failure.kind, failed.failure.line) == ("KeyError", 2)

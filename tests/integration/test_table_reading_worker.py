@@ -78,8 +78,7 @@ def test_a_task_that_overruns_is_killed_and_the_next_one_runs() -> None:
 def test_a_death_at_work_is_told() -> None:
     with Worker() as worker:
         select(worker, "SELECT 1")
-        victim = process_of(worker)
-        killer = threading.Timer(0.2, victim.kill)
+        killer = threading.Timer(0.2, process_of(worker).kill)
         killer.start()
         with pytest.raises(TableError, match="died"):
             select(worker, ENDLESS)

@@ -47,10 +47,9 @@ def given(folder: Path) -> list[str]:
     recipe["runs"]["a"]["options"]["rate"] = 0.01
     recipe["runs"]["b"] = recipe["runs"]["a"]
     (folder / "data").mkdir()
-    data = write_sets(folder / "data")
     return [
         "reader",
-        *("--data", str(data)),
+        *("--data", str(write_sets(folder / "data"))),
         *("--work", str(folder / "work")),
         *("--recipe", str(changed(folder, recipe))),
         *("--teacher", str(random_mpnet(folder / "model.safetensors"))),

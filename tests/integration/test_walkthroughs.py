@@ -150,8 +150,7 @@ WANTED = {"leave": "left her group", "award": "For her debut", "birth": "born", 
 
 def singing(request: ChatRequest) -> str:
     """Says who is meant by the conversation; answers by the sentence on the person who is named."""
-    asked = request.messages[-1].content
-    if (parts := asked.partition("Last question: "))[1]:
+    if (parts := request.messages[-1].content.partition("Last question: "))[1]:
         name = max(SINGERS, key=parts[0].rfind)
         return re.sub(r"\bher\b", f"{name}'s", parts[2].replace("she", name), count=1)
     question = question_of(request)

@@ -56,8 +56,7 @@ def site(shared: Searched) -> Iterator[Searched]:
 
 
 def settings(site: Site, **changed: Any) -> WebSettings:
-    given = {"url": site.url(), "allow_private": True}
-    return WebSettings.model_validate(given | changed)
+    return WebSettings.model_validate({"url": site.url(), "allow_private": True} | changed)
 
 
 async def found(web: WebSearch, query: str = QUESTION) -> list[WebPassage]:

@@ -47,10 +47,9 @@ def step_of(passage: str = PASSAGE, *, confidence: float | None = 0.95, **change
 
 def researched(question: str = ASKED, **changed: Any) -> dict[str, Any]:
     """The state of a run whose research is done."""
-    found = [unread(item) for item in WordShelf().held]
     state = state_of(
         question,
-        found=found,
+        found=[unread(item) for item in WordShelf().held],
         plan=[step_of()],
         draft=draft_of(),
         query_type="simple",

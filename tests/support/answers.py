@@ -31,8 +31,7 @@ def sample_library(folder: Path) -> Library:
     """The sample documents, copied so that a test may change them, in a library of their own."""
     shutil.copytree(samples_folder(), folder / "papers")
     library = Library.open(folder / "library")
-    report = library.add([folder / "papers"])
-    assert not report.failed
+    assert not library.add([folder / "papers"]).failed
     return library
 
 
@@ -158,8 +157,7 @@ def outline(library: Library, name: str) -> Answer:
     ):
         passage = hit.passage
         desk.hits[passage.id] = hit
-        number = desk.cite(passage, *_sentence(passage.text, 0))
-        desk.claim(None, number)
+        desk.claim(None, desk.cite(passage, *_sentence(passage.text, 0)))
         lines.append(
             f"{passage.heading[-1] if passage.heading else '-'}: {_marked(desk.claims[-1])}"
         )
@@ -233,8 +231,7 @@ def _marked(claim: Claim) -> str:
 def _sentence(text: str, at: int) -> tuple[int, int]:
     starts = [0, *sentence_starts(text), len(text)]
     first = max(start for start in starts[:-1] if start <= at)
-    last = min(start for start in starts[1:] if start > at)
-    piece = text[first:last]
+    piece = text[first : min(start for start in starts[1:] if start > at)]
     return first + len(piece) - len(piece.lstrip()), first + len(piece.rstrip())
 
 

@@ -142,8 +142,7 @@ def _handler(server: ChatServer) -> type[BaseHTTPRequestHandler]:  # noqa: C901 
 
 def _openai(body: Body, said: Said) -> Iterator[str]:
     def event(delta: Body, finish: str | None = None) -> str:
-        choice = {"index": 0, "delta": delta, "finish_reason": finish}
-        return _sse({"choices": [choice]})
+        return _sse({"choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
 
     for piece in said.pieces:
         yield event({"role": "assistant", "content": piece})

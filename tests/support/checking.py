@@ -30,8 +30,7 @@ class SevereShelf(WordShelf):
 
     def read_text(self, query: str, text: str) -> Reading:
         reading = WordShelf.read_text(self, query, text)
-        shared = alike(query, text) > 0
-        return reading if shared else replace(reading, span_score=-25.0)
+        return reading if (alike(query, text) > 0) else replace(reading, span_score=-25.0)
 
 
 def cited(passage: str, quote: str | None = None) -> Cited:

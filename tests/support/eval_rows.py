@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 def row(case: str = "q0", f1: float | None = 1.0, **more: Any) -> Row:
     """A question that was answered; right where it shares any word with the right answer."""
-    metrics = {"f1": f1} if f1 is not None else {}
     known: dict[str, Any] = {
         "configuration": "base",
         "case": case,
@@ -23,7 +22,7 @@ def row(case: str = "q0", f1: float | None = 1.0, **more: Any) -> Row:
         "stop_reason": "answered",
         "right": None if f1 is None else f1 > 0,
         "seconds": 1.0,
-        "metrics": {**metrics, **more.pop("metrics", {})},
+        "metrics": {**({"f1": f1} if f1 is not None else {}), **more.pop("metrics", {})},
     }
     return Row(**{**known, **more})
 

@@ -96,16 +96,14 @@ def special_tar() -> bytes:
 
 def archive_forms() -> dict[str, bytes]:
     # Just above what a text may have, so that the limit is met and little is unpacked.
-    zeros = b"0" * (51 << 20)
-    big_gzip = gzip.compress(zeros, 1, mtime=0)
+    big_gzip = gzip.compress(b"0" * (51 << 20), 1, mtime=0)
     data = files.zipped({"core.txt": files.PROSE})
     for level in range(40):
         data = files.zipped({f"level{level}.zip": data})
     # Every entry of the directory points at the same megabytes, so that it grows by `entries`.
     made = zeros_zip(8)
     start = made.index(b"PK\x01\x02")
-    end = made.rindex(b"PK\x05\x06")
-    directory = made[start:end] * 400
+    directory = made[start : made.rindex(b"PK\x05\x06")] * 400
     tail = struct.pack("<4sHHHHIIH", b"PK\x05\x06", 0, 0, 400, 400, len(directory), start, 0)
     return {
         "bomb-declared.zip": zeros_zip(3000),

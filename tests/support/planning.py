@@ -120,5 +120,4 @@ def lost(question: str, *passages: str, attempt: int = 1) -> StepData:
 
 def question_in(request: ChatRequest) -> str:
     """The question of a prompt, as a model finds it there."""
-    found = re.findall(r"Question: (.+)", request.messages[-1].content)
-    return str(found[-1])
+    return str(re.findall(r"Question: (.+)", request.messages[-1].content)[-1])

@@ -82,8 +82,7 @@ def proposal(request: ChatRequest, matter: Matter, **said: str) -> str:
 
 def plan(request: ChatRequest) -> str:
     """The first matter that the question mentions; one that mentions none is asked as it is."""
-    asked = prompt_of(request).rpartition("Question: ")[2]
-    found = matters_in(asked)
+    found = matters_in(prompt_of(request).rpartition("Question: ")[2])
     if found:
         return proposal(request, found[0])
     queries = [question_of(request)]

@@ -105,6 +105,5 @@ def answer(question: str, text: str, **options: str) -> JsonValue:
     reading = best(question, text, **options)
     compute = table_of(text, **options).compute
     assert compute is not None
-    values = values_of(reading, [compute(query) for query in queries(reading)])
-    (value,) = values.values()
+    (value,) = values_of(reading, [compute(query) for query in queries(reading)]).values()
     return value

@@ -8,8 +8,7 @@ import string
 def normalised(text: str) -> str:
     lowered = text.lower()
     unpunctuated = "".join(letter for letter in lowered if letter not in set(string.punctuation))
-    without_articles = re.sub(r"\b(a|an|the)\b", " ", unpunctuated, flags=re.UNICODE)
-    return " ".join(without_articles.split())
+    return " ".join(re.sub(r"\b(a|an|the)\b", " ", unpunctuated, flags=re.UNICODE).split())
 
 
 def exact(gold: str, predicted: str) -> int:

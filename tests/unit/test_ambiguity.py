@@ -108,8 +108,7 @@ def test_she_is_who_the_text_calls_she() -> None:
     found = meant("When did she die?", text)
     assert found[0].name == "Ada Lovelace"
     assert leader(found) == found[0]
-    him = meant("When did he die?", text)
-    assert him[0].name == "Charles Babbage"
+    assert meant("When did he die?", text)[0].name == "Charles Babbage"
 
 
 def test_two_that_are_alike_have_no_leader() -> None:

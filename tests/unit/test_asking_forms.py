@@ -36,8 +36,7 @@ def test_a_question_comes_to_its_answer(question: str, table: str, expected: obj
 
 def test_rows_of_sums_are_left_out() -> None:
     reading = best("which nation won the most silver medals?", MEDALS)
-    apart = Filter(column="Nation", comparison="!=", value="Total")
-    assert apart in reading.query.where
+    assert Filter(column="Nation", comparison="!=", value="Total") in reading.query.where
 
 
 @pytest.mark.parametrize(
@@ -63,8 +62,7 @@ def test_how_it_was_read_is_said() -> None:
 
 
 def test_among_several_tables_no_word_goes_without_a_condition() -> None:
-    tables = [table_of(FILMS), table_of(GAMES)]
-    found = read("how many films did ann berg direct?", tables)
+    found = read("how many films did ann berg direct?", [table_of(FILMS), table_of(GAMES)])
     assert found
     assert found.unplaced == ("films",)
 

@@ -230,8 +230,7 @@ def test_outputs() -> None:
         "gone": None,
         "not there": None,
     }
-    missing = values_of(reading(outputs=outputs[:1]), [computed((None,))])
-    assert missing == {"word": None}
+    assert values_of(reading(outputs=outputs[:1]), [computed((None,))]) == {"word": None}
 
 
 def test_a_reading_survives_json() -> None:

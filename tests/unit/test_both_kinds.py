@@ -103,8 +103,7 @@ def test_it_is_as_sure_as_its_least_sure_part() -> None:
     answer = whole(OF_PLAN, OF_TABLE)
     assert (answer.confidence.value, answer.confidence.label) == (0.6, "calibrated")
     assert answer.confidence.reasons == ("documents: a near lead",)
-    unsure = OF_TABLE.model_copy(update={"confidence": Confidence()})
-    answer = whole(OF_PLAN, unsure)
+    answer = whole(OF_PLAN, OF_TABLE.model_copy(update={"confidence": Confidence()}))
     assert answer.confidence.value is None
     assert answer.confidence.reasons[0] == "how sure a part is cannot be told"
 

@@ -152,8 +152,7 @@ def test_a_file_that_changes_is_read_again(tmp_path: Path) -> None:
 
 
 def changed(**changes: Any) -> str:
-    content = calibration_data(own(), made="", by="", data={})
-    return json.dumps({**content, **changes})
+    return json.dumps({**calibration_data(own(), made="", by="", data={}), **changes})
 
 
 @pytest.mark.parametrize(
@@ -290,15 +289,13 @@ def test_figures_of_a_case_that_can_be_counted_by_hand() -> None:
 
 
 def test_a_calibration_that_is_too_sure_is_put_right() -> None:
-    answered = outcomes(600, bias=-1.0, slope=0.3)
-    found = fit(answered, shipped())
+    found = fit(outcomes(600, bias=-1.0, slope=0.3), shipped())
     assert found.before is not None
     assert found.better
     assert found.after.ece < 0.07
     assert found.before.ece > 0.15
     assert found.after.brier < found.before.brier
-    weights = found.calibration.answer.weights
-    assert weights["margin"] == pytest.approx(0.3, abs=0.1)
+    assert found.calibration.answer.weights["margin"] == pytest.approx(0.3, abs=0.1)
     assert found.calibration.source == "library"
 
 
@@ -319,8 +316,7 @@ def test_a_reader_without_a_calibration_gets_one_if_its_scores_say_anything() ->
     assert found.better
     assert found.calibration.label == "calibrated"
     assert found.calibration.reader == "other@1"
-    nothing = fit(outcomes(300, bias=0.0, slope=0.0, calibration=bare), bare)
-    assert not nothing.better
+    assert not fit(outcomes(300, bias=0.0, slope=0.0, calibration=bare), bare).better
 
 
 def test_promises_are_kept_on_documents_that_did_not_make_them() -> None:

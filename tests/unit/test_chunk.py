@@ -240,13 +240,11 @@ def split(text: str) -> list[str]:
     ],
 )
 def test_sentences_come_apart_where_a_reader_would_part_them(sentences: list[str]) -> None:
-    glue = "" if sentences[0][-1] in "。」" else " "
-    assert split(glue.join(sentences)) == sentences
+    assert split(("" if sentences[0][-1] in "。」" else " ").join(sentences)) == sentences
 
 
 def test_lower_case_after_a_stop_does_not_begin_a_sentence_in_ordinary_text() -> None:
-    text = "It was approx. five. Then it rose by a min. of two. All was well."
-    assert split(text) == [
+    assert split("It was approx. five. Then it rose by a min. of two. All was well.") == [
         "It was approx. five.",
         "Then it rose by a min. of two.",
         "All was well.",

@@ -28,8 +28,7 @@ CHOICES = {"A": "the zebra crossing", "B": "the quokka enclosure", "C": "the nar
 
 
 def node(stem: str, choices: dict[str, str] | None = None, **given: Any) -> dict[str, Any]:
-    more = {} if choices is None else {"choices": choices}
-    state: Any = state_of(stem, **more)
+    state: Any = state_of(stem, **{} if choices is None else {"choices": choices})
     context = context_of(workflow="research", **given)
     return dict(asyncio.run(classify(state, Runtime(context=context))))
 

@@ -132,8 +132,7 @@ def test_what_is_written_in_last_depends_on_nothing(program: str) -> None:
 def test_no_honest_program_makes_a_number_at_its_end_honest(which: str, number: float) -> None:
     if which == "locals":  # names that are reached in other ways cannot be followed
         return
-    refusal = check(f"{HONEST[which]}\nfig = None\nresult = {number!r}", TITANIC)
-    assert refusal is not None
+    assert check(f"{HONEST[which]}\nfig = None\nresult = {number!r}", TITANIC) is not None
 
 
 @settings(max_examples=100, deadline=None, derandomize=True)
@@ -242,8 +241,7 @@ def test_any_reply_is_survived(reply: str) -> None:
 
 
 def test_what_cannot_be_parsed_says_why() -> None:
-    said = parsed("a = 1\nb = (")
-    assert getattr(said, "line", None) == 2
+    assert getattr(parsed("a = 1\nb = ("), "line", None) == 2
     for hostile in ["\0", "(" * 5000, "-" * 9000 + "1", "x = 1\n" * 20_000, "1" + "+1" * 3000]:
         assert not is_python(hostile)
 

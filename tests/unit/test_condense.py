@@ -76,8 +76,7 @@ def test_what_stands_alone_is_not_touched(question: str) -> None:
 
 def rewriting(request: ChatRequest) -> str:
     """Puts the last name or berth of the conversation in the place of a pronoun."""
-    prompt = request.messages[-1].content
-    history, _, question = prompt.partition("Last question: ")
+    history, _, question = request.messages[-1].content.partition("Last question: ")
     found = re.findall(r"[Bb]erth \d|[A-Z]\w+ [A-Z]\w+", history)
     return re.sub(r"\b(it|she|he)\b", found[-1] if found else "?", question.strip())
 
@@ -103,8 +102,7 @@ def test_thanks_stand_alone_and_are_no_turn_that_a_follow_up_leans_on() -> None:
     model = FunctionModel(rewriting)
     thanks = Turn("Thanks!", None, "")
     for said in ("thanks", "which files do you have?"):
-        got = asyncio.run(condense(asker_of(model), said, [MAYOR]))
-        assert got == StandAlone(said)
+        assert asyncio.run(condense(asker_of(model), said, [MAYOR])) == StandAlone(said)
     assert model.requests == []
     assert made(lambda _: "", "how old is she?", [MAYOR, thanks]).asked == (
         "how old is Amara Castellan?"

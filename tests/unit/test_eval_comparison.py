@@ -275,8 +275,7 @@ def test_the_cheapest(prices: dict[str, dict[str, Any]], cheapest: str) -> None:
 
 
 def test_each_value_is_compared_with_the_reference() -> None:
-    plan = sweep_plan(Settings(), values=[1, -1])
-    reference, low, high = plan
+    reference, low, high = sweep_plan(Settings(), values=[1, -1])
     assert reference.name == "adaptive without fallback"
     assert [one.changes["adaptive.min_rerank_score"] for one in (low, high)] == [-1.0, 1.0]
     lift = {reference.name: 0.0, low.name: 0.1, high.name: 0.0}
@@ -318,8 +317,7 @@ def test_no_flag_is_named_twice() -> None:
 
 def scores(n: int, seed: int) -> Floats:
     """As F1 is: heaps at 0 and 1, and some between."""
-    generator = np.random.default_rng(seed)
-    return np.clip(generator.normal(0.6, 0.6, n), 0, 1)
+    return np.clip(np.random.default_rng(seed).normal(0.6, 0.6, n), 0, 1)
 
 
 def test_the_interval_of_a_mean_is_scipys_bootstrap() -> None:
@@ -359,10 +357,9 @@ def differences(n: int, changed: int, shift: float, seed: int) -> Floats:
 
 
 def scipys_permutation(values: Floats) -> float:
-    zeros = np.zeros_like(values)
     return float(
         stats.permutation_test(
-            (values, zeros),
+            (values, np.zeros_like(values)),
             lambda x, y, axis: np.mean(x - y, axis=axis),
             permutation_type="samples",
             n_resamples=9_999,

@@ -190,8 +190,7 @@ def test_all_columns(tmp_path: Path) -> None:
         "a4;How old?;;\n"
     )
     data = load(own_set(tmp_path, table))
-    found = [(c.id, c.answers, c.answerable, c.type, dict(c.gold)) for c in data.cases]
-    assert found == [
+    assert [(c.id, c.answers, c.answerable, c.type, dict(c.gold)) for c in data.cases] == [
         ("a1", ("14.2",), True, "easy", {}),
         ("a2", (), False, "hard", {"harbour.md": 1}),
         ("line-5", (), True, None, {}),

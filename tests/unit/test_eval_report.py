@@ -125,8 +125,7 @@ def test_words_of_others_stay_words(results: Results) -> None:
     hostile = results.model_copy(update={"rows": rows, "summaries": summaries, "data": data})
     plot = plots.Plot("metrics", "metrics", HOSTILE, b"<svg width='1'></svg>", b"")
     html = page.as_html(hostile, (plot,)).decode()
-    found = _Page(html)
-    assert not {"script", "img"} & set(found.tags)
+    assert not {"script", "img"} & set(_Page(html).tags)
     assert "&lt;script&gt;alert(&#x27;x&#x27;)" in html
     assert "\x1b" not in html + _shown(hostile)
     assert "\x00" not in html
@@ -144,8 +143,7 @@ def test_the_sheet_has_a_line_per_row_and_a_column_per_metric(results: Results) 
     failed = next(line for line in lines if line["status"] == "failed")
     assert failed["success"] == "0.0"
     assert failed["error"].startswith("ModelTimeout")
-    unanswerable = next(line for line in lines if line["answerable"] == "false")
-    assert unanswerable["f1"] == ""
+    assert next(line for line in lines if line["answerable"] == "false")["f1"] == ""
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1+cmd|'/c calc'!A0", "@SUM(A1)", "\t=1"])
@@ -212,8 +210,7 @@ EXAMPLES = [
 
 
 def test_every_metric_has_one_section_and_every_section_a_metric() -> None:
-    named = [name for names in SECTIONS for name in names]
-    assert sorted(named) == sorted(METRICS)
+    assert sorted([name for names in SECTIONS for name in names]) == sorted(METRICS)
 
 
 @pytest.mark.parametrize("names", SECTIONS, ids=lambda names: names[0])

@@ -54,8 +54,7 @@ def berths(question: str, text: str) -> str:
 
 
 def run(context: Context, *relevance: float | None) -> Grading:
-    found = items_of(PASSAGES, *(relevance or SURE))
-    return asyncio.run(graded(context, QUESTION, found))
+    return asyncio.run(graded(context, QUESTION, items_of(PASSAGES, *(relevance or SURE))))
 
 
 def grades(grading: Grading) -> list[str]:

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 def visit(node: Any, context: Context, **state: Any) -> dict[str, Any]:
     tokens: list[Any] = []
     runtime = Runtime(context=context, stream_writer=tokens.append)
-    given_state = state_of(**state)
-    update: dict[str, Any] = asyncio.run(node(given_state, runtime))
+    update: dict[str, Any] = asyncio.run(node(state_of(**state), runtime))
     return {**update, "tokens": tokens}
 
 
@@ -40,8 +39,7 @@ def _only(update: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_rerank_keeps_as_many_as_an_answer_may_rest_on() -> None:
-    context = context_of(settings=settings_of(answer={"k": 2}))
-    items = found(context)
+    items = found(context_of(settings=settings_of(answer={"k": 2})))
     assert [item["id"] for item in kept(items)] == [item["id"] for item in items[:2]]
     assert items[0]["why"] == "among the best"
     assert items[-1]["why"] == "others fit better"
@@ -120,8 +118,7 @@ def test_fall_back_stops_reading_once_the_evidence_is_good_enough() -> None:
     context = context_of(shelf=shelf)
     first = [item for item in found(context) if item["document"] != "z"]
     shelf.reads.clear()
-    update = visit(fall_back, context, found=first)
-    assert kept(update["found"])[0]["document"] == "z"
+    assert kept(visit(fall_back, context, found=first)["found"])[0]["document"] == "z"
     assert shelf.reads == [4]
 
 

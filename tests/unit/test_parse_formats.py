@@ -55,8 +55,7 @@ def test_pdf_lines_become_paragraphs_and_broken_words_whole() -> None:
         "single well-",
         "known ship. It was well-known and dear to him.",
     ]
-    extracted = read(files.pdf([lines]), "a.pdf")
-    assert extracted.text == (
+    assert read(files.pdf([lines]), "a.pdf").text == (
         "The keeper of the northern light wrote down what the instruments had shown him during the "
         "night. He never forgot a single well-known ship. It was well-known and dear to him."
     )
@@ -495,8 +494,7 @@ def parsed(data: bytes) -> Extracted:
 
 
 def test_values_stand_behind_their_labels_in_reading_order() -> None:
-    text = parsed(form()).text
-    assert text.split("\n\n") == [
+    assert parsed(form()).text.split("\n\n") == [
         "Boat hire form",
         (
             "Name of hirer: Ines Haldorsen\nDay: 4 June 2031\nBoat: Heron\n"

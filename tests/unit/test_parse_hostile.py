@@ -89,8 +89,7 @@ def test_a_bad_member_costs_that_member() -> None:
     )
     directory = data.index(b"PK\x01\x02", data.index(b"PK\x01\x02") + 1)
     data[directory + 8] |= 1  # the flag that says: encrypted
-    local = data.index(b"PK\x03\x04", 10)
-    data[local + 6] |= 1
+    data[data.index(b"PK\x03\x04", 10) + 6] |= 1
     parsed = {item.member: item for item in extract_bytes(bytes(data), "a.zip")}
     assert parsed["good.txt"].extracted is not None
     assert isinstance(parsed["locked.txt"].error, Encrypted)

@@ -146,8 +146,7 @@ def test_a_drifter_and_what_is_no_query_give_way_too() -> None:
 
 
 def test_without_a_model_the_passages_lend_their_words() -> None:
-    given = context()
-    made = worded(given, allowed=EVERYWHERE)
+    made = worded(context(), allowed=EVERYWHERE)
     assert made.queries[0] == FIRST
     assert len(made.queries) == len(set(made.queries)) == 3
     assert made.numbers["primary_refused"] is None

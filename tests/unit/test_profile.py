@@ -38,8 +38,7 @@ columns = some.one_of(
 
 
 def one_column(folder: Path, values: Any, type_: pa.DataType | None = None) -> ColumnProfile:
-    frame = pa.table({"c": pa.array(values, type_)})
-    return make_table(folder, frame).profile().columns[0]
+    return make_table(folder, pa.table({"c": pa.array(values, type_)})).profile().columns[0]
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
@@ -126,8 +125,7 @@ def test_rows_that_repeat_are_counted(tmp_path: Path, monkeypatch: pytest.Monkey
     repeated = {"a": [1, 1, 2, None, None], "b": ["x", "x", "x", None, None]}
     assert "2 rows repeat an earlier one" in make_table(tmp_path, repeated).profile().warnings
     monkeypatch.setattr(facts, "COUNTED_VALUES", 5_000)
-    many = make_table(tmp_path, {"a": list(range(10_000)) * 2}).profile()
-    (said,) = many.warnings
+    (said,) = make_table(tmp_path, {"a": list(range(10_000)) * 2}).profile().warnings
     assert said.startswith("about ")
     assert int(said.split()[1].replace(",", "")) == pytest.approx(10_000, rel=0.1)
 

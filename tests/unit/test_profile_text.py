@@ -56,8 +56,7 @@ def test_lines_of_a_real_table(tmp_path: Path) -> None:
             "same": ["x", "x", "x", "x"],
         },
     )
-    text = profile_text([(made.table, made.profile())], question="", budget=1_000)
-    assert text == (
+    assert profile_text([(made.table, made.profile())], question="", budget=1_000) == (
         'Table tables["made"] = df: 4 rows, 7 columns (made.csv)\n'
         "- 'id': int64, 1 to 4, different in every row\n"
         "- 'note': str, different in every row, such as 'a', 'b', 'c'\n"

@@ -125,5 +125,4 @@ def test_evidence_without_marks_is_refused(bare: str) -> None:
 
 @given(st.text(alphabet="<>«»evidncEND- 0123456789af/\n", max_size=200))
 def test_nothing_can_close_the_evidence(text: str) -> None:
-    wrapped = MARKS.wrap([text])
-    assert len(EVIDENCE_MARK.findall(wrapped)) == 2
+    assert len(EVIDENCE_MARK.findall(MARKS.wrap([text]))) == 2

@@ -176,8 +176,7 @@ def test_of_a_long_passage_the_best_part_counts(
     assert reader.read(QUESTION, [passage])[0].relevance == 2.0
     assert len(model.seen) > 3
     assert "".join(part.split()[0] for _, part in model.seen)  # no empty part
-    covered = sum(len(part) for _, part in model.seen)
-    assert covered >= len(passage)
+    assert sum(len(part) for _, part in model.seen) >= len(passage)
 
 
 def test_scores_that_are_no_numbers_are_refused(ranking: ModuleType) -> None:

@@ -126,8 +126,7 @@ def test_other_documents_or_another_model_or_profile_research_anew(memory: Answe
 
 
 def test_a_cited_passage_that_changed_ends_the_entry(memory: AnswerMemory) -> None:
-    context = remembering(memory)
-    kept(context)
+    kept(remembering(memory))
     shelf = WordShelf()
     shelf.held = [
         replace(item, text=item.text.replace("7.8", "7.2")) if item.id == PASSAGE else item
@@ -258,7 +257,6 @@ def test_what_was_cut_short_is_not_remembered(memory: AnswerMemory, error: str) 
 
 
 def test_nothing_is_remembered_where_that_is_switched_off(memory: AnswerMemory) -> None:
-    off = settings_of(research={"enable_memory": False})
-    assert not told(memory, off)["remembered"]
+    assert not told(memory, settings_of(research={"enable_memory": False}))["remembered"]
     assert memory.list() == []
     assert not told(None)["remembered"]

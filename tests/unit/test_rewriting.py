@@ -200,8 +200,7 @@ def told(update: dict[str, Any]) -> Step:
 def other_words(request: ChatRequest) -> str:
     """Says depth for how deep and for how much water, in a query that was not tried."""
     prompt = request.messages[-1].content
-    question = prompt.rpartition("Question: ")[2]
-    kept = re.findall(r"berth \d|water", question)
+    kept = re.findall(r"berth \d|water", prompt.rpartition("Question: ")[2])
     tried = prompt.partition("Tried: ")[2]
     return " ".join(["depth", *("metres" for _ in range("depth" in tried)), *kept])
 

@@ -227,8 +227,7 @@ def order(entries: list[tuple[Fused, float]]) -> str:
 
 
 def test_a_model_gone_wrong_does_not_scramble_the_order() -> None:
-    entries = fused(1.0, 0.9)
-    assert order(rerank(entries, {"a": math.nan, "b": -1.0}, blend=0.1)) == "ab"
+    assert order(rerank(fused(1.0, 0.9), {"a": math.nan, "b": -1.0}, blend=0.1)) == "ab"
     assert blended(0.5, math.inf, 1.0) == 1.0
     assert blended(0.5, -math.inf, 1.0) == 0.0
 

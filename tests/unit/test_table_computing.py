@@ -165,8 +165,7 @@ def test_intervals_having_limit_and_ties() -> None:
     assert run(shop(), group_by=(key,), measures=(COUNT,), having=(big,)).total_rows == 1
     half = Key(column="units", bins=(float("-inf"), 10, float("inf")), right=False)
     counted: Any = run(shop(), group_by=(half,), measures=(COUNT,)).rows
-    rows = dict(counted)
-    assert rows["[-inf, 10)"] == (ORDERS.units < 10).sum()
+    assert dict(counted)["[-inf, 10)"] == (ORDERS.units < 10).sum()
 
 
 @pytest.mark.parametrize(

@@ -188,8 +188,7 @@ def test_json_lines_with_nested_objects(tmp_path: Path) -> None:
 
 
 def test_json_whose_first_rows_mislead(tmp_path: Path) -> None:
-    text = '{"a": 1}\n' * 30_000 + '{"a": "x", "z": 5}\n'
-    table = read_text(tmp_path, text, "t.ndjson")
+    table = read_text(tmp_path, '{"a": 1}\n' * 30_000 + '{"a": "x", "z": 5}\n', "t.ndjson")
     assert table.types == {"a": "text", "z": "integer"}
     assert table.rows[-1] == ("x", 5)
     assert table.rows[0] == ("1", None)

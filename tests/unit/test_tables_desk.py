@@ -276,8 +276,7 @@ def test_every_form_of_table(runs: RunSettings, worker: Worker, sales: Path) -> 
         runs=runs,
         worker=worker,
     )
-    found = {table.name: (table.rows, table.path) for table, _ in handed.entries}
-    assert found == {
+    assert {table.name: (table.rows, table.path) for table, _ in handed.entries} == {
         "frame": (2, None),
         "arrow": (1, None),
         "my_rows": (2, None),

@@ -210,8 +210,7 @@ def test_what_is_wrong_with_a_template(tmp_path: Path, was: str, becomes: str, s
 
 
 def test_our_own_templates_are_sound() -> None:
-    wrong = [f"{one.name}: {fault}" for one in own_templates() for fault in faults(one)]
-    assert not wrong
+    assert not [f"{one.name}: {fault}" for one in own_templates() for fault in faults(one)]
     assert len(own_templates()) >= 200
 
 

@@ -36,8 +36,7 @@ def two_claims(**given_: Any) -> Answer:
     """A true answer of two sentences on one page of the web, each with its own citation."""
     answer = from_the_web()
     one = answer.citations[0]
-    text = answer.passages[0].text or ""
-    start = one.start + text.index(SECOND)
+    start = one.start + (answer.passages[0].text or "").index(SECOND)
     two = one.model_copy(
         update={"number": 2, "quote": SECOND, "start": start, "end": start + len(SECOND)}
     )
@@ -122,8 +121,7 @@ def test_a_claim_that_admits_its_weakness_is_noted() -> None:
     ],
 )
 def test_status_and_reason_with_claims(status: Any, reason: Any, fine: bool) -> None:
-    answer = two_claims(status=status, stop_reason=reason)
-    assert (verify(answer, None) == []) is fine
+    assert (verify(two_claims(status=status, stop_reason=reason), None) == []) is fine
 
 
 def test_short_forms_stand_in_the_text_or_a_quote() -> None:

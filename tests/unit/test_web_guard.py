@@ -169,8 +169,7 @@ def test_a_long_page_does_not_crowd_out_the_others() -> None:
     kept = best_first([*long, *short], "lighthouse", language="english", keep=15)
     assert len(kept) == 14
     assert [one.document for one in kept[-2:]] == ["web-1", "web-2"]
-    alone = best_first(long, "lighthouse", language="english", keep=15)
-    assert len(alone) == 15
+    assert len(best_first(long, "lighthouse", language="english", keep=15)) == 15
 
 
 class Client:
