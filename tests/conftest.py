@@ -35,8 +35,7 @@ def _loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     connect = socket.socket.connect
 
     def guarded(self: socket.socket, address: Any) -> None:
-        internet = self.family in {socket.AF_INET, socket.AF_INET6}
-        if internet and address[0] not in _LOOPBACK:
+        if (self.family in {socket.AF_INET, socket.AF_INET6}) and address[0] not in _LOOPBACK:
             raise AssertionError(f"a test tried to reach {address!r}")
         connect(self, address)
 

@@ -245,8 +245,7 @@ def test_a_job_over_http_is_followed_and_stopped(tmp_path: Path) -> None:
         for _ in range(99):
             jobs.start("default", Placed([tmp_path / "gone.txt"]))
         assert post(client, ("more.txt", HARBOUR)).status_code == 429
-        stopped = client.delete(f"{LIBRARY}/jobs/{waiting['id']}").json()
-        assert stopped["status"] == "stopped"
+        assert client.delete(f"{LIBRARY}/jobs/{waiting['id']}").json()["status"] == "stopped"
         assert stored(tmp_path) == ["held.txt"]
         for job in jobs.active("default")[1:]:
             jobs.stop("default", job.id)

@@ -93,8 +93,7 @@ def test_an_answer_comes_with_its_evidence_and_steps(server: Serving, mode: str)
     assert found["citations"][0]["quote"] in data_in(said(result))
     assert "Retrieve ..." in steps
     assert any(step.startswith("Found ") for step in steps)
-    held = httpx.get(f"{server.base_url}/api/runs/{found['run']}").json()
-    assert held["status"] == "answered"
+    assert httpx.get(f"{server.base_url}/api/runs/{found['run']}").json()["status"] == "answered"
 
 
 def test_a_citation_can_be_read(server: Serving) -> None:

@@ -86,8 +86,7 @@ def test_a_detached_run_goes_on_and_is_watched_from_any_event(folder: Path) -> N
             {"params": {"after": half.id}},
             {"headers": {"last-event-id": str(half.id)}},
         ):
-            rest = watched(client, run, **options)
-            assert [one for one in rest if one.event != "token"] == [
+            assert [one for one in watched(client, run, **options) if one.event != "token"] == [
                 one for one in events[len(events) // 2 + 1 :] if one.event != "token"
             ]
         assert watched(client, run, params={"after": 10**9}) == []

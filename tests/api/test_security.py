@@ -223,8 +223,7 @@ def test_a_link_leads_nobody_out_of_the_open_folders(tmp_path: Path) -> None:
     with served(tmp_path, serve={"roots": [str(root)]}) as server:
         asyncio.run(add(server.base_url))
         found = httpx.get(f"{server.base_url}/api/libraries/default/documents").json()
-    held = {one["name"] for one in found["documents"] if one["status"] == "ready"}
-    assert held == {"plain.md"}
+    assert {one["name"] for one in found["documents"] if one["status"] == "ready"} == {"plain.md"}
 
 
 # Names

@@ -82,5 +82,4 @@ def test_an_abstention_says_what_was_searched_and_offers_the_nearest(visitor: Vi
 
 def _record(visitor: Visitor) -> dict[str, Any]:
     """What the server holds of the run on the page."""
-    reply = httpx.get(f"{visitor.base_url}/api/runs/{visitor.run}")
-    return dict(reply.raise_for_status().json())
+    return dict(httpx.get(f"{visitor.base_url}/api/runs/{visitor.run}").raise_for_status().json())

@@ -38,8 +38,7 @@ def test_a_gap_in_the_requirements_is_closed_by_asking_for_what_is_there() -> No
 
 
 def test_what_cannot_be_aligned_is_told_with_what_could_be_asked() -> None:
-    script = Script(require=formulated("profit margin"))
-    ran = run("How is the profit margin?", script, **BY_MODEL)
+    ran = run("How is the profit margin?", Script(require=formulated("profit margin")), **BY_MODEL)
     assert ran.nodes.count("align") == 2
     assert ran.nodes[-2:] == ("limitation", "finish")
     assert (ran.answer.status, ran.answer.stop_reason) == ("abstained", "no_evidence")

@@ -41,8 +41,7 @@ def writing(request: ChatRequest) -> str:
 
 def judging(request: ChatRequest) -> str:
     """Yes where the answer that it is shown tells a depth."""
-    answer = asked(request).split("\n\n")[1]
-    return json.dumps({"verdict": "yes" if "metres" in answer else "no"})
+    return json.dumps({"verdict": "yes" if "metres" in asked(request).split("\n\n")[1] else "no"})
 
 
 def model_of(judge: Callable[[ChatRequest], str] = judging) -> FunctionModel:

@@ -90,8 +90,7 @@ def _over_the_bounds(answer: Answer, settings: Settings) -> list[str]:
     found = [] if len(own) <= most_visits(settings) else [f"{len(own)} visits of its own"]
     chosen = Counter(name for name in own if name in WORKFLOWS)
     found += [f"{name} was called {times} times" for name, times in chosen.items() if times > 1]
-    visits = Counter(step.workflow for step in answer.steps if step.workflow)
-    for name, count in visits.items():
+    for name, count in Counter(step.workflow for step in answer.steps if step.workflow).items():
         assert name in called(settings)
         if count > WORKFLOWS[name].most_visits(settings):
             found.append(f"{count} visits in {name}")

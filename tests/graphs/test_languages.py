@@ -39,7 +39,6 @@ def test_a_written_answer_has_no_probability_either() -> None:
 
 
 def test_a_reader_that_knows_the_language_gives_one() -> None:
-    shelf = WordShelf(held=passages_of(PIECES), reader_languages=("english", "german"))
-    answer = run(shelf=shelf)
+    answer = run(shelf=WordShelf(held=passages_of(PIECES), reader_languages=("english", "german")))
     assert answer.confidence.value is not None
     assert REASON not in answer.confidence.reasons

@@ -55,8 +55,7 @@ def own(towns: Path) -> Iterator[Path]:
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, Any]:
-    code = main(["calibrate", *arguments, "--json", "-q"])
-    return code, json.loads(capsys.readouterr().out)
+    return main(["calibrate", *arguments, "--json", "-q"]), json.loads(capsys.readouterr().out)
 
 
 def test_a_library_is_calibrated_on_a_sheet_of_questions(

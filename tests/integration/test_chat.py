@@ -58,8 +58,7 @@ def answering(request: ChatRequest) -> str:
     prompt = request.messages[-1].content
     if "Last question: " in prompt:
         history, _, question = prompt.partition("Last question: ")
-        name = re.findall(r"[A-Z]\w+ [A-Z]\w+", history)[-1]
-        return re.sub(r"\bhe\b", str(name), question)
+        return re.sub(r"\bhe\b", str(re.findall(r"[A-Z]\w+ [A-Z]\w+", history)[-1]), question)
     for number, text in re.findall(r"<<evidence-\w+ (\d+)>> (.*?)(?=\n<<)", prompt, re.DOTALL):
         if said := re.search(r"[A-Z][^.\n]*harbour master, Piet Aldous[^.\n]*\.", text):
             return f"{said[0]} [{number}]"

@@ -25,8 +25,7 @@ def context(samples: Library) -> Context:
 
 
 def test_the_readers_own_answer_passes_both_checks(context: Context) -> None:
-    passages = found(context, QUESTION)
-    made = visit(answer_anew, context, question=QUESTION, found=passages)["draft"]
+    made = visit(answer_anew, context, question=QUESTION, found=found(context, QUESTION))["draft"]
     assert "9.5 millimetres" in made["short"]
     grounded = visit(check_grounded, context, question=QUESTION, draft=made, complaints=[])
     assert (grounded["route"], grounded["complaints"]) == ("check_useful", [])

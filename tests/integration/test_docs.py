@@ -102,8 +102,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         monkeypatch.setenv(name, str(made))
     monkeypatch.setenv("XDG_DATA_HOME", str(made / ".local" / "share"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(made / ".config"))
-    programs = str(Path(sys.executable).parent)
-    monkeypatch.setenv("PATH", programs + os.pathsep + os.environ["PATH"])
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent) + os.pathsep + os.environ["PATH"])
     monkeypatch.chdir(made)
     return made
 

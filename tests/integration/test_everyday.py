@@ -101,8 +101,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Secondlook]:
     for name, rows in (("staff.csv", STAFF), ("orders.csv", ORDERS)):
         with (folder / name).open("w", encoding="utf-8", newline="") as stream:
             csv.writer(stream).writerows(rows)
-    chosen = {"library.path": folder / "library", "runs.path": folder / "runs.db"}
-    settings = load(chosen).settings
+    settings = load({"library.path": folder / "library", "runs.path": folder / "runs.db"}).settings
     with Library.open(folder / "library", settings=settings) as library:
         library.add([folder / name for name in (*FILES, "staff.csv", "orders.csv")])
     with Secondlook.open(settings=settings) as opened:

@@ -89,8 +89,7 @@ class World:
         return Trial(self.settings(name, store), workflow, QUESTIONS[workflow])
 
     def work(self, trials: Sequence[Trial], moment: Moment | None = None, *, sign: int = 9) -> bool:
-        process = Process(self._calls, trials)
-        return process.work(self._forker, self.folder, moment, sign=sign)
+        return Process(self._calls, trials).work(self._forker, self.folder, moment, sign=sign)
 
 
 @pytest.fixture(scope="module")
@@ -138,8 +137,7 @@ class Chain:
         workflow = TURNS[seed % len(TURNS)]
         trials = [*self._left]
         if self._free:
-            name = f"{self._name}-{seed}"
-            trials.append(self._world.trial(workflow, name, self._free.pop(0)))
+            trials.append(self._world.trial(workflow, f"{self._name}-{seed}", self._free.pop(0)))
         # Now and then it is the one that was killed before.
         since = 0 if pick.random() < 0.25 else len(trials) - 1
         whole = self._world.whole[trials[since].workflow]
@@ -214,8 +212,7 @@ def test_the_trials_have_something_to_lose(world: World) -> None:
     """Every workflow asks the model, code runs, pages are read, and replies are of no use."""
     journals = [trial.journal for trial in world.whole.values()]
     assert all(any(entry.state == "reply" for _, entry in one) for one in journals)
-    kinds = {entry.kind for one in journals for _, entry in one}
-    assert kinds == {"model", "web", "sandbox"}
+    assert {entry.kind for one in journals for _, entry in one} == {"model", "web", "sandbox"}
     of_no_use = [any(entry.parse_failures for _, entry in one) for one in journals]
     assert any(of_no_use), "paid for, and asked for again"
 

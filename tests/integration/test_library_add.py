@@ -82,8 +82,7 @@ def test_adds_a_folder_and_finds_what_is_in_it(library: Library, folder: Path) -
 def test_a_changed_file_replaces_its_passages(library: Library, folder: Path) -> None:
     library.add([folder])
     (folder / "harbour.md").write_text("The survey was withdrawn entirely.", encoding="utf-8")
-    report = library.add([folder])
-    assert changes(report) == {"harbour.md": "updated", "bakery.md": "unchanged"}
+    assert changes(library.add([folder])) == {"harbour.md": "updated", "bakery.md": "unchanged"}
     assert not any("14.2" in hit.passage.text for hit in library.search("deepest berth metres"))
     assert len(contents(library)) == 2
 
@@ -193,8 +192,7 @@ def test_a_question_finds_what_was_typed_into_a_form(library: Library, tmp_path:
     library.add([tmp_path / "hire.pdf"])
     settings = load({"library.path": library.path, "runs.path": tmp_path / "runs.db"}).settings
     with Secondlook.open(settings=settings) as engine:
-        answer = engine.ask("What is the name of the hirer?", workflow="linear")
-        (citation,) = answer.citations
+        (citation,) = engine.ask("What is the name of the hirer?", workflow="linear").citations
         text = engine.library.text(citation.document).text
     assert text[citation.start : citation.end] == citation.quote
     assert "Name of hirer: Ines Haldorsen" in citation.quote
@@ -215,8 +213,7 @@ def test_purge_leaves_no_byte(library: Library, folder: Path) -> None:
     library.add([folder])
     assert library.search(RARE)[0].passage.title == RARE
     assert RARE.encode() in bytes_on_disk(library.path)
-    removed = library.remove([f"{RARE}.txt"], purge=True)
-    assert [change.change for change in removed] == ["removed"]
+    assert [change.change for change in library.remove([f"{RARE}.txt"], purge=True)] == ["removed"]
     assert RARE.encode() not in bytes_on_disk(library.path)
     assert not any(RARE in hit.passage.text for hit in library.search(RARE))
     assert len(library.documents()) == 2

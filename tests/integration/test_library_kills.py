@@ -99,8 +99,7 @@ WORDS = ("tide", "quay", "basin", "crane", "pilot", "berth", "lock", "buoy", "ro
 
 def sentences(seed: int, count: int) -> str:
     rng = random.Random(seed)
-    made = (" ".join(rng.choices(WORDS, k=12)).capitalize() + "." for _ in range(count))
-    return "\n\n".join(made)
+    return "\n\n".join(" ".join(rng.choices(WORDS, k=12)).capitalize() + "." for _ in range(count))
 
 
 def write_first_state(folder: Path) -> None:

@@ -174,8 +174,7 @@ def test_a_model_that_takes_no_temperature_is_asked_without() -> None:
 
     async def main(chat: LangChainChat) -> None:
         for _ in range(2):
-            result = await chat.complete(ChatRequest(ASKED, max_tokens=5, seed=3))
-            assert result.text == "seven"
+            assert (await chat.complete(ChatRequest(ASKED, max_tokens=5, seed=3))).text == "seven"
         await chat.aclose()
 
     with ChatServer(reply) as server:

@@ -208,5 +208,4 @@ def test_without_ocr_a_scan_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> 
     assert isinstance(error, NoText)
     assert "pip install pillow" in (error.hint or "")
     assert "tesseract-ocr" in (error.hint or "")
-    off = extract_bytes(scan(LINES), "a.pdf", ParseLimits(ocr="off"))[0].error
-    assert isinstance(off, NoText)
+    assert isinstance(extract_bytes(scan(LINES), "a.pdf", ParseLimits(ocr="off"))[0].error, NoText)

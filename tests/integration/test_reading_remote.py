@@ -104,8 +104,7 @@ def test_many_texts_come_back_in_order_as_unit_vectors(
 ) -> None:
     embedder = load_embedder(form.format(address))
     texts = [f"text {'abcdefg'[n % 7] * (n + 1)}" for n in range(150)]
-    vectors = embedder.embed_passages(texts)
-    assert np.allclose(vectors, [unit(text) for text in texts], atol=1e-6)
+    assert np.allclose(embedder.embed_passages(texts), [unit(text) for text in texts], atol=1e-6)
     assert [len(body["input"]) for _, _, body in server.requests] == [64, 64, 22]
     assert np.allclose(embedder.embed_query("query"), unit("query"), atol=1e-6)
 

@@ -320,8 +320,7 @@ def library(sales: Path) -> Iterator[Library]:
 
 
 def test_a_file_is_followed(sales: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    question = ["ask", "what is the mean of price", "--table", str(sales)]
-    assert main([*question, "--json"]) == 0
+    assert main([*["ask", "what is the mean of price", "--table", str(sales)], "--json"]) == 0
     answer = sales.with_name("answer.json")
     answer.write_text(capsys.readouterr().out, encoding="utf-8")
 

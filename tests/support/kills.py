@@ -210,8 +210,7 @@ class Process:
         os.mkfifo(pipe)
         runs = [trial.job() for trial in self._trials]
         drains = sign == signal.SIGTERM
-        pid = forker.fork({"runs": runs, "told": str(pipe), "drains": drains})
-        process = os.pidfd_open(pid)
+        process = os.pidfd_open(forker.fork({"runs": runs, "told": str(pipe), "drains": drains}))
         following = threading.Thread(target=self._follow, args=[pipe])
         following.start()
         killed = moment is not None and self._stop(process, moment, sign)

@@ -59,5 +59,4 @@ def answered(question: str, context: Context) -> Answer:
     state = in_parts(question, context)
     assert state["route"] == "settle"
     answer = asyncio.run(assembled(cast("Finishing", state), context))
-    parts = answer_parts(state["parts"], answer.citations)
-    return answer.model_copy(update={"parts": parts})
+    return answer.model_copy(update={"parts": answer_parts(state["parts"], answer.citations)})

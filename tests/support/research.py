@@ -65,8 +65,7 @@ class CodeShelf(WordShelf):
         return replace(reading, relevance=score, answerable=score, span_score=score)
 
     def similarity(self, pairs: Sequence[tuple[str, str]]) -> list[float]:
-        likes = WordShelf.similarity(self, pairs)
-        return [self.floor + (1 - self.floor) * like for like in likes]
+        return [self.floor + (1 - self.floor) * like for like in WordShelf.similarity(self, pairs)]
 
 
 # Running

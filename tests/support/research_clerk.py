@@ -168,8 +168,7 @@ def guess(request: ChatRequest) -> str:
 
 def check_grounded(request: ChatRequest) -> str:
     """Whether what is said stands word for word in the evidence of its number."""
-    said = [{"number": at, "verdict": "yes"} for at in shown(request)]
-    return json.dumps({"verdicts": said})
+    return json.dumps({"verdicts": [{"number": at, "verdict": "yes"} for at in shown(request)]})
 
 
 _HONEST: Final[dict[str, Callable[[ChatRequest], str]]] = {

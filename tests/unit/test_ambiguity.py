@@ -217,8 +217,7 @@ def understood(question: str, shelf: WordShelf, **settings: Any) -> tuple[dict[s
     context = context_of(shelf=shelf, question=question, settings=chosen)
 
     async def both() -> dict[str, Any]:
-        state = await searched(context, question)
-        return dict(await readings(state, Runtime(context=context)))
+        return dict(await readings(await searched(context, question), Runtime(context=context)))
 
     return asyncio.run(both()), context
 

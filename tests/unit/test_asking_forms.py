@@ -128,8 +128,7 @@ def test_another_word_for_a_cell_is_taken_where_the_form_has_that_cell(
 
 @pytest.mark.parametrize(("asked", "vague"), [("average price", True), ("price (EUR)", False)])
 def test_units_tell_columns_apart(asked: str, vague: bool) -> None:
-    prices = "Price (USD)|Price (EUR)\n1.0|3.0\n2.0|5.0"
-    assert made("mean c2", prices, asked).is_vague is vague
+    assert made("mean c2", "Price (USD)|Price (EUR)\n1.0|3.0\n2.0|5.0", asked).is_vague is vague
 
 
 def test_a_column_that_is_named_is_summed() -> None:

@@ -97,8 +97,7 @@ def test_unless_no_attempt_is_left(corrective: dict[str, Any], queries: list[str
 def test_nor_can_it_in_a_language_that_it_was_not_trained_for() -> None:
     german = "Der tiefste Liegeplatz des Hafens ist der vierte, mit einer Tiefe von acht Metern."
     asked_ = "Wie tief ist der tiefste Liegeplatz des Hafens, und welcher ist es?"
-    update = weighed(draft(sentence(german)), question=asked_)
-    assert update["drafts"][0]["is_useful"] is None
+    assert weighed(draft(sentence(german)), question=asked_)["drafts"][0]["is_useful"] is None
 
 
 def _judging(request: ChatRequest) -> str:

@@ -94,8 +94,7 @@ def test_what_was_taken_for_granted_stands_before_the_answer(shown: Shown) -> No
 
 def test_a_question_back_stands_last(shown: Shown) -> None:
     for quiet in (False, True):
-        lines = shown(asks_back=BACK, status="partial", quiet=quiet).splitlines()
-        assert lines[-2:] == ["", BACK]
+        assert shown(asks_back=BACK, status="partial", quiet=quiet).splitlines()[-2:] == ["", BACK]
 
 
 # On the way
@@ -140,8 +139,7 @@ def test_every_kind_of_event_is_documented_with_its_keys() -> None:
 
 def test_what_comes_from_memory_says_so_first_and_how_to_ask_afresh(shown: Shown) -> None:
     for quiet in (True, False):
-        out = shown(researched(research=research(recalled=RECALLED)), quiet=quiet)
-        assert out.startswith(
+        assert shown(researched(research=research(recalled=RECALLED)), quiet=quiet).startswith(
             'From memory: "May a skipper who did not call claim damages?" '
             "(0.97 alike, 2026-01-02); --fresh asks again.\n"
         )

@@ -154,8 +154,7 @@ def test_questions_go_to_a_search_engine_only_where_that_is_allowed() -> None:
     found, left_out = ablation_plan(settings_of(), ["adaptive"])
     assert "DuckDuckGo" in left_out["web.enable_web_search"]
     assert "adaptive with web" not in {one.name for one in found}
-    allowed = settings_of(web={"enable_web_search": True})
-    found, left_out = ablation_plan(allowed, ["adaptive"])
+    found, left_out = ablation_plan(settings_of(web={"enable_web_search": True}), ["adaptive"])
     assert "web.enable_web_search" not in left_out
     assert "adaptive without web" in {one.name for one in found}
 

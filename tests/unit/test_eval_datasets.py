@@ -60,8 +60,7 @@ def own_set(folder: Path, table: str | bytes) -> Path:
     ):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
-    data = table.encode() if isinstance(table, str) else table
-    (folder / "questions.csv").write_bytes(data)
+    (folder / "questions.csv").write_bytes(table.encode() if isinstance(table, str) else table)
     return folder
 
 

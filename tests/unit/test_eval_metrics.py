@@ -395,8 +395,7 @@ def test_a_value_is_right_by_dabench(expected: str, value: object, is_so: bool) 
 
 
 def test_an_ablation_without_a_model_tries_what_needs_none() -> None:
-    settings = settings_of({"models.default": "none"}).settings
-    plan, left_out = ablation_plan(settings, ["analyst"])
+    plan, left_out = ablation_plan(settings_of({"models.default": "none"}).settings, ["analyst"])
     assert [item.name for item in plan] == [
         "analyst",
         "analyst without understanding",

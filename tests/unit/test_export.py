@@ -454,8 +454,7 @@ def chart(question: str = "plot the mean price by region") -> AnalysisFigure:
 
 def test_a_page_needs_no_network_and_no_cell_ends_its_script(tmp_path: Path) -> None:
     evil: Any = {"data": [{"x": ["</script><script>alert(1)</script>"], "y": [1]}], "layout": {}}
-    figure = AnalysisFigure(kind="plotly", title="<b>", data=evil)
-    page = chart_bytes(figure, ".html").decode()
+    page = chart_bytes(AnalysisFigure(kind="plotly", title="<b>", data=evil), ".html").decode()
     assert "alert(1)</script>" not in page
     assert "<title>&lt;b&gt;</title>" in page
     assert 'src="http' not in page

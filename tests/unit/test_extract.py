@@ -97,8 +97,7 @@ def test_without_a_second_look_the_first_one_counts() -> None:
     read = (INVOICE, "2 April 2025", SURE)
     tried: tuple[dict[str, float] | None, ...] = (None, {})
     for logits in tried:
-        drafted = answer("when is invoice 0035 due", read, logits=logits)
-        assert drafted["short"] == "2 April 2025"
+        assert answer("when is invoice 0035 due", read, logits=logits)["short"] == "2 April 2025"
 
 
 @pytest.mark.parametrize(("yes", "no", "said"), [(5.0, -5.0, "Yes"), (-6.0, 4.0, "No")])
@@ -174,8 +173,7 @@ BRIDGE = "Die Brücke wurde 1890 von Anna Lehmann gebaut und verbindet die Altst
 def test_a_language_the_reader_does_not_know_is_not_guessed_at(
     question: str, margin: float
 ) -> None:
-    judged = {"Anna Lehmann": 9.0}
-    drafted = answer(question, (BRIDGE, "Anna Lehmann", margin), logits=judged)
+    drafted = answer(question, (BRIDGE, "Anna Lehmann", margin), logits={"Anna Lehmann": 9.0})
     assert (drafted["stop"], drafted["sentences"]) == ("low_confidence", [])
     assert drafted["note"] == "I do not read German well enough to answer."
     assert "is in German; the reader was trained for English" in drafted["reasons"][0]

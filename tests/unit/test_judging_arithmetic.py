@@ -161,8 +161,7 @@ def test_a_value_that_is_missing_is_said(result: Any, said: str) -> None:
 def test_cells_may_be_missing_a_whole_column_may_not() -> None:
     passed("", of_frame(["a", "b"], ["x", None], ["y", 2.0]))
     passed("", outcome([1.0, None]))
-    bad = of_frame(["a", "b"], ["x", None], ["y", math.nan])
-    assert "'b'" in failed("", bad)["no_missing"]
+    assert "'b'" in failed("", of_frame(["a", "b"], ["x", None], ["y", math.nan]))["no_missing"]
 
 
 EMPTY: list[Outcome] = [Outcome(status="ok"), outcome({}), outcome("  "), of_frame(["a"])]

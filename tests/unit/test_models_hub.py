@@ -97,8 +97,7 @@ class Handler(BaseHTTPRequestHandler):
 
 @contextmanager
 def served(mirror: Mirror) -> Iterator[Mirror]:
-    handler = type("Handler", (Handler,), {"mirror": mirror})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (Handler,), {"mirror": mirror}))
     mirror.address = f"http://127.0.0.1:{server.server_port}"
     Thread(target=server.serve_forever, daemon=True).start()
     try:

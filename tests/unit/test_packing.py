@@ -108,8 +108,7 @@ def test_a_sentence_longer_than_the_budget_is_cut_around_the_span() -> None:
 @pytest.mark.parametrize("answer", ["7.8 metres", None])
 @pytest.mark.parametrize("mode", ["sentences", "passages"])
 def test_there_is_always_something(budget: int, answer: str | None, mode: Mode) -> None:
-    found = packed(item("a", HARBOUR, answer), item("b", TOWN), budget=budget, mode=mode)
-    (block,) = found.blocks
+    (block,) = packed(item("a", HARBOUR, answer), item("b", TOWN), budget=budget, mode=mode).blocks
     assert block.text.strip()
     assert (answer or "") in block.text
 

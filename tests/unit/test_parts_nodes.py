@@ -164,11 +164,10 @@ def test_a_model_that_is_away_costs_the_reader_s_own_answers() -> None:
 
 def part(question: str, short: str | None, passage: Any, **more: Any) -> PartData:
     place = Cited(passage=passage.id, start=passage.start, end=passage.end)
-    sentence = Sentence(text=passage.text, cited=[place], support=1.0, supported=True)
     values: dict[str, Any] = {
         "method": "generative",
         "model": "m",
-        "sentences": [sentence],
+        "sentences": [Sentence(text=passage.text, cited=[place], support=1.0, supported=True)],
         "short": short,
         "stop": "answered",
         "confidence": 0.5,
@@ -206,8 +205,7 @@ def _with(combining: Any, parts: Any, held: Any) -> Any:
     "shorts", [("1999", "1979"), ("then", "1979"), (None, "1979"), ("198", "1979")]
 )
 def test_a_value_that_its_place_does_not_state_is_refused(shorts: Any) -> None:
-    texts = ("Born in 1981.", "Born in 1979.")
-    assert combined(*_with("earliest", *pair(texts, shorts))) is None
+    assert combined(*_with("earliest", *pair(("Born in 1981.", "Born in 1979."), shorts))) is None
 
 
 @pytest.mark.parametrize(

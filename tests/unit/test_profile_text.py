@@ -84,8 +84,7 @@ def test_relevant_columns_come_first() -> None:
     )
 
     def order(question: str, budget: int = 75) -> list[str]:
-        text = profile_text([table], question=question, budget=budget)
-        return re.findall(r"- '(\w+)'", text)
+        return re.findall(r"- '(\w+)'", profile_text([table], question=question, budget=budget))
 
     question = "What are the totals of the sale in new york?"
     assert order(question)[:2] == ["total_sales", "city"]

@@ -78,8 +78,7 @@ def test_the_longest_unused_goes_first() -> None:
 
 
 def test_keys_tell_question_and_passage_apart() -> None:
-    keys = {key_of("ab", "c"), key_of("a", "bc"), key_of("abc", ""), key_of("c", "ab")}
-    assert len(keys) == 4
+    assert len({key_of("ab", "c"), key_of("a", "bc"), key_of("abc", ""), key_of("c", "ab")}) == 4
     assert key_of("\ud800", "\udc00") == key_of("\ud800", "\udc00")
 
 

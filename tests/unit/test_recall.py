@@ -109,8 +109,7 @@ def test_a_run_that_is_taken_up_again_does_not_recall_itself(memory: AnswerMemor
 def test_other_documents_or_another_model_or_profile_research_anew(memory: AnswerMemory) -> None:
     context = remembering(memory)
     kept(context)
-    narrow = {"documents": ["survey"], "labels": []}
-    assert recalled(context, scope=narrow)["route"] == "miss"
+    assert recalled(context, scope={"documents": ["survey"], "labels": []})["route"] == "miss"
     other = settings_of(research={**LOOSE, "memory_similarity": 0.6, "guess": True})
     assert recalled(remembering(memory, settings=other))["route"] == "hit"
     other = settings_of(research={**LOOSE, "structure": ["Rule"]})
@@ -146,8 +145,7 @@ def test_a_cited_passage_that_changed_ends_the_entry(memory: AnswerMemory) -> No
 @pytest.mark.parametrize("off", ["enable_memory", "enable_recall"])
 def test_nothing_is_recalled_where_that_is_switched_off(memory: AnswerMemory, off: str) -> None:
     kept(remembering(memory))
-    settings = settings_of(research={**LOOSE, off: False})
-    found = recalled(remembering(memory, settings=settings))
+    found = recalled(remembering(memory, settings=settings_of(research={**LOOSE, off: False})))
     assert found["route"] == "miss"
     assert "switch" in why(found)
 
@@ -161,8 +159,7 @@ def test_asked_afresh_the_new_research_takes_the_old_ones_place(memory: AnswerMe
 
 
 def test_a_damaged_file_costs_the_memory_and_not_the_answer(tmp_path: Path) -> None:
-    file = tmp_path / "runs-memory.db"
-    file.write_bytes(b"this is no database, whatever its name says " * 50)
+    (tmp_path / "runs-memory.db").write_bytes(b"this is no database, whatever its name says " * 50)
     context = remembering(AnswerMemory(RunSettings(path=tmp_path / "runs.db")))
     found = recalled(context)
     assert found["route"] == "miss"

@@ -119,8 +119,7 @@ def test_words_of_the_question_are_no_evidence() -> None:
     asked = "Is it true that the old captain hid his silver coins below berth 4?"
     echo = "The old captain hid his silver coins below berth 4."
     assert objection(echo, "The kitchen opens at seven.", asked) == ECHO
-    told = "In 1901 the captain hid silver coins below the berth."
-    assert objection(echo, told, asked) is None
+    assert objection(echo, "In 1901 the captain hid silver coins below the berth.", asked) is None
 
 
 WORKSHEET = (

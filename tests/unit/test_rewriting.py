@@ -232,8 +232,7 @@ def test_a_name_may_come_from_a_title_and_not_from_nowhere() -> None:
         return FunctionModel(lambda _: f"water in berth 4, {name}")
 
     assert done(context_of(model=naming("Handbook")))["queries"] == ["water in berth 4, Handbook"]
-    refused = done(context_of(model=naming("Amsterdam")))
-    assert told(refused).numbers["rejected"] == "answers"
+    assert told(done(context_of(model=naming("Amsterdam")))).numbers["rejected"] == "answers"
 
 
 @pytest.mark.parametrize(

@@ -324,8 +324,7 @@ def test_a_quote_that_swallows_the_file(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_characters_that_cannot_be_decoded_are_counted(tmp_path: Path) -> None:
-    broken = "name,x\ncafé au lait,1\n".encode("utf-16") + b"\x00\xd8\n\x00"
-    table = read_text(tmp_path, broken)
+    table = read_text(tmp_path, "name,x\ncafé au lait,1\n".encode("utf-16") + b"\x00\xd8\n\x00")
     assert table.rows[0] == ("café au lait", 1)
     assert any("could not be decoded" in warning for warning in table.warnings)
 

@@ -234,8 +234,7 @@ def test_the_oldest_go_first(record: Path) -> None:
 def test_tables_go_with_their_run(record: Path) -> None:
     with RunStore.open(record) as store:
         for run in ("r1", "r2", "r3"):
-            created = f"2024-01-0{run[1]}"
-            store.start(run, question="how much", workflow="analyst", created=created)
+            store.start(run, question="how much", workflow="analyst", created=f"2024-01-0{run[1]}")
             store.leave(run)
             keep_tables(record, run, "t1")
         store.prune(2)

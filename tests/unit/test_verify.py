@@ -284,8 +284,7 @@ def test_a_falsified_step_is_seen(at: int, given_: dict[str, Any], told: str) ->
 
 
 def answer_to(question: str) -> Answer:
-    context = context_of(shelf=lives(), workflow="corrective", question=question)
-    return answered(question, context)
+    return answered(question, context_of(shelf=lives(), workflow="corrective", question=question))
 
 
 def unlike(answer: Answer) -> list[Problem]:
