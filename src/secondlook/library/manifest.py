@@ -1,5 +1,7 @@
 """`library.json`: which format a library has and what made its vectors and terms."""
 
+from __future__ import annotations
+
 import json
 import os
 import shutil
