@@ -12,10 +12,7 @@ from pydantic import BaseModel, Field, ValidationError
 from secondlook.errors import SettingsError
 from secondlook.models.chat import OutputMode, Role
 from secondlook.settings.addresses import hidden, plain, sent_to
-from secondlook.settings.sections import in_plain_words, nearest
-
-if TYPE_CHECKING:
-    from secondlook.settings.sections import ModelSettings
+from secondlook.settings.sections import ModelSettings, in_plain_words, nearest
 
 NONE = "none"
 FORMS = (
