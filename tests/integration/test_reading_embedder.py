@@ -16,9 +16,9 @@ import pytest
 from secondlook.errors import ModelUnavailable, UsageError
 from secondlook.reading import load_embedder, load_reader
 from secondlook.reading.embedders import OnnxEmbedder
-from secondlook.reading.reader import OnnxReader, _Window
-from secondlook.reading.session import OnnxModel, Outputs
-from secondlook.reading.weights import Weights, find_weights
+from secondlook.reading.reader import OnnxReader
+from secondlook.reading.session import OnnxModel
+from secondlook.reading.weights import find_weights
 from tests.support.parted_reader import built
 
 if TYPE_CHECKING:
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.reading.port import Embedder, Reader, Reading
+    from secondlook.reading.reader import _Window
+    from secondlook.reading.session import Outputs
+    from secondlook.reading.weights import Weights
 
 
 TEXTS = [
