@@ -197,7 +197,7 @@ def test_mixed_load_leaves_a_server_as_it_was(load: Load, tmp_path: Path) -> Non
             (fds, memory), (fds_after, memory_after) = measured
             grown.append({"descriptors": [fds, fds_after], "megabytes": [memory, memory_after]})
             assert process.poll() is None, "the server died"
-            assert load.wrong == []
+            assert load.wrong == [], (tmp_path / "stderr").read_text()[-3000:]
             assert fds_after <= fds + 4, grown
             assert memory_after <= MORE_MEMORY * memory + 50, grown
             load.working.set()
