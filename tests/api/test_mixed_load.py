@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -106,6 +107,11 @@ class Load:
 
     def stall(self, _: httpx.Client, pick: random.Random) -> int:
         """It begins to send and stops; sometimes it waits to be told off."""
+        status = self.stalled(None if SOAK and pick.random() < 0.5 else pick.random())
+        return 202 if status in {None, httpx.codes.REQUEST_TIMEOUT} else status
+
+    def stalled(self, seconds: float | None) -> int | None:
+        """What it is told, where it waits for it: nothing where the server was killed."""
         host = urlsplit(self.url)
         assert host.hostname
         with socket.create_connection((host.hostname, host.port or 80), timeout=60) as wire:
@@ -115,12 +121,11 @@ class Load:
                 '--b\r\nContent-Disposition: form-data; name="files"; filename="a.txt"\r\n\r\nhalf'
             )
             wire.sendall(head.encode())
-            if not SOAK or pick.random() < 0.5:
-                time.sleep(pick.random())
-                return 202
+            if seconds is not None:
+                time.sleep(seconds)
+                return None
             said = wire.recv(100)
-        status = int(said.split()[1]) if said else 202  # the server was ended meanwhile
-        return 202 if status == httpx.codes.REQUEST_TIMEOUT else status
+        return int(said.split()[1]) if said else None
 
     def look(self, client: httpx.Client, pick: random.Random) -> int:
         paths = ("/", "/api/runs", "/api/health", "/api/settings", f"{LIBRARY}/documents")
@@ -211,3 +216,15 @@ def test_mixed_load_leaves_a_server_as_it_was(load: Load, tmp_path: Path) -> Non
             process.communicate()
     assert min(load.done.get(name, 0) for name in ("ask", "abandon", "upload", "stall", "look"))
     print(load.done, grown)  # noqa: T201 - what a soak found
+
+
+def test_a_stalled_upload_is_told_that_the_server_stops(tmp_path: Path) -> None:
+    library_at(tmp_path)
+    process = started(tmp_path)
+    with ThreadPoolExecutor(1) as pool:
+        assert process.stdout is not None
+        told = pool.submit(Load(json.loads(process.stdout.readline())["url"]).stalled, None)
+        time.sleep(1)
+        process.send_signal(signal.SIGTERM)
+        assert told.result() == httpx.codes.SERVICE_UNAVAILABLE
+        process.communicate()

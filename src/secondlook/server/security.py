@@ -226,6 +226,7 @@ _SECONDS_TO_SEND = 30.0  # for a small body: sent byte by byte it must not keep 
 _MOST_DROPPED: Final = 1024 * MEGABYTE  # what is read of a refused request before it is answered
 _SECONDS_TO_DROP = 30.0
 _TOO_SLOW: Final = 408
+_NOT_WAITING: Final = frozenset({_TOO_SLOW, 503})
 
 
 class Limits:
@@ -255,8 +256,8 @@ class Limits:
         async def answering(message: Message) -> None:
             """A client cut off while it sends would see a broken connection and never why."""
             begins = message["type"] == "http.response.start"
-            # Who has sent nothing for long is not waited for again.
-            if begins and declared <= _MOST_DROPPED and message["status"] != _TOO_SLOW:
+            # Who has sent nothing for long is not waited for again, nor by a server that stops.
+            if begins and declared <= _MOST_DROPPED and message["status"] not in _NOT_WAITING:
                 await counted.drop_the_rest()
             await send(message)
 
