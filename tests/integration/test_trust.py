@@ -8,6 +8,7 @@ import io
 import json
 import os
 import stat
+import subprocess
 import sys
 import tarfile
 from base64 import b64encode
@@ -31,6 +32,7 @@ from secondlook.settings.addresses import sent_to
 from secondlook.settings.sections import FIELDS, ModelSettings, Settings, value_of
 from secondlook.settings.trust import ALLOWED
 from tests.support.chat_server import ChatServer
+from tests.support.unprivileged import SECONDLOOK, environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -235,6 +237,14 @@ def test_a_library_does_not_choose_where_its_passages_lie(copied: Path) -> None:
     _changed(copied, index="s3://elsewhere/library/g1/index")
     with pytest.raises(LibraryFormat, match="another place for its passages"):
         Library.open(copied)
+
+
+def test_no_module_of_the_working_folder_is_imported(tmp_path: Path) -> None:
+    for name in ("typer", "numpy", "json"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('code of the folder ran')")
+    command = [*SECONDLOOK, "--version"]
+    told = subprocess.run(command, cwd=tmp_path, env=environment(), capture_output=True, text=True)  # noqa: PLW1510
+    assert told.stdout.startswith("secondlook "), told.stderr
 
 
 @pytest.mark.parametrize(
