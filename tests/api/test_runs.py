@@ -308,6 +308,50 @@ def test_a_follow_up_leans_on_the_run_before(folder: Path) -> None:
         assert len(turns) == 3
 
 
+def test_a_thread_is_listed_named_searched_exported_and_deleted(folder: Path) -> None:
+    with client_of(folder) as client:
+        first = ask(client).json()["run"]
+        second = ask(client, question="And berth 5?", conversation={"after": first}).json()["run"]
+        other = ask(client, question="When was the survey made?").json()["run"]
+        forked = ask(client, question="And berth 6?", conversation={"after": first}).json()["run"]
+
+        def listed(**query: str) -> list[tuple[str, list[str]]]:
+            told = client.get("/api/threads", params=query).json()
+            assert told["total"] >= len(told["threads"])
+            return [(one["title"], [run["id"] for run in one["runs"]]) for one in told["threads"]]
+
+        survey = ("When was the survey made?", [other])
+        assert listed() == [(QUESTION, [forked, second, first]), survey]
+        assert listed(limit="1", offset="1") == [survey]
+        assert (
+            client.put(f"/api/threads/{second}", json={"title": " The  berths "}).status_code == 204
+        )
+        assert listed(search="BERTHS 5") == [("The berths", [forked, second, first])]
+        assert listed(search="nothing like it") == listed(library="elsewhere") == []
+        for run, line in ((first, [first, forked]), (second, [first, second])):
+            thread = client.get(f"/api/threads/{run}").json()
+            assert (thread["title"], [one["id"] for one in thread["runs"]]) == ("The berths", line)
+            assert all(one["answer"] for one in thread["runs"])
+        written = client.get(f"/api/threads/{first}/export")
+        assert written.text.index(f"# {QUESTION}") < written.text.index("# And berth 6?")
+        assert client.delete(f"/api/threads/{second}").status_code == 204
+        assert listed() == [survey]
+        assert client.get(f"/api/threads/{first}").json()["code"] == "run_missing"
+
+
+def test_what_a_person_says_of_an_answer_is_kept_with_it(folder: Path) -> None:
+    with client_of(folder) as client:
+        run = ask(client).json()["run"]
+        assert shown(client, run)["feedback"] is None
+        for said in ("wrong", "should_have_answered", "right", None):
+            reply = client.put(f"/api/runs/{run}/feedback", json={"feedback": said})
+            assert reply.status_code == 204
+            assert shown(client, run)["feedback"] == said
+        assert client.put(f"/api/runs/{run}/feedback", json={"feedback": "nice"}).status_code == 422
+        missing = client.put("/api/runs/none/feedback", json={"feedback": "right"})
+        assert missing.status_code == 404
+
+
 # What can be had of an answer: its charts, a second check, files.
 
 

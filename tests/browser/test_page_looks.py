@@ -89,6 +89,14 @@ def test_an_answer_and_its_source(visitor: Visitor, audit: Audit) -> None:
     audit(visitor, "source")
 
 
+def test_a_thread_and_what_was_asked_before(visitor: Visitor, audit: Audit) -> None:
+    visitor.asks(SOUNDINGS).is_answered()
+    visitor.asks("And how thick is the sheet piling?").is_answered()
+    visitor.button("Rename").click()
+    visitor.page.get_by_role("tab", name="Asked before").click()
+    audit(visitor, "thread")
+
+
 def test_the_sheets_of_a_phone(visit: Visits, server: Serving, audit: Audit) -> None:
     visitor = visit(server.base_url, viewport=PHONE, has_touch=True).opens()
     page = visitor.page

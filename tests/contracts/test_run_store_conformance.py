@@ -106,7 +106,7 @@ def test_runs_are_listed_newest_first_and_found_by_a_start(store: RunStore) -> N
     store.finish(full_answer("ab_old"))
     assert [item.run for item in store.list()] == ["ab_newest", "ab%new", "ab_old"]
     assert [item.run for item in store.list(1)] == ["ab_newest"]
-    assert [item.run for item in store.page(1, 1)] == ["ab%new"]
+    assert [item.run for item in store.page(2, short=False)] == ["ab_newest", "ab%new"]
     assert [item.status for item in store.list(None)] == ["running", "running", "answered"]
     assert store.get("ab_o").run == "ab_old"
     assert store.get("last").run == "ab_newest"
@@ -114,6 +114,16 @@ def test_runs_are_listed_newest_first_and_found_by_a_start(store: RunStore) -> N
         store.get("ab")
     with pytest.raises(RunMissing, match="there is no run '%'"):
         store.get("%")
+
+
+def test_what_a_person_says_of_a_run_stays_beside_its_request(store: RunStore) -> None:
+    start(store, "r")
+    store.begin("r", {"choices": ["a"], "caller": {"library": "default"}})
+    store.note("r", title="Berths")
+    store.note("r", feedback="wrong")
+    caller = {"library": "default", "title": "Berths", "feedback": "wrong"}
+    assert store.get("r").request == {"choices": ["a"], "caller": caller}
+    store.note("gone", title="Nobody's")
 
 
 def test_replies_are_kept_in_order_and_the_first_of_a_key_stays(store: RunStore) -> None:

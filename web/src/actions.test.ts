@@ -10,7 +10,7 @@ const events = (...all: object[]) =>
   new Response(all.map((one, at) => `id: ${at + 1}\ndata: ${JSON.stringify(one)}\n\n`).join(""));
 
 const quiet: Record<string, Reply> = {
-  "GET /api/runs": () => json({ runs: [] }),
+  "GET /api/threads": () => json({ threads: [], total: 0 }),
   "GET /api/libraries/default/documents": () => json({ documents: [], jobs: [] }),
   "GET /api/libraries/default/suggestions": () => json({ questions: [], ready: true }),
 };
@@ -38,7 +38,7 @@ beforeEach(() => {
       location.hash = url;
     },
   });
-  dispatch({ type: "run", run: null });
+  dispatch({ type: "run", run: null, earlier: [] });
   dispatch({ type: "notice", notice: null });
   dispatch({ type: "token wanted", wanted: false });
   dispatch({ type: "limit", documents: [] });
@@ -73,10 +73,40 @@ test("a question shows at once, gets its address, and ends with its answer", asy
   expect(getState().run).toMatchObject({ id: "r1", phase: "done" });
 });
 
+test("a follow-up stands below what it follows, and an answer beside its first source", async () => {
+  const citation = { number: 1, document: "d", title: "Minutes", page: 1, quote: "x" };
+  const given = { ...answered, citations: [citation] };
+  const answers = (run: string) => () =>
+    events({ type: "answered", run, answer: { ...given, run } });
+  let asked = 0;
+  serve({
+    "POST /api/ask": () => {
+      asked += 1;
+      return json({ run: `r${asked}` }, 202);
+    },
+    "GET /api/runs/r1/events": answers("r1"),
+    "GET /api/runs/r2/events": answers("r2"),
+    "GET /api/runs/r3/events": answers("r3"),
+    "PUT /api/runs/r1/feedback": () => json({}),
+  });
+  await actions.ask("one", { workflow: null });
+  expect(getState()).toMatchObject({ panel: "source", source: { run: "r1", number: 1 } });
+  await actions.ask("two", { workflow: null, after: "r1" });
+  const turns = () => [...getState().earlier, getState().run].map((turn) => turn?.question);
+  expect(turns()).toEqual(["one", "two"]);
+  const [first] = getState().earlier;
+  if (first) await actions.judge(first, "wrong");
+  expect(getState().earlier[0]?.feedback).toBe("wrong");
+  await actions.ask("two, another way", { workflow: null, after: "r1" });
+  expect(turns()).toEqual(["one", "two, another way"]);
+  await actions.ask("something else", { workflow: null });
+  expect(turns()).toEqual(["something else"]);
+});
+
 test("who goes elsewhere while the question is sent is not called back", async () => {
   serve({ "POST /api/ask": () => json({ run: "r1" }, 202) });
   const asking = actions.ask("q", { workflow: null });
-  dispatch({ type: "run", run: null });
+  dispatch({ type: "run", run: null, earlier: [] });
   await asking;
   expect(getState().run).toBeNull();
   expect(location.hash).toBe("#/");
@@ -116,10 +146,17 @@ test("a stream that ends with a stop leaves the run stopped", async () => {
 test("an address opens its run, and the citation that it names", async () => {
   const citation = { number: 2, document: "d", title: "Minutes", page: 1, quote: "x" };
   const cited = { ...answered, citations: [citation] };
-  serve({ "GET /api/runs/r1": () => json({ ...record, status: "answered", answer: cited }) });
+  const [first, last] = ["r1", "r2"].map((id, at) => {
+    const answer = at === 0 ? cited : { ...answered, run: id };
+    return { ...record, id, status: "answered", answer };
+  });
+  const thread = { id: "r1", title: "About q", runs: [first, last] };
+  serve({ "GET /api/threads/r1": () => json(thread) });
   location.hash = "#/runs/r1/citations/2";
   await actions.followRoute();
-  expect(getState().source).toMatchObject({ number: 2, title: "Minutes" });
+  expect(getState()).toMatchObject({ title: "About q", run: { id: "r2" }, inView: "r1" });
+  expect(getState().earlier.map((turn) => turn.id)).toEqual(["r1"]);
+  expect(getState().source).toMatchObject({ number: 2, title: "Minutes", run: "r1" });
   location.hash = "#/runs/r1";
   await actions.followRoute();
   expect(getState()).toMatchObject({ source: null, panel: "made" });
@@ -134,8 +171,8 @@ test("an address of no run says so in the place of the answer", async () => {
 
 test("where the server wants its token, the page asks for it, and says when it is wrong", async () => {
   const refused = () => json({ code: "token_wanted", detail: "show the token" }, 401);
-  serve({ "GET /api/runs": refused, "POST /api/session": refused });
-  await actions.refreshRuns();
+  serve({ "GET /api/threads": refused, "POST /api/session": refused });
+  await actions.refreshThreads();
   expect(getState()).toMatchObject({ tokenWanted: true, notice: null });
   expect(await actions.giveToken("wrong")).toMatchObject({ status: 401 });
 });

@@ -4,10 +4,10 @@ import * as api from "./api";
 import { Problem } from "./api";
 import { hintSentence, sentence } from "./parts/words";
 import { citationRoute, home, parseRoute, runRoute } from "./routes";
-import { isLive, newRun, runOfRecord } from "./run";
-import { SENDING, type SourceTarget } from "./state";
+import { isLive, newRun, type RunView, runOfRecord } from "./run";
+import { SENDING, type SourceTarget, turnOf } from "./state";
 import { dispatch, getState } from "./store";
-import type { Citation, Job, SeenPassage } from "./types";
+import type { Answer, Citation, Feedback, Job, SeenPassage } from "./types";
 
 let following: AbortController | null = null;
 const followedJobs = new Set<string>();
@@ -17,7 +17,7 @@ let lastJob: Promise<void> = Promise.resolve();
 
 /** Reads what the page needs before it can show anything; again after a token was given. */
 export async function begin(): Promise<void> {
-  await Promise.all([refreshSettings(), refreshDocuments(), refreshRuns(), followRoute()]);
+  await Promise.all([refreshSettings(), refreshDocuments(), refreshThreads(), followRoute()]);
 }
 
 async function refreshSettings(): Promise<void> {
@@ -104,6 +104,7 @@ async function refreshSuggestions(tries = 20): Promise<void> {
 export function chooseLibrary(library: string): void {
   dispatch({ type: "library", library });
   void refreshDocuments();
+  void refreshThreads();
 }
 
 export function upload(files: File[]): Promise<boolean> {
@@ -208,13 +209,13 @@ export async function ask(question: string, options: AskOptions): Promise<void> 
   const workflow = options.workflow ?? settings?.workflow ?? "";
   const view = { ...newRun(question, library, workflow), after, trust: options.trust ?? [] };
   const isOnPage = () => getState().run === view;
-  dispatch({ type: "run", run: view });
+  dispatch({ type: "run", run: view, earlier: turnsUpTo(after) });
   const { workflow: asked, web = true, trust = [] } = options;
   const limits = { documents, ...(web ? {} : { web }), ...(trust.length > 0 ? { trust } : {}) };
   const request = { question, library, workflow: asked, ...limits };
   try {
     const { run } = await api.ask(after ? { ...request, conversation: { after } } : request);
-    void refreshRuns();
+    void refreshThreads();
     if (!isOnPage()) return; // the person went elsewhere; it is among those asked before
     dispatch({ type: "run changed", id: null, changes: { id: run } });
     history.pushState(null, "", runRoute(run));
@@ -222,6 +223,13 @@ export async function ask(question: string, options: AskOptions): Promise<void> 
   } catch (error) {
     report(error, (problem) => isOnPage() && lose(null, problem));
   }
+}
+
+/** The turns on the page that a question after that run goes on from. */
+function turnsUpTo(after: string | null): RunView[] {
+  const { earlier, run } = getState();
+  const turns = run ? [...earlier, run] : earlier;
+  return turns.slice(0, turns.findIndex((turn) => turn.id === after && after !== null) + 1);
 }
 
 function lose(id: string | null, problem: Problem): void {
@@ -243,21 +251,56 @@ export function resumeRun(): Promise<boolean> {
     if (!run?.id) return;
     await api.resumeRun(run.id);
     const anew = { ...newRun(run.question, run.library, run.workflow), id: run.id };
-    dispatch({ type: "run", run: { ...anew, after: run.after, phase: "running" } });
+    const { earlier } = getState();
+    dispatch({ type: "run", run: { ...anew, after: run.after, phase: "running" }, earlier });
     await follow(run.id);
   });
 }
 
-export function removeRun(id: string): Promise<boolean> {
-  return attempt(async () => {
-    await api.removeRun(id);
-    if (getState().run?.id === id) location.hash = home;
-    await refreshRuns();
+/** `all` reads every thread there is; it takes a server with many a moment. */
+export async function refreshThreads(all = false): Promise<void> {
+  const { library, search, threads } = getState();
+  const limit = all || (threads?.length ?? 0) > FEW_THREADS ? MANY_THREADS : FEW_THREADS;
+  await attempt(async () => {
+    const found = await api.threads(library, search, limit);
+    const now = getState();
+    if (now.library === library && now.search === search) dispatch({ type: "threads", ...found });
   });
 }
 
-export async function refreshRuns(): Promise<void> {
-  await attempt(async () => dispatch({ type: "runs", runs: (await api.runs()).runs }));
+const FEW_THREADS = 15;
+const MANY_THREADS = 500;
+
+export function searchThreads(search: string): void {
+  dispatch({ type: "search", search });
+  void refreshThreads();
+}
+
+export function removeThread(id: string): Promise<boolean> {
+  return attempt(async () => {
+    const { earlier, run } = getState();
+    await api.removeThread(id);
+    if ((earlier[0] ?? run)?.id === id) location.hash = home;
+    await refreshThreads();
+  });
+}
+
+export function nameThread(id: string, title: string): Promise<boolean> {
+  return attempt(async () => {
+    await api.nameThread(id, title);
+    dispatch({ type: "title", title });
+    await refreshThreads();
+  });
+}
+
+/** Said once more, it is taken back. */
+export function judge(run: RunView, said: Feedback): Promise<boolean> {
+  return attempt(async () => {
+    if (!run.id) return;
+    const feedback = run.feedback === said ? null : said;
+    await api.judge(run.id, feedback);
+    dispatch({ type: "run changed", id: run.id, changes: { feedback } });
+  });
 }
 
 function stopFollowing(): void {
@@ -273,13 +316,14 @@ async function follow(id: string): Promise<void> {
     signal: controller.signal,
     take: (events) => {
       dispatch({ type: "events", id, events });
+      for (const event of events) if (event.type === "answered") showFirstSource(event.answer);
       // A stop is no end for good: a run that was taken up again has one amid its events.
       return events.some((event) => event.type === "answered");
     },
     connection: (connected) => dispatch({ type: "run changed", id, changes: { connected } }),
     isOver: () => settle(id),
   });
-  void refreshRuns();
+  void refreshThreads();
 }
 
 /** The stream ended without an answer: what does the server say of the run? */
@@ -288,8 +332,10 @@ async function settle(id: string): Promise<boolean> {
   const view = runOfRecord(record);
   if (isLive(view)) return false;
   const { phase, answer } = view;
-  if (answer) dispatch({ type: "events", id, events: [{ type: "answered", run: id, answer }] });
-  else if (!["stopped", "lost"].includes(getState().run?.phase ?? ""))
+  if (answer) {
+    dispatch({ type: "events", id, events: [{ type: "answered", run: id, answer }] });
+    showFirstSource(answer);
+  } else if (!["stopped", "lost"].includes(getState().run?.phase ?? ""))
     dispatch({ type: "run changed", id, changes: { phase } });
   return true;
 }
@@ -297,14 +343,19 @@ async function settle(id: string): Promise<boolean> {
 async function openRun(id: string): Promise<void> {
   stopFollowing();
   try {
-    const view = runOfRecord(await api.run(id));
+    const { title, runs } = await api.thread(id);
     if (parseRoute(location.hash).run !== id) return;
-    dispatch({ type: "run", run: view });
+    const turns = runs.map(runOfRecord);
+    const view = turns.pop();
+    if (!view) return;
+    const given = title === runs[0]?.question ? null : title;
+    dispatch({ type: "run", run: view, earlier: turns, title: given });
     showCitation();
-    if (view.phase === "queued" || view.phase === "running") await follow(id);
+    if (view.answer && getState().source === null) showFirstSource(view.answer);
+    if (view.id && (view.phase === "queued" || view.phase === "running")) await follow(view.id);
   } catch (error) {
     report(error, (problem) => {
-      dispatch({ type: "run", run: { ...newRun("", getState().library, ""), id } });
+      dispatch({ type: "run", run: { ...newRun("", getState().library, ""), id }, earlier: [] });
       lose(id, problem);
     });
   }
@@ -316,10 +367,10 @@ export async function followRoute(): Promise<void> {
   const { run } = parseRoute(location.hash);
   if (run === null) {
     stopFollowing();
-    dispatch({ type: "run", run: null });
+    dispatch({ type: "run", run: null, earlier: [] });
     dispatch({ type: "sheet", sheet: null });
     void refreshSuggestions();
-  } else if (getState().run?.id === run) {
+  } else if (turnOf(getState(), run)?.id === run) {
     showCitation();
   } else {
     dispatch({ type: "sheet", sheet: null });
@@ -329,31 +380,41 @@ export async function followRoute(): Promise<void> {
 
 /** Opens the source that the address names, or closes the one that it no longer names. */
 function showCitation(): void {
-  const { citation } = parseRoute(location.hash);
-  const { run, source } = getState();
-  const cited = run?.answer?.citations.find((one) => one.number === citation);
-  if (cited) {
-    dispatch({ type: "source", source: targetOf(cited) });
-    dispatch({ type: "sheet", sheet: "panel" });
+  const { run, citation } = parseRoute(location.hash);
+  const { source } = getState();
+  const answer = turnOf(getState(), run)?.answer;
+  const cited = answer?.citations.find((one) => one.number === citation);
+  if (answer && cited) {
+    openSource(targetOf(cited, answer.run));
   } else if (source?.number != null) {
     dispatch({ type: "source", source: null });
     dispatch({ type: "sheet", sheet: null });
   }
 }
 
-const targetOf = (citation: Citation): SourceTarget => ({ ...citation, text: null });
+const targetOf = (citation: Citation, run: string, opened = true): SourceTarget => ({
+  ...citation,
+  run,
+  opened,
+  text: null,
+});
 
-export function openCitation(number: number): void {
-  const run = getState().run?.id;
-  if (!run) return;
+/** Beside a new answer stands the first place that it rests on, where there is room for it. */
+function showFirstSource(answer: Answer): void {
+  if (getState().run?.id !== answer.run) return;
+  const [first] = answer.citations;
+  if (first) dispatch({ type: "source", source: targetOf(first, answer.run, false) });
+}
+
+export function openCitation(run: string, number: number): void {
   const there = citationRoute(run, number);
   if (location.hash === there) showCitation();
   else location.hash = there;
 }
 
 /** Opens a passage that no citation stands for. */
-export function openPassage(passage: SeenPassage): void {
-  openSource({ ...passage, quote: null, number: null });
+export function openPassage(passage: SeenPassage, run: string | null): void {
+  openSource({ ...passage, run, opened: true, quote: null, number: null });
 }
 
 export function openSource(source: SourceTarget): void {
@@ -362,8 +423,13 @@ export function openSource(source: SourceTarget): void {
 }
 
 /** Opens what is known of a table: its columns and first rows. */
-export function openTable(table: string): void {
-  dispatch({ type: "table", table });
+export function openTable(table: string, run: string | null = null): void {
+  dispatch({ type: "table", table, run });
+  dispatch({ type: "sheet", sheet: "panel" });
+}
+
+export function showMade(run: string): void {
+  dispatch({ type: "made", run });
   dispatch({ type: "sheet", sheet: "panel" });
 }
 

@@ -4,6 +4,7 @@ import { eventBatches, type ServerEvent } from "./sse";
 import type {
   AskRequest,
   Doc,
+  Feedback,
   Graph,
   Job,
   LibrarySummary,
@@ -11,11 +12,12 @@ import type {
   ProblemDetails,
   RunEvent,
   RunRecord,
-  RunSummary,
   Settings,
   SourceText,
   Suggestion,
   TableView,
+  Thread,
+  ThreadSummary,
   Verification,
 } from "./types";
 
@@ -79,13 +81,18 @@ async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await send(path, signal ? { signal } : {})).json() as Promise<T>;
 }
 
+const withBody = (method: "POST" | "PUT", body: unknown): RequestInit => ({
+  method,
+  headers: { "Content-Type": "application/json" },
+  body: JSON.stringify(body),
+});
+
 async function post<T>(path: string, body: unknown = {}): Promise<T> {
-  const init = {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(body),
-  };
-  return (await send(path, init)).json() as Promise<T>;
+  return (await send(path, withBody("POST", body))).json() as Promise<T>;
+}
+
+async function put(path: string, body: unknown): Promise<void> {
+  await send(path, withBody("PUT", body));
 }
 
 const at = (...parts: string[]): string => `/api/${parts.map(encodeURIComponent).join("/")}`;
@@ -98,11 +105,7 @@ function query(values: Record<string, string | number | null | undefined>): stri
 // The server and its settings
 
 export const signIn = async (token: string): Promise<void> => {
-  await send(at("session"), {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ token }),
-  });
+  await send(at("session"), withBody("POST", { token }));
 };
 export const settings = (): Promise<Settings> => get(at("settings"));
 export const graph = (name: string): Promise<Graph> => get(at("graphs", name));
@@ -150,15 +153,25 @@ export const suggestions = (
 
 export const ask = (request: AskRequest): Promise<{ run: string }> =>
   post(at("ask"), { ...request, detach: true });
-export const runs = (limit = 50): Promise<{ runs: RunSummary[] }> =>
-  get(at("runs") + query({ limit }));
+export const threads = (
+  library: string,
+  search: string,
+  limit: number,
+): Promise<{ threads: ThreadSummary[]; total: number }> =>
+  get(at("threads") + query({ library, search, limit }));
+export const thread = (run: string): Promise<Thread> => get(at("threads", run));
+export const nameThread = (run: string, title: string): Promise<void> =>
+  put(at("threads", run), { title });
+export const removeThread = async (run: string): Promise<void> => {
+  await send(at("threads", run), { method: "DELETE" });
+};
+export const threadUrl = (run: string): string => at("threads", run, "export");
 export const run = (id: string): Promise<RunRecord> => get(at("runs", id));
 export const cancelRun = (id: string): Promise<{ id: string; status: string }> =>
   post(at("runs", id, "cancel"));
 export const resumeRun = (id: string): Promise<{ run: string }> => post(at("runs", id, "resume"));
-export const removeRun = async (id: string): Promise<void> => {
-  await send(at("runs", id), { method: "DELETE" });
-};
+export const judge = (id: string, feedback: Feedback | null): Promise<void> =>
+  put(at("runs", id, "feedback"), { feedback });
 export const verifyRun = (id: string): Promise<Verification> => post(at("runs", id, "verify"));
 export const exportUrl = (id: string, format: "markdown" | "json"): string =>
   at("runs", id, "export") + query({ format });

@@ -169,6 +169,7 @@ test("a record shows as the run that it was", () => {
     started: "",
     after: "r0",
     library: "default",
+    feedback: null,
     answer: null,
   };
   expect(runOfRecord(record)).toMatchObject({ phase: "interrupted", after: "r0", id: "r1" });

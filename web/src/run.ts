@@ -1,7 +1,7 @@
 /** One run as the page shows it: made from its events while it goes on, or from its answer. */
 
 import { type Problem, problemFrom } from "./api";
-import type { Answer, RunEvent, RunRecord, Scalar, SeenPassage, Trouble } from "./types";
+import type { Answer, Feedback, RunEvent, RunRecord, Scalar, SeenPassage, Trouble } from "./types";
 
 export type Phase =
   | "asking" // sent, the server has not said its id yet
@@ -47,6 +47,8 @@ export interface RunView {
   after: string | null;
   /** Documents that it was told to read although they give a model orders. */
   trust: string[];
+  /** What the person said of the answer. */
+  feedback: Feedback | null;
   /** False while the line to the server is cut. */
   connected: boolean;
 }
@@ -75,6 +77,7 @@ export function newRun(question: string, library: string, workflow: string): Run
     stoppedBecause: null,
     after: null,
     trust: [],
+    feedback: null,
     connected: true,
   };
 }
@@ -88,6 +91,7 @@ export function runOfRecord(record: RunRecord): RunView {
     ...newRun(record.question, record.library ?? "default", record.workflow ?? ""),
     id: record.id,
     after: record.after,
+    feedback: record.feedback,
     position: record.position,
     phase: phaseOf(record),
   };

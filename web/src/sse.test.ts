@@ -1,5 +1,5 @@
 import { afterEach, expect, test, vi } from "vitest";
-import { followRun, Problem, runs } from "./api";
+import { followRun, Problem, settings } from "./api";
 import { EventParser } from "./sse";
 import type { RunEvent } from "./types";
 
@@ -70,6 +70,6 @@ test("what cannot be had again is not asked for again", async () => {
 
 test("a server that is away is a problem with words, whatever the browser throws", async () => {
   vi.stubGlobal("fetch", () => Promise.reject(new TypeError("Failed to fetch")));
-  await expect(runs()).rejects.toBeInstanceOf(Problem);
-  await expect(runs()).rejects.toMatchObject({ code: "unreachable", status: 0 });
+  await expect(settings()).rejects.toBeInstanceOf(Problem);
+  await expect(settings()).rejects.toMatchObject({ code: "unreachable", status: 0 });
 });

@@ -2,10 +2,22 @@
 
 import type { Problem } from "./api";
 import { type RunView, withEvent } from "./run";
-import type { Doc, Job, LibrarySummary, RunEvent, RunSummary, Settings, Suggestion } from "./types";
+import type {
+  Doc,
+  Job,
+  LibrarySummary,
+  RunEvent,
+  Settings,
+  Suggestion,
+  ThreadSummary,
+} from "./types";
 
 /** A place in a document, to be shown with its words marked. */
 export interface SourceTarget {
+  /** The run whose answer it belongs to; null for what is opened from the library. */
+  run: string | null;
+  /** False where nobody asked for it: it is shown beside a new answer, and takes no focus. */
+  opened: boolean;
   document: string;
   title: string;
   page: number | null;
@@ -34,9 +46,18 @@ export interface State {
   /** null until they were read for the first time. */
   documents: Doc[] | null;
   jobs: Job[];
-  runs: RunSummary[] | null;
+  /** Of this library, those gone on with last first; `total` counts those not read yet as well. */
+  threads: ThreadSummary[] | null;
+  totalThreads: number;
+  /** What the threads are searched for. */
+  search: string;
   suggestions: Suggestion[] | null;
+  /** The last question of the thread on the page, and those before it, oldest first. */
   run: RunView | null;
+  earlier: RunView[];
+  title: string | null;
+  /** The turn that the panel is about; none is the last. */
+  inView: string | null;
   /** Ids of the documents that the next question is limited to; all where it is empty. */
   limitedTo: string[];
   panel: PanelView;
@@ -57,9 +78,14 @@ export const initialState: State = {
   libraries: [],
   documents: null,
   jobs: [],
-  runs: null,
+  threads: null,
+  totalThreads: 0,
+  search: "",
   suggestions: null,
   run: null,
+  earlier: [],
+  title: null,
+  inView: null,
   limitedTo: [],
   panel: "made",
   source: null,
@@ -77,15 +103,18 @@ export type Action =
   | { type: "documents"; library: string; documents: Doc[]; jobs: Job[] }
   | { type: "job"; job: Job }
   | { type: "job gone"; id: string }
-  | { type: "runs"; runs: RunSummary[] }
+  | { type: "threads"; threads: ThreadSummary[]; total: number }
+  | { type: "search"; search: string }
   | { type: "suggestions"; suggestions: Suggestion[] }
-  | { type: "run"; run: RunView | null }
+  | { type: "run"; run: RunView | null; earlier: RunView[]; title?: string | null }
+  | { type: "title"; title: string | null }
   | { type: "run changed"; id: string | null; changes: Partial<RunView> }
   | { type: "events"; id: string; events: RunEvent[] }
   | { type: "limit"; documents: string[] }
   | { type: "panel"; panel: PanelView }
   | { type: "source"; source: SourceTarget | null }
-  | { type: "table"; table: string | null }
+  | { type: "table"; table: string | null; run?: string | null }
+  | { type: "made"; run: string }
   | { type: "sheet"; sheet: Sheet }
   | { type: "notice"; notice: State["notice"] };
 
@@ -107,12 +136,23 @@ export function reduce(state: State, action: Action): State {
       return { ...state, jobs: withJob(state.jobs, action.job) };
     case "job gone":
       return { ...state, jobs: state.jobs.filter((job) => job.id !== action.id) };
-    case "runs":
-      return { ...state, runs: action.runs };
+    case "threads":
+      return { ...state, threads: action.threads, totalThreads: action.total };
+    case "search":
+      return { ...state, search: action.search };
     case "suggestions":
       return { ...state, suggestions: action.suggestions };
     case "run":
-      return { ...state, run: action.run, panel: "made", ...nothingOpen, notice: null };
+      return {
+        ...state,
+        ...onPage(state, action),
+        panel: "made",
+        ...nothingOpen,
+        inView: null,
+        notice: null,
+      };
+    case "title":
+      return { ...state, title: action.title };
     case "run changed":
       return changeRun(state, action.id, (run) => ({ ...run, ...action.changes }));
     case "events":
@@ -122,9 +162,14 @@ export function reduce(state: State, action: Action): State {
     case "panel":
       return { ...state, panel: action.panel };
     case "source":
-      return opened(state, { source: action.source, table: null });
+      return inView(opened(state, { source: action.source, table: null }), action.source?.run);
     case "table":
-      return opened(state, { source: null, table: action.table });
+      return {
+        ...opened(state, { source: null, table: action.table }),
+        inView: action.run ?? null,
+      };
+    case "made":
+      return { ...opened(state, nothingOpen), inView: action.run };
     case "sheet":
       return { ...state, sheet: action.sheet };
     case "notice":
@@ -132,7 +177,22 @@ export function reduce(state: State, action: Action): State {
   }
 }
 
+/** A run that goes on in the thread on the page leaves its title. */
+function onPage(state: State, { run, earlier, title }: Extract<Action, { type: "run" }>) {
+  const first = earlier[0]?.id;
+  const same = first !== undefined && first === (state.earlier[0] ?? state.run)?.id;
+  return { run, earlier, title: title ?? (same ? state.title : null) };
+}
+
+/** The turn of the thread that has this id; the last where none has. */
+export function turnOf({ earlier, run }: State, id: string | null): RunView | null {
+  return earlier.find((turn) => turn.id === id) ?? run;
+}
+
 const nothingOpen = { source: null, table: null };
+
+const inView = (state: State, run: string | null | undefined): State =>
+  run ? { ...state, inView: run } : state;
 
 function opened(state: State, what: Pick<State, "source" | "table">): State {
   const shown = what.source !== null || what.table !== null;
@@ -141,14 +201,18 @@ function opened(state: State, what: Pick<State, "source" | "table">): State {
 
 /** What is said of a run that is no longer the one on the page is let go. */
 function changeRun(state: State, id: string | null, change: (run: RunView) => RunView): State {
-  if (state.run === null || state.run.id !== id) return state;
-  return { ...state, run: change(state.run) };
+  if (state.run !== null && state.run.id === id) return { ...state, run: change(state.run) };
+  const place = state.earlier.findIndex((turn) => turn.id === id);
+  const turn = state.earlier[place];
+  return turn ? { ...state, earlier: state.earlier.with(place, change(turn)) } : state;
 }
 
 function withLibrary(state: State, library: string): State {
   if (library === state.library) return state;
-  return { ...state, library, documents: null, jobs: [], suggestions: null, limitedTo: [] };
+  return { ...state, library, documents: null, jobs: [], ...notReadYet, limitedTo: [] };
 }
+
+const notReadYet = { threads: null, totalThreads: 0, search: "", suggestions: null };
 
 type Documents = Extract<Action, { type: "documents" }>;
 

@@ -42,6 +42,8 @@ export type RunEvent = OfRun &
 
 export type RunStatus = "queued" | "running" | "interrupted" | "stopped" | Status;
 
+export type Feedback = "right" | "wrong" | "should_have_answered";
+
 export interface RunSummary {
   id: string;
   question: string;
@@ -63,7 +65,24 @@ export interface RunRecord {
   started: string;
   after: string | null;
   library: string | null;
+  feedback: Feedback | null;
   answer: Answer | null;
+}
+
+/** Questions that follow each other. It goes by its first run. */
+export interface ThreadSummary {
+  id: string;
+  title: string;
+  library: string | null;
+  /** Newest first. */
+  runs: RunSummary[];
+}
+
+export interface Thread {
+  id: string;
+  title: string;
+  /** Oldest first. */
+  runs: RunRecord[];
 }
 
 export interface Settings {

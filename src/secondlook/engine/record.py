@@ -134,6 +134,15 @@ class RunStore(Closing):
             text = json.dumps(request, default=str)
             db.execute("UPDATE runs SET request = ? WHERE id = ?", (text, run))
 
+    def note(self, run: str, **said: str | None) -> None:
+        """Keep what a person says of a run beside what its caller keeps with it."""
+        with self._database.transaction("FULL") as db:
+            found = db.execute("SELECT request FROM runs WHERE id = ?", (run,)).fetchall()
+            request = json.loads(found[0]["request"]) if found else {}
+            request["caller"] = {**(request.get("caller") or {}), **said}
+            text = json.dumps(request, default=str)
+            db.execute("UPDATE runs SET request = ? WHERE id = ?", (text, run))
+
     def append(self, event: Event) -> None:
         if isinstance(event, Answered):
             self.finish(event.answer, at=event.at)
@@ -237,12 +246,12 @@ class RunStore(Closing):
         )
         return [RunSummary(**self._summary(row)) for row in rows]
 
-    def page(self, limit: int, offset: int = 0) -> ListedRuns:
-        """Newest first, with what a person knows them by. No answer is read as a whole."""
+    def page(self, limit: int, *, short: bool = True) -> ListedRuns:
+        """Newest first, with what a person knows them by; many are faster without `short`."""
+        answer = "answer" if short else "NULL AS answer"
         rows = self._database.select(
-            f"SELECT {_SUMMARY}, request, answer FROM runs {_NEWEST_FIRST} LIMIT ? OFFSET ?",  # noqa: S608
+            f"SELECT {_SUMMARY}, request, {answer} FROM runs {_NEWEST_FIRST} LIMIT ?",  # noqa: S608
             limit,
-            offset,
         )
         return [
             ListedRun(

@@ -31,6 +31,7 @@ from secondlook.server import (
     sources,
     status,
     suggestions,
+    threads,
     uploads,
 )
 from secondlook.server.jobs import Jobs
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
     from secondlook.settings.sections import Settings
 
-_DATA = (asking, answers, library, uploads, sources, suggestions, status)
+_DATA = (asking, threads, answers, library, uploads, sources, suggestions, status)
 ROUTERS = tuple(module.router for module in (*_DATA, openai, mcp, docs, pages))
 _OPEN = frozenset({"", "assets", "docs"})  # first parts of the page's paths: they hold no data
 

@@ -34,6 +34,7 @@ router = APIRouter(prefix="/api")
 RunId = Annotated[str, Field(examples=["20260102-1f2e3d4c5b6a"])]
 RunPath = Annotated[str, Path(alias="run", max_length=100, examples=["20260102-1f2e3d4c5b6a"])]
 SeenStatus = Status | Literal["queued", "running", "interrupted"]
+Feedback = Literal["right", "wrong", "should_have_answered"]
 MOST = 10**12  # a number beyond it is a mistake
 Name = Annotated[str, Field(max_length=1000)]
 Text = Annotated[str, Field(max_length=20_000)]
@@ -105,6 +106,12 @@ class _Run(RunState):
     started: str
     after: RunId | None = Field(description="The run before it in its conversation.")
     library: str | None = Field(description="None where its library is not served here.")
+    title: str | None = Field(default=None, description="Of the thread that begins with it.")
+    feedback: Feedback | None = None
+
+
+class RunFeedback(Strict):
+    feedback: Feedback | None = Field(description="`null` takes it back.")
 
 
 class RunRow(_Run):
@@ -357,41 +364,56 @@ async def list_runs(
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
     offset: Annotated[int, Query(ge=0, le=1_000_000)] = 0,
 ) -> RunList:
-    runs = served.runs
+    rows = await asyncio.to_thread(run_rows, served.runs, limit + offset)
+    return RunList(runs=rows[offset : offset + limit])
 
-    def listed() -> RunList:
-        """Those in memory that are not recorded come first: they wait, or are never recorded."""
-        recorded: list[ListedRun] = []
-        with contextlib.suppress(RunMissing):  # None has been recorded yet
-            recorded = runs.record.store().page(limit + offset)
-        known = {row.run for row in recorded}
-        rows = []
-        for live in runs.in_memory():
-            if live.id not in known and runs.record.find(live.id) is None:
-                answer = live.answer
-                ended = (answer.stop_reason, answer.short) if answer else (None, None)
-                rows.append(RunRow(**_live(live), stop_reason=ended[0], short=ended[1]))
-        for row in recorded:
-            told = RunRow(**_recorded(runs, row), stop_reason=row.stop_reason, short=row.short)
-            here = runs.live(row.run)
-            if here is not None and not here.went_on(row.status):
-                told.status = here.status
-            rows.append(told)
-        return RunList(runs=rows[offset : offset + limit])
 
-    return await asyncio.to_thread(listed)
+def run_rows(runs: Runs, most: int, *, short: bool = True) -> list[RunRow]:
+    """Those in memory that are not recorded come first: they wait, or are never recorded."""
+    recorded: list[ListedRun] = []
+    with contextlib.suppress(RunMissing):  # None has been recorded yet
+        recorded = runs.record.store().page(most, short=short)
+    known = {row.run for row in recorded}
+    rows = []
+    for live in runs.in_memory():
+        if live.id not in known and runs.record.find(live.id) is None:
+            answer = live.answer
+            ended = (answer.stop_reason, answer.short) if answer else (None, None)
+            rows.append(RunRow(**_live(live), stop_reason=ended[0], short=ended[1]))
+    for row in recorded:
+        told = RunRow(**_recorded(runs, row), stop_reason=row.stop_reason, short=row.short)
+        here = runs.live(row.run)
+        if here is not None and not here.went_on(row.status):
+            told.status = here.status
+        rows.append(told)
+    return rows
 
 
 @router.get("/runs/{run}", tags=["runs"])
 async def show_run(run: RunPath, served: FromServer) -> RunView:
-    def view() -> RunView:
-        live = served.runs.here(run)
-        if live is not None:
-            return RunView(**_live(live), position=live.position, answer=live.answer)
-        stored = served.runs.record.get(run)
-        return RunView(**_recorded(served.runs, stored), answer=stored.answer)
+    view = await asyncio.to_thread(run_view, served.runs, run)
+    return json_response(view)  # type: ignore[return-value]  # valid JSON
 
-    return json_response(await asyncio.to_thread(view))  # type: ignore[return-value]  # valid JSON
+
+def run_view(runs: Runs, run: str) -> RunView:
+    live = runs.here(run)
+    stored = runs.record.find(run) if live is not None else runs.record.get(run)
+    said = _said(stored) if stored else {}
+    if live is not None:
+        return RunView(**_live(live) | said, position=live.position, answer=live.answer)
+    assert stored is not None  # noqa: S101
+    return RunView(**_recorded(runs, stored), answer=stored.answer)
+
+
+@router.put("/runs/{run}/feedback", status_code=204, tags=["runs"])
+async def judge_run(run: RunPath, body: RunFeedback, served: FromServer) -> None:
+    """What a person says of an answer, kept with its run: `secondlook calibrate` can learn of it."""
+
+    def judged() -> None:
+        served.runs.answer(run)  # 409 where there is none yet
+        served.runs.record.store(run).note(run, feedback=body.feedback)
+
+    await asyncio.to_thread(judged)
 
 
 def _live(live: LiveRun) -> dict[str, Any]:
@@ -404,7 +426,13 @@ def _live(live: LiveRun) -> dict[str, Any]:
 def _recorded(runs: Runs, stored: StoredRun | ListedRun) -> dict[str, Any]:
     same = {name: getattr(stored, name) for name in ("question", "workflow", "status")}
     own = {"id": stored.run, "started": stored.created, "after": _after(stored)}
-    return same | own | {"library": runs.library_of(stored.request)}
+    return same | own | _said(stored) | {"library": runs.library_of(stored.request)}
+
+
+def _said(stored: StoredRun | ListedRun) -> dict[str, Any]:
+    """What a person said of it afterwards."""
+    caller = stored.request.get("caller") or {}
+    return {name: caller.get(name) for name in ("title", "feedback")}
 
 
 @router.get(

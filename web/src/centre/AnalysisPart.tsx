@@ -8,19 +8,35 @@ import { sentenceStart } from "./telling";
 
 const SHORT_TABLE = 12;
 
+interface AnalysisProps {
+  analysis: Analysis;
+  run: string;
+  question: string;
+}
+
 /** What was computed over tables: the figure, the numbers, and how to get them again. */
-export function AnalysisPart({ analysis, run }: { analysis: Analysis; run: string }) {
+export function AnalysisPart({ analysis, run, question }: AnalysisProps) {
   const extra = useSelect((state) => state.settings?.analyst_extra ?? true);
   const figures = analysis.figures;
   if (analysis.kind === "concept") return null;
   return (
-    <section id="analysis" className="analysis" aria-label="Analysis" tabIndex={-1}>
+    <section
+      id={`analysis ${run}`}
+      className="analysis"
+      aria-label={`Analysis: ${question}`}
+      tabIndex={-1}
+    >
       {figures.map((figure, place) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: figures have their place and no other name
         <Figure key={place} figure={figure} analysis={analysis} run={run} place={place} />
       ))}
       {figures.length > 0 && !extra && <InstallHint />}
-      <Details analysis={analysis} standsAlone={figures.length === 0} noFigure={!extra} />
+      <Details
+        analysis={analysis}
+        question={question}
+        standsAlone={figures.length === 0}
+        noFigure={!extra}
+      />
       <Reading analysis={analysis} />
     </section>
   );
@@ -38,13 +54,14 @@ function InstallHint() {
 
 interface DetailsProps {
   analysis: Analysis;
+  question: string;
   /** No figure was made: a short table is shown at once. */
   standsAlone: boolean;
   /** The figure cannot be drawn here: the table is shown at once, however long. */
   noFigure: boolean;
 }
 
-function Details({ analysis, standsAlone, noFigure }: DetailsProps) {
+function Details({ analysis, question, standsAlone, noFigure }: DetailsProps) {
   const { table } = analysis;
   const code = analysis.code ?? analysis.sql;
   const short = table !== null && table.rows.length <= SHORT_TABLE;
@@ -75,13 +92,13 @@ function Details({ analysis, standsAlone, noFigure }: DetailsProps) {
           </button>
         )}
       </div>
-      {data && table && <DataTable table={table} />}
+      {data && table && <DataTable table={table} name={`Data: ${question}`} />}
       {shown && code && (
         <section
           className="code"
           // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and so must be reached by key
           tabIndex={0}
-          aria-label={analysis.code ? "Python code" : "SQL"}
+          aria-label={`${analysis.code ? "Python code" : "SQL"}: ${question}`}
         >
           <pre>{code}</pre>
         </section>

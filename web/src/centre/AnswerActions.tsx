@@ -1,13 +1,20 @@
 import { useId, useRef, useState } from "react";
-import { attempt, say } from "../actions";
+import { attempt, judge, say } from "../actions";
 import * as api from "../api";
-import type { Answer, Verification } from "../types";
+import type { RunView } from "../run";
+import type { Answer, Feedback, Verification } from "../types";
 import { Checked } from "./Checked";
 import { copyText } from "./clipboard";
 import { isGeneralKnowledge } from "./telling";
 
+interface Props {
+  answer: Answer;
+  run: RunView;
+  askAnew: () => void;
+}
+
 /** Take it along, or have it looked at once more. */
-export function AnswerActions({ answer, askAnew }: { answer: Answer; askAnew: () => void }) {
+export function AnswerActions({ answer, run, askAnew }: Props) {
   const [checked, setChecked] = useState<Verification | null>(null);
   const [checking, setChecking] = useState(false);
   const copy = () =>
@@ -42,8 +49,38 @@ export function AnswerActions({ answer, askAnew }: { answer: Answer; askAnew: ()
           </button>
         )}
       </div>
+      <Judgement run={run} answered={stands} />
       <div role="status">{checked && <Checked found={checked} />}</div>
     </>
+  );
+}
+
+const WHERE_ANSWERED: [Feedback, string][] = [
+  ["right", "Right"],
+  ["wrong", "Wrong"],
+];
+const WHERE_WITHHELD: [Feedback, string][] = [
+  ["right", "Right to say nothing"],
+  ["should_have_answered", "Should have answered"],
+];
+
+/** What the person says of the answer: kept with it, and learned from by `calibrate`. */
+function Judgement({ run, answered }: { run: RunView; answered: boolean }) {
+  return (
+    <fieldset className="judgement">
+      <legend>Was this right?</legend>
+      {(answered ? WHERE_ANSWERED : WHERE_WITHHELD).map(([said, words]) => (
+        <button
+          key={said}
+          type="button"
+          className="pill"
+          aria-pressed={run.feedback === said}
+          onClick={() => void judge(run, said)}
+        >
+          {words}
+        </button>
+      ))}
+    </fieldset>
   );
 }
 

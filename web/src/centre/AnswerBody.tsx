@@ -22,8 +22,10 @@ export function AnswerBody({ answer, run }: { answer: Answer; run: RunView }) {
       {hasWords(answer) ? <AnswerText answer={answer} /> : <NoAnswer answer={answer} />}
       {answer.asks_back && <p className="asks-back">{answer.asks_back}</p>}
       {answer.choice && <ChoicePart choice={answer.choice} />}
-      {answer.analysis && <AnalysisPart analysis={answer.analysis} run={answer.run} />}
-      <Parts parts={answer.parts} />
+      {answer.analysis && (
+        <AnalysisPart analysis={answer.analysis} run={answer.run} question={answer.question} />
+      )}
+      <Parts parts={answer.parts} run={answer.run} />
       {answer.research && <ResearchPart research={answer.research} />}
       <ClaimStrip answer={answer} />
       <Warnings answer={answer} />
@@ -31,7 +33,7 @@ export function AnswerBody({ answer, run }: { answer: Answer; run: RunView }) {
         passages={answer.passages}
         read={(one) => void ask(run.question, trusting(run, one))}
       />
-      <AnswerActions answer={answer} askAnew={() => void ask(run.question, anew(run))} />
+      <AnswerActions answer={answer} run={run} askAnew={() => void ask(run.question, anew(run))} />
     </>
   );
 }

@@ -2,7 +2,7 @@ import { useSelect } from "../store";
 import { Announcer } from "./Announcer";
 import { AskBox } from "./AskBox";
 import { Home } from "./Home";
-import { RunPage } from "./RunPage";
+import { Thread } from "./Thread";
 import { Trouble } from "./Trouble";
 
 export function Centre() {
@@ -12,7 +12,7 @@ export function Centre() {
     <main className="centre">
       <div className="page">
         {trouble && <Trouble problem={trouble} />}
-        {!trouble && (run ? <RunPage run={run} /> : <Home />)}
+        {!trouble && (run ? <Thread run={run} /> : <Home />)}
       </div>
       <AskBox />
       <Announcer />

@@ -12,13 +12,19 @@ export function Chips({ claim, answer }: { claim: Claim; answer: Answer }) {
     (number) => answer.citations.find((one) => one.number === number) ?? [],
   );
   if (cited.length > 0) {
-    return cited.map((citation) => <Chip key={citation.number} citation={citation} />);
+    return cited.map((citation) => (
+      <Chip key={citation.number} citation={citation} run={answer.run} />
+    ));
   }
-  return answer.analysis?.grounded && answer.citations.length > 0 ? <ComputedChip /> : null;
+  return answer.analysis?.grounded && answer.citations.length > 0 ? (
+    <ComputedChip run={answer.run} />
+  ) : null;
 }
 
-function Chip({ citation }: { citation: Citation }) {
-  const current = useSelect((state) => state.source?.number === citation.number);
+function Chip({ citation, run }: { citation: Citation; run: string }) {
+  const current = useSelect(
+    ({ source }) => source?.run === run && source.number === citation.number,
+  );
   const [shown, setShown] = useState(false);
   const chip = useRef<HTMLButtonElement>(null);
   const opened = useRef(false);
@@ -52,7 +58,7 @@ function Chip({ citation }: { citation: Citation }) {
         onClick={() => {
           setShown(false);
           opened.current = true;
-          openCitation(citation.number);
+          openCitation(run, citation.number);
         }}
       >
         {citation.number}
@@ -92,9 +98,9 @@ function Quote({
   );
 }
 
-function ComputedChip() {
+function ComputedChip({ run }: { run: string }) {
   const show = () => {
-    const part = document.getElementById("analysis");
+    const part = document.getElementById(`analysis ${run}`);
     part?.scrollIntoView({ block: "nearest" });
     part?.focus({ preventScroll: true });
   };

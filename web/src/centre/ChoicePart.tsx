@@ -7,8 +7,8 @@ const SIGNS = { met: "✓", "not met": "✕", unknown: "?" } as const;
 /** A verdict on every option, the chosen one first to be seen. */
 export function ChoicePart({ choice }: { choice: Choice }) {
   return (
-    <section className="choice" aria-labelledby="choice-title" data-testid="choice">
-      <h2 id="choice-title">
+    <section className="choice" data-testid="choice">
+      <h2>
         {choice.letter ? `Chosen: (${choice.letter}) ${choice.text ?? ""}` : "No option was chosen"}
       </h2>
       {choice.why && <p className="soft">{sentenceStart(choice.why)}.</p>}

@@ -14,7 +14,11 @@ const WORDS = {
 export function ClaimStrip({ answer }: { answer: Answer }) {
   const note = weakest(answer);
   return (
-    <section className="look" aria-label="What the second look found" data-testid="claim-strip">
+    <section
+      className="look"
+      aria-label={`What the second look found: ${answer.question}`}
+      data-testid="claim-strip"
+    >
       <header>
         {answer.claims.length > 0 && (
           <>

@@ -5,14 +5,14 @@ import { number } from "./telling";
 
 const FIRST = 50;
 
-export function DataTable({ table }: { table: ResultTable }) {
+export function DataTable({ table, name }: { table: ResultTable; name: string }) {
   const [all, setAll] = useState(false);
   const rows = all ? table.rows : table.rows.slice(0, FIRST);
   const numeric = table.columns.map((_, column) => isNumeric(table.rows, column));
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and so must be reached by key */}
-      <section className="table-scroll" tabIndex={0} aria-label="Data of the answer">
+      <section className="table-scroll" tabIndex={0} aria-label={name}>
         <table>
           <thead>
             <tr>

@@ -23,7 +23,7 @@ export function NoAnswer({ answer }: { answer: Answer }) {
           <h3>The nearest passages</h3>
           <ul className="nearest">
             {nearest.map((passage) => (
-              <Near key={passage.id} passage={passage} />
+              <Near key={passage.id} passage={passage} run={answer.run} />
             ))}
           </ul>
         </>
@@ -32,11 +32,11 @@ export function NoAnswer({ answer }: { answer: Answer }) {
   );
 }
 
-function Near({ passage }: { passage: SeenPassage }) {
+function Near({ passage, run }: { passage: SeenPassage; run: string }) {
   const words = usePassageText(passage);
   return (
     <li>
-      <button type="button" className="card" onClick={() => openPassage(passage)}>
+      <button type="button" className="card" onClick={() => openPassage(passage, run)}>
         <b>{[passage.title, pageOf(passage.page)].filter(Boolean).join(", ")}</b>
         <span>{words || passage.why}</span>
       </button>

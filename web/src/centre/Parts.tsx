@@ -2,11 +2,11 @@ import { openCitation } from "../actions";
 import type { AnswerPart } from "../types";
 
 /** The questions that the question was split into. */
-export function Parts({ parts }: { parts: AnswerPart[] }) {
+export function Parts({ parts, run }: { parts: AnswerPart[]; run: string }) {
   if (parts.length === 0) return null;
   return (
-    <section className="parts" aria-labelledby="parts-title">
-      <h2 id="parts-title">Asked in parts</h2>
+    <section className="parts">
+      <h2>Asked in parts</h2>
       <ol>
         {parts.map((part) => (
           <li key={part.question}>
@@ -17,7 +17,7 @@ export function Parts({ parts }: { parts: AnswerPart[] }) {
                 type="button"
                 className="chip"
                 aria-label={`Source ${number}`}
-                onClick={() => openCitation(number)}
+                onClick={() => openCitation(run, number)}
               >
                 {number}
               </button>

@@ -12,8 +12,8 @@ const STATUS = {
 export function ResearchPart({ research }: { research: Research }) {
   if (research.steps.length < 2) return null;
   return (
-    <section className="research" aria-labelledby="research-title">
-      <h2 id="research-title">Researched in {count(research.steps.length, "step")}</h2>
+    <section className="research">
+      <h2>Researched in {count(research.steps.length, "step")}</h2>
       <ol>
         {research.steps.map((step) => (
           <Step key={step.id} step={step} />

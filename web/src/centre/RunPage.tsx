@@ -1,7 +1,6 @@
 import { useEffect, useRef } from "react";
-import { runRoute } from "../routes";
+import { parseRoute } from "../routes";
 import { isLive, type RunView } from "../run";
-import { useSelect } from "../store";
 import { AnswerBody } from "./AnswerBody";
 import { Ended } from "./Ended";
 import { RouteLine } from "./RouteLine";
@@ -11,19 +10,21 @@ import { Working } from "./Working";
 /** One question and what became of it. */
 export function RunPage({ run }: { run: RunView }) {
   const heading = useRef<HTMLHeadingElement>(null);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: what happens to a run moves nothing
   useEffect(() => {
     document.title = run.question ? `${run.question} · Secondlook` : "Secondlook";
-    heading.current?.closest(".page")?.scrollTo({ top: 0 });
+    const { run: wanted } = parseRoute(location.hash);
+    const earlier = isLive(run) ? null : document.getElementById(`turn ${wanted}`);
+    (earlier ?? heading.current?.closest("article"))?.scrollIntoView();
     // The button that asked may be gone: the focus then goes on from the question.
     if (document.activeElement === document.body) heading.current?.focus({ preventScroll: true });
     return () => {
       document.title = "Secondlook";
     };
-  }, [run.question]);
+  }, [run.question, run.after]);
   const { answer } = run;
   return (
     <article aria-busy={isLive(run)} data-phase={run.phase}>
-      <Earlier after={run.after} />
       <h1 ref={heading} tabIndex={-1}>
         {run.question || "This question cannot be shown"}
       </h1>
@@ -32,17 +33,5 @@ export function RunPage({ run }: { run: RunView }) {
       {isLive(run) && <Working run={run} />}
       {answer ? <AnswerBody answer={answer} run={run} /> : !isLive(run) && <Ended run={run} />}
     </article>
-  );
-}
-
-/** The question before it in the conversation. */
-function Earlier({ after }: { after: string | null }) {
-  const runs = useSelect((state) => state.runs);
-  const before = runs?.find((one) => one.id === after);
-  if (!before) return null;
-  return (
-    <p className="earlier">
-      Follows <a href={runRoute(before.id)}>{before.question}</a>
-    </p>
   );
 }

@@ -18,12 +18,15 @@ const FEW = 3;
 /** What the answer rests on: filled in as it is found, on room that is kept for it. */
 export function SourceCards({ run }: { run: RunView }) {
   const [all, setAll] = useState(false);
-  const cards = run.answer ? cardsOfAnswer(run.answer) : cardsOfPassages(run.passages);
+  const cards = run.answer ? cardsOfAnswer(run.answer) : cardsOfPassages(run.passages, run.id);
   const live = isLive(run);
   if (cards.length === 0 && !live) return null;
   const shown = all ? cards : cards.slice(0, FEW);
   return (
-    <section className="sources-part" aria-label={run.answer ? "Sources" : "Found so far"}>
+    <section
+      className="sources-part"
+      aria-label={`${run.answer ? "Sources" : "Found so far"}: ${run.question}`}
+    >
       <ul className="sources">
         {shown.map((card) => (
           <li key={card.key}>
@@ -53,25 +56,25 @@ function cardsOfAnswer(answer: Answer): Card[] {
     key: `citation ${citation.number}`,
     title: `${citation.number} · ${citation.title}`,
     under: [pageOf(citation.page), shortened(citation.quote, 60)].filter(Boolean).join(" · "),
-    open: () => openCitation(citation.number),
+    open: () => openCitation(answer.run, citation.number),
     citation: citation.number,
   }));
   const tables = (answer.analysis ? usedTables(answer.analysis) : []).map((input) => ({
     key: `table ${input.id}`,
     title: input.title,
     under: `table · ${count(input.rows, "row")}`,
-    open: () => openTable(input.id),
+    open: () => openTable(input.id, answer.run),
   }));
   return [...cited, ...tables];
 }
 
-function cardsOfPassages(passages: SeenPassage[]): Card[] {
+function cardsOfPassages(passages: SeenPassage[], run: string | null): Card[] {
   const places = new Map<string, Card>();
   for (const passage of passages.filter((one) => one.kept)) {
     const key = `${passage.document} ${passage.page}`;
     if (places.has(key)) continue;
     const under = [pageOf(passage.page), "found"].filter(Boolean).join(" · ");
-    places.set(key, { key, title: passage.title, under, open: () => openPassage(passage) });
+    places.set(key, { key, title: passage.title, under, open: () => openPassage(passage, run) });
   }
   return [...places.values()];
 }

@@ -1,15 +1,32 @@
+import { useState } from "react";
 import { chooseLibrary } from "../actions";
 import { Brand } from "../parts/Brand";
 import { DropZone } from "../parts/DropZone";
 import { closeSheet, Sheet } from "../parts/Sheet";
+import { Tabs, tabId, tabPanelId } from "../parts/Tabs";
 import { home } from "../routes";
 import { useSelect } from "../store";
-import { AskedBefore } from "./AskedBefore";
 import { Holdings } from "./Holdings";
+import { Threads } from "./Threads";
 import "./library.css";
 
-/** Left: documents and tables, the drop zone, past questions. */
+const TABS = [
+  { view: "files", label: "Files" },
+  { view: "asked", label: "Asked before" },
+] as const;
+
+/** Left: documents and tables with the drop zone, or what was asked before. */
 export function Library() {
+  const [view, setView] = useState<"files" | "asked">("files");
+  const shown = {
+    files: (
+      <>
+        <Holdings />
+        <DropZone size="small">Drop files here, or choose</DropZone>
+      </>
+    ),
+    asked: <Threads />,
+  };
   return (
     <Sheet name="library" upTo={760} as="nav" label="Library">
       <div className="library-head">
@@ -19,9 +36,19 @@ export function Library() {
         </a>
       </div>
       <ChooseLibrary />
-      <Holdings />
-      <DropZone size="small">Drop files here, or choose</DropZone>
-      <AskedBefore />
+      <Tabs name="library" label="This library" tabs={TABS} chosen={view} choose={setView} />
+      {TABS.map((tab) => (
+        <div
+          key={tab.view}
+          id={tabPanelId("library", tab.view)}
+          className="library-shown"
+          role="tabpanel"
+          aria-labelledby={tabId("library", tab.view)}
+          hidden={tab.view !== view}
+        >
+          {shown[tab.view]}
+        </div>
+      ))}
     </Sheet>
   );
 }

@@ -5,7 +5,7 @@ import type { Analysis } from "../types";
 import { columnsUsed } from "./describe";
 
 /** What an analysis rests on: its tables, which words were taken for which columns, its checks. */
-export function AnalysisMade({ analysis }: { analysis: Analysis }) {
+export function AnalysisMade({ analysis, run }: { analysis: Analysis; run: string }) {
   const tables = usedTables(analysis);
   return (
     <section className="analysis-made" aria-label="Tables and checks">
@@ -13,7 +13,7 @@ export function AnalysisMade({ analysis }: { analysis: Analysis }) {
       <ul>
         {tables.map((input) => (
           <li key={input.id}>
-            <button type="button" onClick={() => openTable(input.id)}>
+            <button type="button" onClick={() => openTable(input.id, run)}>
               {input.title || input.name}
             </button>
             <small>{count(input.rows, "row")}</small>

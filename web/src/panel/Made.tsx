@@ -32,7 +32,7 @@ export function Made({ run }: { run: RunView | null }) {
       ))}
       <h3 className="sr">Steps</h3>
       <Steps run={run} over={over} />
-      {run.answer?.analysis && <AnalysisMade analysis={run.answer.analysis} />}
+      {run.answer?.analysis && <AnalysisMade analysis={run.answer.analysis} run={run.answer.run} />}
       <Passages run={run} />
     </>
   );

@@ -1,20 +1,25 @@
 import { type RefObject, useLayoutEffect, useRef } from "react";
 import { Sheet } from "../parts/Sheet";
-import type { PanelView, SourceTarget } from "../state";
-import { useSelect } from "../store";
+import { Tabs, tabId, tabPanelId } from "../parts/Tabs";
+import { type PanelView, type SourceTarget, turnOf } from "../state";
+import { dispatch, useSelect } from "../store";
 import { Made } from "./Made";
 import { Source } from "./Source";
-import { TABS, Tabs, tabId, tabPanelId } from "./Tabs";
 import "./panel.css";
+
+const TABS = [
+  { view: "source", label: "Source" },
+  { view: "made", label: "How it was made" },
+] as const;
 
 /** Right: how the answer was made, or a source of it. */
 export function Panel() {
-  const run = useSelect((state) => state.run);
+  const run = useSelect((state) => turnOf(state, state.inView));
   const view = useSelect((state) => state.panel);
   const source = useSelect((state) => state.source);
   const table = useSelect((state) => state.table);
   const body = useRef<HTMLDivElement>(null);
-  useOpener(source ?? table, body);
+  useOpener(source?.opened ? source : table, body);
   const shown: Record<PanelView, React.ReactNode> = {
     made: <Made run={run} />,
     source: <Source source={source} table={table} run={run} />,
@@ -22,16 +27,22 @@ export function Panel() {
   return (
     <Sheet name="panel" upTo={1180} as="aside" label="How this answer was made">
       <div ref={body} className="panel-body">
-        <Tabs chosen={view} />
+        <Tabs
+          name="panel"
+          label="About this answer"
+          tabs={TABS}
+          chosen={view}
+          choose={(panel) => dispatch({ type: "panel", panel })}
+        />
         {TABS.map((tab) => (
           <div
             key={tab.view}
-            id={tabPanelId(tab.view)}
+            id={tabPanelId("panel", tab.view)}
             className="panel-shown"
             role="tabpanel"
             // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
             tabIndex={0}
-            aria-labelledby={tabId(tab.view)}
+            aria-labelledby={tabId("panel", tab.view)}
             hidden={tab.view !== view}
           >
             {shown[tab.view]}

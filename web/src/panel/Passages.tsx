@@ -12,11 +12,11 @@ export function Passages({ run }: { run: RunView }) {
   return (
     <section className="passages" aria-label="Passages">
       <h3>{`Passages: kept ${kept.length} of ${run.passages.length}`}</h3>
-      <PassageList passages={kept} citations={citations} />
+      <PassageList passages={kept} citations={citations} run={run.id} />
       {dropped.length > 0 && (
         <details>
           <summary>{`${dropped.length} dropped, and why`}</summary>
-          <PassageList passages={dropped} citations={citations} />
+          <PassageList passages={dropped} citations={citations} run={run.id} />
         </details>
       )}
     </section>
@@ -26,22 +26,30 @@ export function Passages({ run }: { run: RunView }) {
 interface ListProps {
   passages: readonly SeenPassage[];
   citations: readonly Citation[];
+  run: string | null;
 }
 
-function PassageList({ passages, citations }: ListProps) {
+function PassageList({ passages, citations, run }: ListProps) {
   return (
     <ul>
       {passages.map((passage) => (
         <li key={passage.id} data-kept={passage.kept}>
-          <PassageLine passage={passage} citation={citationOf(passage, citations)} />
+          <PassageLine passage={passage} citation={citationOf(passage, citations)} run={run} />
         </li>
       ))}
     </ul>
   );
 }
 
-function PassageLine({ passage, citation }: { passage: SeenPassage; citation: Citation | null }) {
-  const open = () => (citation ? openCitation(citation.number) : openPassage(passage));
+interface LineProps {
+  passage: SeenPassage;
+  citation: Citation | null;
+  run: string | null;
+}
+
+function PassageLine({ passage, citation, run }: LineProps) {
+  const open = () =>
+    citation && run ? openCitation(run, citation.number) : openPassage(passage, run);
   const place = [passage.origin === "web" ? "on the web" : "", pageOf(passage.page)];
   return (
     <button type="button" onClick={open}>

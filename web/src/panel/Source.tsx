@@ -34,7 +34,7 @@ function SourceShown({ source, run }: { source: SourceTarget; run: RunView | nul
   const library = useLibraryOf(source, run);
   return (
     <div className="source">
-      <SourceHead number={source.number} title={source.title} />
+      <SourceHead number={source.number} title={source.title} opened={source.opened} />
       <SourceBody source={source} run={run} library={library} />
       <OtherCitations source={source} run={run} />
     </div>

@@ -5,15 +5,18 @@ interface Props {
   /** As printed in the answer; null for what is not cited. */
   number: number | null;
   title: string;
+  /** Whether somebody opened it: the focus comes here then. */
+  opened: boolean;
 }
 
-/** Stays while the source is scrolled. The focus comes here when a source is opened. */
-export function SourceHead({ number, title }: Props) {
+/** Stays while the source is scrolled. */
+export function SourceHead({ number, title, opened }: Props) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     // A page that was opened at this address leaves the focus where the browser puts it.
-    if (document.activeElement !== document.body) heading.current?.focus({ preventScroll: true });
-  }, []);
+    if (opened && document.activeElement !== document.body)
+      heading.current?.focus({ preventScroll: true });
+  }, [opened]);
   return (
     <header className="source-head">
       <button type="button" className="back quiet" onClick={closeSource}>

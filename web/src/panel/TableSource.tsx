@@ -16,7 +16,7 @@ export function TableSource({ id, run }: { id: string; run: RunView | null }) {
   const title = read instanceof Problem ? null : read?.title || read?.name;
   return (
     <div className="source">
-      <SourceHead number={null} title={title ?? used?.title ?? "Table"} />
+      <SourceHead number={null} title={title ?? used?.title ?? "Table"} opened />
       <TableBody read={read} run={run} />
     </div>
   );

@@ -5,6 +5,8 @@ import type { Doc } from "../types";
 /** A document from its beginning, with nothing marked. */
 export function documentTarget(doc: Pick<Doc, "id" | "title" | "pages">): SourceTarget {
   return {
+    run: null,
+    opened: true,
     document: doc.id,
     title: doc.title,
     page: doc.pages ? 1 : null,
@@ -20,7 +22,8 @@ export function documentTarget(doc: Pick<Doc, "id" | "title" | "pages">): Source
 
 /** Two targets with the same key are the same place. */
 export function targetKey(target: SourceTarget): string {
-  return [target.document, target.start, target.end, target.number].join(" ");
+  const { run, opened, document, start, end, number } = target;
+  return [run, opened, document, start, end, number].join(" ");
 }
 
 /** Only addresses of the web become links: a stored one could be anything. */

@@ -5,6 +5,10 @@ import { Brand } from "./Brand";
 export function TopBar() {
   const sheet = useSelect((state) => state.sheet);
   const hasRun = useSelect((state) => state.run !== null);
+  const openMade = () => {
+    dispatch({ type: "panel", panel: "made" });
+    toggle("panel")();
+  };
   const toggle = (which: "library" | "panel") => () =>
     dispatch({ type: "sheet", sheet: sheet === which ? null : which });
   return (
@@ -24,7 +28,7 @@ export function TopBar() {
             type="button"
             className="quiet open-panel"
             aria-expanded={sheet === "panel"}
-            onClick={toggle("panel")}
+            onClick={openMade}
           >
             How it was made
           </button>
