@@ -407,7 +407,7 @@ def run_view(runs: Runs, run: str) -> RunView:
 
 @router.put("/runs/{run}/feedback", status_code=204, tags=["runs"])
 async def judge_run(run: RunPath, body: RunFeedback, served: FromServer) -> None:
-    """What a person says of an answer, kept with its run: `secondlook calibrate` can learn of it."""
+    """What a person says of an answer, kept with its run."""
 
     def judged() -> None:
         served.runs.answer(run)  # 409 where there is none yet

@@ -64,7 +64,7 @@ const WHERE_WITHHELD: [Feedback, string][] = [
   ["should_have_answered", "Should have answered"],
 ];
 
-/** What the person says of the answer: kept with it, and learned from by `calibrate`. */
+/** What the person says of the answer: kept with its run. */
 function Judgement({ run, answered }: { run: RunView; answered: boolean }) {
   return (
     <fieldset className="judgement">
