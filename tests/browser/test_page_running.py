@@ -218,5 +218,23 @@ def test_markup_in_names_and_texts_stays_text(newcomer: Visitor) -> None:
     expect(newcomer.page.locator("img[src=x]")).to_have_count(0)
 
 
+def test_more_files_than_one_upload_takes_are_all_accounted_for(newcomer: Visitor) -> None:
+    notes = [_file(f"note {n:03}.txt", f"Note {n} is by Ada.".encode()) for n in range(70)]
+    newcomer.adds(*notes, _file("large.txt", b"x" * 1_100_000))
+    expect(newcomer.page.get_by_text("1 file left out: a file may have at most")).to_be_visible()
+    ready = newcomer.page.locator(".file-title", has_text="note 0")
+    expect(newcomer.page.locator("[data-state=ready]").filter(has=ready)).to_have_count(70)
+
+
+def test_the_samples_are_a_click_away(visit: Visits, tmp_path: Path) -> None:
+    with served(tmp_path) as serving:
+        newcomer = visit(serving.base_url).opens()
+        newcomer.button("Try it with sample documents").click()
+        expect(newcomer.row(SURVEY)).to_have_attribute("data-state", "ready")
+        expect(newcomer.page.locator(".rows-of-library > li")).to_have_count(7)
+        newcomer.asks(BREAKWATER).is_answered()
+        expect(newcomer.answer).to_contain_text("640 metres")
+
+
 def _file(name: str, data: bytes) -> dict[str, Any]:
     return {"name": name, "mimeType": "application/octet-stream", "buffer": data}

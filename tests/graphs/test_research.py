@@ -12,6 +12,7 @@ import pytest
 from secondlook.graphs.research import build
 from secondlook.models.prices import Caps
 from secondlook.nodes.research import NOISE
+from secondlook.nodes.screen import WITHOUT
 from secondlook.store.answers import AnswerMemory
 from tests.support.engine import passages_of, settings_of
 from tests.support.research import CodeShelf, Ran, engine, problems, research, run, seed_001
@@ -87,7 +88,7 @@ def test_a_question_that_gives_orders_is_refused_before_anything_is_looked_up() 
 
 
 def test_a_passage_that_gives_orders_reaches_no_prompt() -> None:
-    shelf = CodeShelf(passages_of([*CODE, ("poison", POISONED)]))
+    shelf = CodeShelf(passages_of([*CODE, ("poison", f"Untended barges: {ORDER} {POISONED}")]))
     model = Clerk()
     made = run(BARGE, model=model, shelf=shelf)
     assert made.research.quarantined == 1
@@ -99,6 +100,17 @@ def test_a_passage_that_gives_orders_reaches_no_prompt() -> None:
     assert any("poison.0" in one["said"] for one in told)
     assert [len(kept(made, at)) for at in range(3)] == [5, 5, 5]
     assert made.ended == ("answered", "answered")
+    assert 'it gives a model orders: "Poison"' in made.answer.text
+
+
+def test_the_rest_of_a_passage_that_gives_orders_is_read() -> None:
+    shelf = CodeShelf(passages_of([*CODE, ("poison", POISONED)]))
+    model = Clerk()
+    made = run(BARGE, model=model, shelf=shelf)
+    assert all(ORDER not in prompt for prompt in model.prompts())
+    (item,) = [one for one in made.answer.passages if one.id == "poison.0"]
+    assert (item.kept, item.why) == (True, WITHOUT)
+    assert 'A part that gives a model orders was left out of "Poison".' in made.answer.text
 
 
 # What does not hold

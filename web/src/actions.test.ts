@@ -191,7 +191,7 @@ test("files that are taken in are followed to the end, and the list is read anew
     "POST /api/libraries/default/documents": () => json(job("running"), 202),
     "GET /api/libraries/default/jobs/j1/events": () => events(job("running"), job("done")),
   });
-  expect(await actions.upload([new File(["x"], "x.txt")])).toBe(true);
+  expect(await actions.upload([[new File(["x"], "x.txt")]])).toBe(true);
   expect(getState().jobs).toEqual([]); // as the list says, which was read last
   expect(asked.at(-1)).toMatch(/documents|suggestions/);
 });
@@ -204,7 +204,7 @@ test("files are on the list while they are sent, and off it when they are refuse
       return json({ detail: "no room" }, 507);
     },
   });
-  expect(await actions.upload([new File(["x"], "x.txt")])).toBe(false);
+  expect(await actions.upload([[new File(["x"], "x.txt")]])).toBe(false);
   expect(during).toEqual([["sending x.txt"]]);
   expect(getState().jobs).toEqual([]);
 });
@@ -213,6 +213,6 @@ test("a refused upload is told at the foot of the page", async () => {
   dispatch({ type: "settings", settings: { workflow: "auto" } as never });
   const problem = { code: "too_large", detail: "the file is too large", hint: "At most 200 MB." };
   serve({ "POST /api/libraries/default/documents": () => json(problem, 413) });
-  expect(await actions.upload([new File(["x"], "x.txt")])).toBe(false);
+  expect(await actions.upload([[new File(["x"], "x.txt")]])).toBe(false);
   expect(getState().notice).toEqual({ text: "The file is too large. At most 200 MB.", bad: true });
 });

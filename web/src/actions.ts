@@ -107,11 +107,20 @@ export function chooseLibrary(library: string): void {
   void refreshThreads();
 }
 
-export function upload(files: File[]): Promise<boolean> {
-  if (files.length === 0) return Promise.resolve(true);
+/** Each part is one upload; the next is sent while the one before it is read. */
+export function upload(parts: File[][]): Promise<boolean> {
   return attempt(async () => {
     const { library } = getState();
-    await watchJob(library, await sent(library, files));
+    const watched: Promise<void>[] = [];
+    for (const files of parts) watched.push(watchJob(library, await sent(library, files)));
+    await Promise.all(watched);
+  });
+}
+
+export function addSamples(): Promise<boolean> {
+  return attempt(async () => {
+    const { library } = getState();
+    await watchJob(library, await api.addSamples(library));
   });
 }
 

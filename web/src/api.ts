@@ -123,6 +123,8 @@ export const upload = async (library: string, files: File[]): Promise<Job> => {
 };
 export const job = (library: string, id: string): Promise<Job> =>
   get(at("libraries", library, "jobs", id));
+export const addSamples = (library: string): Promise<Job> =>
+  post(at("libraries", library, "samples"));
 export const stopJob = async (library: string, id: string): Promise<void> => {
   await send(at("libraries", library, "jobs", id), { method: "DELETE" });
 };

@@ -14,14 +14,14 @@ from secondlook.nodes.limits import lead
 from secondlook.nodes.memory import Remembered
 from secondlook.nodes.options import choice_of, choice_text, step_heading
 from secondlook.nodes.research import standing
-from secondlook.nodes.screen import QUARANTINED
+from secondlook.nodes.screen import QUARANTINED, left_out
 from secondlook.nodes.state import Choices, Chosen, Cycles, Finishing, Kind, Plan, Recall, Screened
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from secondlook.answer import Choice, Claim, Status
-    from secondlook.nodes.state import DraftData, StepData
+    from secondlook.nodes.state import StepData
 
 
 class Reported(Finishing, Plan, Kind, Cycles, Choices, Chosen, Screened, Recall, Remembered):
@@ -53,7 +53,7 @@ async def researched(state: Reported, context: Context) -> Answer:
             "queries": tuple(dict.fromkeys(query for one in plan for query in one["queries"])),
             "attempts": max(1, len(plan)),
             "choice": choice,
-            "text": _text(plain, steps, choice, state["draft"]),
+            "text": _text(plain, steps, choice, state),
             **(_with_choice(plain, choice) if choice else {}),
         }
     )
@@ -74,26 +74,29 @@ def _with_choice(plain: Answer, choice: Choice) -> dict[str, object]:
 
 
 def _text(
-    plain: Answer, steps: Sequence[ResearchStep], choice: Choice | None, draft: DraftData
+    plain: Answer, steps: Sequence[ResearchStep], choice: Choice | None, state: Reported
 ) -> str:
     """Claims, under their steps where there are several; the choice, and what else is to say."""
     claims, chosen = plain.claims, choice_text(choice) if choice else ""
+    note = note_of(state["draft"], claims) or ""
     telling = [one for one in steps if one.claims]
     if not claims:
         parts = [plain.text, chosen]
     elif len(telling) < 2:  # noqa: PLR2004
         first = lead(plain.tier, plain.short, plain.method)
-        parts = [first + " ".join(map(marked, claims)), chosen, note_of(draft, claims) or ""]
+        parts = [first + " ".join(map(marked, claims)), chosen, note]
     else:
         under = {number for one in telling for number in one.claims}
         parts = [" ".join(marked(one) for at, one in enumerate(claims, 1) if at not in under)]
         for one in telling:
             said = " ".join(marked(claims[number - 1]) for number in one.claims)
             parts.append(f"{step_heading(one.id, one.phase)}\n\n{said}")
-        parts += [chosen, note_of(draft, claims) or ""]
+        parts += [chosen, note]
     if claims and choice and choice.letter is None:
         why = choice.why or "too little is known"
         parts.append(f"(None of the choices could be chosen: {why}.)")
+    if claims:
+        parts.append(left_out(state["found"])[0] or "")
     return "\n\n".join(part for part in parts if part)
 
 

@@ -260,17 +260,21 @@ async def _cleaned(context: Context, found: Sequence[Found]) -> tuple[list[Found
                     continue
                 signals[name] = _signals(context, held[name])
                 if not stop(name):
-                    cut = is_cut(held[name].text)
-                    now[name] = {**item, "kept": True, "why": PROMOTED, "cut": cut}
+                    partly = is_cut(held[name].text)
+                    now[name] = {**item, "kept": True, "why": PROMOTED, "cut": partly}
                     promoted += 1
                     break
     named = "; ".join(
         f"{now[name]['title']!r} ({name}) {now[name]['why'].removeprefix(QUARANTINED)}"
         for name in out
     )
+    cut = sum(bool(item.get("cut")) for item in now.values())
+    safe = (
+        f"The orders in {cut} of them were left out." if cut else "No passage gives a model orders."
+    )
     told = step(
         "quarantine",
-        f"Kept out of prompts: {named}." if out else "No passage gives a model orders.",
+        f"Kept out of prompts: {named}." if out else safe,
         looked_at=len(signals),
         quarantined=len(out),
         unclear=sum(one.verdict == "unclear" for one in signals.values()),

@@ -20,6 +20,7 @@ from python_multipart.exceptions import FormParserError
 from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.requests import ClientDisconnect
 
+from secondlook.library.library import samples_folder
 from secondlook.library.publish import refuse_change
 from secondlook.library.uploads import Arriving, Staging, new_staging, safe_name
 from secondlook.retrieval.parse.source import DEFAULT_LIMITS, TABLES
@@ -254,6 +255,12 @@ async def add_paths(opened: OpenedLibrary, asked: Paths, state: FromServer) -> J
     roots = state.settings.serve.root_paths
     places = await asyncio.to_thread(allowed_places, asked.paths, roots)
     return opened.jobs.start(opened.name, Placed(places, within=roots)).form()
+
+
+@router.post("/samples", status_code=202)
+async def add_samples(opened: OpenedLibrary) -> Job:
+    """The documents that come with Secondlook, to try it with."""
+    return opened.jobs.start(opened.name, Placed([samples_folder()])).form()
 
 
 def allowed_places(paths: Sequence[str], roots: Sequence[Path]) -> list[Path]:

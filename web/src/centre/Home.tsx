@@ -1,4 +1,4 @@
-import { ask } from "../actions";
+import { addSamples, ask } from "../actions";
 import { DropZone } from "../parts/DropZone";
 import { count, percent } from "../parts/words";
 import { isSending } from "../state";
@@ -22,6 +22,11 @@ export function Home() {
         <span>PDF, Word, Excel, CSV, Markdown, web pages, mail. {staying()}</span>
       </DropZone>
       <div className="beneath-drop">{waiting && <JobLine job={waiting} />}</div>
+      {documents?.length === 0 && !waiting && (
+        <button type="button" className="pill" onClick={() => void addSamples()}>
+          Try it with sample documents
+        </button>
+      )}
       <Suggestions />
     </article>
   );

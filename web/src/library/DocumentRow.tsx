@@ -51,7 +51,7 @@ function Size({ row }: { row: Row }) {
   if (row.state === "failed") return <small>failed</small>;
   if (row.state === "waiting") return <small>{row.job ? "waiting" : "sending"}</small>;
   if (row.state === "indexing") return <small>{row.share ? percent(row.share) : "reading"}</small>;
-  if (!row.doc) return null;
+  if (!row.doc) return <small>read</small>;
   return (
     <small>
       <span aria-hidden="true">{sizeOf(row.doc)}</span>

@@ -120,17 +120,18 @@ function whatToDo({ doc }: Row): string {
   return "Save it as PDF or plain text, and add it again.";
 }
 
+function becomingOf({ state, job }: Row): string {
+  if (state === "ready") return "Was read. It is asked as soon as the others of its upload are.";
+  if (state === "indexing")
+    return "Is being read. Questions can be asked meanwhile; they do not see it yet.";
+  return job ? "Waits for its turn." : "Is on its way to the server.";
+}
+
 export function PendingMore({ row }: { row: Row }) {
   const { job } = row;
   return (
     <>
-      <p>
-        {row.state === "waiting"
-          ? job
-            ? "Waits for its turn."
-            : "Is on its way to the server."
-          : "Is being read. Questions can be asked meanwhile; they do not see it yet."}
-      </p>
+      <p>{becomingOf(row)}</p>
       {job && (
         <div className="row-actions">
           <button type="button" onClick={() => void stopJob(job)}>

@@ -55,7 +55,12 @@ describe("the rows of the library", () => {
   it("does not show a file that has become a document twice", () => {
     const done = file({ name: "survey.pdf", status: "ready", share: 1, document: "d1" });
     expect(rowsOf([doc()], [job([done])])).toHaveLength(1);
-    expect(rowsOf([], [job([done])])).toHaveLength(0);
+    expect(rowsOf([], [job([done], "done")])).toHaveLength(0);
+  });
+
+  it("keeps a file that was read until the list has its document", () => {
+    const done = file({ name: "survey.pdf", status: "ready", share: 1, document: "d1" });
+    expect(rowsOf([], [job([done])])[0]).toMatchObject({ state: "ready", doc: null });
   });
 
   it("has one row of a file, and the same, while it is sent and while it is read", () => {

@@ -41,9 +41,9 @@ export function rowsOf(documents: readonly Doc[], jobs: readonly Job[]): Row[] {
   return [...latestOfName(added), ...known].sort(byStateAndTitle);
 }
 
-/** A file that is being added, or one that was turned away and lies nowhere in the library. */
+/** A file of a job that goes on, or one that was turned away and lies nowhere in the library. */
 function isShown(job: Job, file: JobFile): boolean {
-  return file.status === "failed" || (isActive(job) && isPending(file));
+  return file.status === "failed" || isActive(job);
 }
 
 function isPending(file: JobFile): boolean {

@@ -1,5 +1,5 @@
 import { type DragEvent, type ReactNode, useRef, useState } from "react";
-import { addFiles } from "./addFiles";
+import { addFiles, dropped } from "./addFiles";
 
 interface Props {
   children: ReactNode;
@@ -20,7 +20,7 @@ export function DropZone({ children, size }: Props) {
     event.preventDefault();
     event.stopPropagation();
     setOver(false);
-    void addFiles([...event.dataTransfer.files]);
+    void dropped(event.dataTransfer.items).then(addFiles);
   };
   const choose = () => {
     const files = [...(input.current?.files ?? [])];
