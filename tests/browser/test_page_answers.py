@@ -65,6 +65,14 @@ def test_a_table_question_gets_a_figure_its_data_and_its_code(visitor: Visitor) 
     expect(page.locator("[data-used=true]").first).to_be_visible()
 
 
+def test_a_number_leads_and_groups_are_bars_by_size(visitor: Visitor) -> None:
+    visitor.asks("What is the total of tonnes?").is_answered()
+    expect(visitor.page.locator(".lead-figure")).to_have_text("109,434")
+    visitor.asks("mean of tonnes by goods").is_answered()
+    bars = visitor.page.get_by_test_id("bars").locator(".bar-name")
+    expect(bars).to_have_text(["timber", "grain", "fish"])
+
+
 def test_an_abstention_says_what_was_searched_and_offers_the_nearest(visitor: Visitor) -> None:
     page = visitor.page
     visitor.asks(UNKNOWN).is_answered()

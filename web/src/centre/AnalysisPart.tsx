@@ -2,9 +2,10 @@ import { useState } from "react";
 import { count } from "../parts/words";
 import { useSelect } from "../store";
 import type { Analysis } from "../types";
+import { Bars } from "./Bars";
 import { DataTable } from "./DataTable";
 import { Figure } from "./Figure";
-import { sentenceStart } from "./telling";
+import { barsOf, sentenceStart } from "./telling";
 
 const SHORT_TABLE = 12;
 
@@ -19,6 +20,7 @@ export function AnalysisPart({ analysis, run, question }: AnalysisProps) {
   const extra = useSelect((state) => state.settings?.analyst_extra ?? true);
   const figures = analysis.figures;
   if (analysis.kind === "concept") return null;
+  const bars = figures.length > 0 && extra ? [] : barsOf(analysis.table);
   return (
     <section
       id={`analysis ${run}`}
@@ -31,10 +33,11 @@ export function AnalysisPart({ analysis, run, question }: AnalysisProps) {
         <Figure key={place} figure={figure} analysis={analysis} run={run} place={place} />
       ))}
       {figures.length > 0 && !extra && <InstallHint />}
+      {bars.length > 0 && <Bars bars={bars} />}
       <Details
         analysis={analysis}
         question={question}
-        standsAlone={figures.length === 0}
+        standsAlone={figures.length === 0 && bars.length === 0}
         noFigure={!extra}
       />
       <Reading analysis={analysis} />
@@ -109,7 +112,9 @@ function Details({ analysis, question, standsAlone, noFigure }: DetailsProps) {
 
 /** How the question was read: what was not said in so many words is named. */
 function Reading({ analysis }: { analysis: Analysis }) {
-  const guessed = analysis.columns.filter((one) => one.how !== "exact" && one.how !== "case");
+  const guessed = analysis.columns.filter(
+    ({ how, asked, column }) => how !== "exact" && how !== "case" && asked !== column,
+  );
   const failed = analysis.checks.filter((check) => !check.passed);
   const passed = analysis.checks.length - failed.length;
   return (

@@ -1,7 +1,7 @@
 import { Fragment, type ReactNode } from "react";
 import type { Answer, Claim } from "../types";
 import { Chips } from "./Chips";
-import { claimState, reckoned } from "./telling";
+import { asFigure, claimState, reckoned } from "./telling";
 import { type Block, blocksOf, type Glued, glued, type Piece, placeOf } from "./text";
 
 /** The answer in its own words: each claim with its chips, each weak one marked and named. */
@@ -34,9 +34,11 @@ function saysTheChoice(block: Block, { choice }: Answer): boolean {
   return only.text.trim() === `Answer: (${choice.letter}) ${choice.text}`;
 }
 
-/** The short answer by itself, where no sentence holds it. */
+/** A computed number in large type; else the short answer by itself, where no sentence holds it. */
 function Lead({ answer }: { answer: Answer }) {
   const { short, claims, choice, analysis } = answer;
+  const figure = analysis && short ? asFigure(short) : null;
+  if (figure) return <p className="lead-figure">{figure}</p>;
   if (!short || choice || analysis?.table) return null;
   const holds = ({ text }: Claim) => placeOf(short, text) !== null || text.includes(short);
   return claims.some(holds) ? null : <p className="short">{short}</p>;

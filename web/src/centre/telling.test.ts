@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { newRun, type RunView } from "../run";
-import type { Analysis, Answer, Claim, Computation } from "../types";
+import type { Analysis, Answer, Claim, Computation, ResultTable } from "../types";
 import * as telling from "./telling";
 
 const claim = (changes: Partial<Claim> = {}): Claim => ({
@@ -162,4 +162,26 @@ test("what was done is told in plain words, the workflow as a detail", () => {
   expect(telling.route(running({ workflow: "research", chosen: null }))?.words).toBe(
     "Asked with research.",
   );
+});
+
+test("a number looks like one", () => {
+  const shorts = ["50264.55", "394", "-3", "7.8 metres", "2024-01"];
+  expect(shorts.map(telling.asFigure)).toEqual(["50,264.55", "394", "-3", null, null]);
+});
+
+test("numbers of one column have as many decimals each", () => {
+  expect(telling.alike([4225.249999, 3859, 5054.4])).toEqual(["4,225.25", "3,859.00", "5,054.40"]);
+  expect(telling.alike([1200, 30])).toEqual(["1,200", "30"]);
+  expect(telling.alike([0.1234567, 2])).toEqual(["0.1235", "2.0000"]);
+});
+
+test("groups are bars by size, months in their order, and what lies below zero is none", () => {
+  const table = (rows: [string, number][]) =>
+    ({ columns: ["group", "sum"], rows, total_rows: rows.length }) as ResultTable;
+  const names = (...rows: [string, number][]) =>
+    telling.barsOf(table(rows)).map(({ name }) => name);
+  expect(names(["a", 1], ["b", 3])).toEqual(["b", "a"]);
+  expect(names(["2024-02", 9], ["2024-01", 3])).toEqual(["2024-01", "2024-02"]);
+  expect(names(["a", 1], ["b", -3])).toEqual([]);
+  expect(telling.barsOf(null)).toEqual([]);
 });

@@ -257,3 +257,41 @@ function inOrder({ operation, operands }: Computation): Computation["operands"] 
   if (operands.some((one) => Number.isNaN(read(one.text)))) return operands;
   return [...operands].sort((one, other) => read(other.text) - read(one.text));
 }
+
+/** "50264.55" as a person writes it, "50,264.55"; null for what is more than a number. */
+export function asFigure(short: string): string | null {
+  return /^[-−]?\d+(\.\d+)?$/.test(short) ? number(Number(short.replace("−", "-"))) : null;
+}
+
+/** Numbers of one column, with as many decimals each as the most of them have, within reason. */
+export function alike(values: number[]): string[] {
+  const most = Math.max(...values.map(Math.abs)) >= 10 ? 2 : 4;
+  const decimals = (value: number) =>
+    value
+      .toFixed(most)
+      .replace(/\.?0+$/, "")
+      .split(".")[1];
+  const digits = Math.max(...values.map((value) => decimals(value)?.length ?? 0));
+  const same = { minimumFractionDigits: digits, maximumFractionDigits: digits };
+  return values.map((value) => value.toLocaleString("en", same));
+}
+
+export interface Bar {
+  name: string;
+  value: number;
+}
+
+const MOST_BARS = 24;
+
+/** A table of a name and a number each, as bars: months and years in their order, else by size. */
+export function barsOf(table: ResultTable | null): Bar[] {
+  if (table?.columns.length !== 2 || table.rows.length !== table.total_rows) return [];
+  const bars = table.rows.flatMap(([name, value]) =>
+    typeof value === "number" && value >= 0 ? [{ name: String(name ?? "–"), value }] : [],
+  );
+  if (bars.length !== table.rows.length || bars.length < 2 || bars.length > MOST_BARS) return [];
+  const isTime = bars.every(({ name }) => /^\d{4}(-\w+)*$/.test(name));
+  return bars.sort((one, other) =>
+    isTime ? one.name.localeCompare(other.name) : other.value - one.value,
+  );
+}
