@@ -139,3 +139,23 @@ def _serving(installed: Installed) -> Iterator[httpx.Client]:
         finally:
             server.terminate()
     assert server.returncode == 0
+
+
+def test_nothing_that_we_say_installs_us_from_the_public_index() -> None:
+    """The name `secondlook` is another program there: we are installed from a folder."""
+    places = ("src", "docs", "examples", "scripts", "requirements", "training", "README.md")
+    files = [
+        file
+        for place in (*places, "CONTRIBUTING.md", "Makefile", "weights/README.md", ".ci/run")
+        for file in ([ROOT / place] if (ROOT / place).is_file() else (ROOT / place).rglob("*"))
+        if file.is_file() and "assets" not in file.parts
+    ]
+    installing = r"(?:pip3? install|pipx \w+|uvx|uv (?:add|pip install|tool \w+))"
+    by_name = re.compile(rf"{installing}(?: +[^\s`&|;]+)*? +[\"']?secondlook\b")
+    texts = {file: file.read_bytes().decode("utf-8", "replace") for file in files}
+    assert len(texts) > 300
+    assert by_name.search('pip install -U "secondlook[web]"')
+    assert not by_name.search("pip install ./weights . && secondlook demo")
+    assert {
+        file.name: found[0] for file, text in texts.items() if (found := by_name.search(text))
+    } == {}

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from secondlook import __version__
 from secondlook.cli import ask, chat, doctor, evaluate, library, models, runs, sandbox, search
@@ -40,8 +41,27 @@ Start here:
 \b
 `secondlook COMMAND --help` has examples for each command.
 """
+CHAPTERS = {
+    "Every day": ("demo", "add", "ask", "chat", "search", "serve"),
+    "Upkeep": ("library", "runs", "models", "config", "trust", "doctor", "sandbox"),
+    "Checking and measuring": ("verify", "eval", "calibrate", "graph"),
+}
+
+
+class Chapters(TyperGroup):
+    """Commands under what they are for."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
+        most = formatter.width - 6 - max(map(len, self.commands))
+        for title, names in CHAPTERS.items():
+            with formatter.section(title):
+                shown = [(name, self.commands[name].get_short_help_str(most)) for name in names]
+                formatter.write_dl(shown)
+
+
 app = typer.Typer(
     name=PROGRAM,
+    cls=Chapters,
     help="Answers over your own documents, with evidence, checked twice.",
     epilog=EXAMPLES,
     # Plain help: formatting it with rich would double the time that --help takes.
