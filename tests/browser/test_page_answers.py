@@ -8,6 +8,8 @@ import httpx
 from playwright.sync_api import expect
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from tests.support.page import Visitor
 
 SOUNDINGS = "What would a yearly line of soundings cost?"
@@ -63,6 +65,23 @@ def test_a_table_question_gets_a_figure_its_data_and_its_code(visitor: Visitor) 
     page.get_by_label("How this answer was made").get_by_role("button", name="cargo").click()
     expect(page.get_by_role("heading", name="First 20 rows")).to_be_visible()
     expect(page.locator("[data-used=true]").first).to_be_visible()
+
+
+def test_an_answer_is_shared_as_one_page_that_opens_offline(
+    visitor: Visitor, tmp_path: Path
+) -> None:
+    visitor.asks(SOUNDINGS).is_answered()
+    visitor.button("Export").click()
+    with visitor.page.expect_download() as saving:
+        visitor.button("Web page, to share").click()
+    saving.value.save_as(tmp_path / "answer.html")
+    text = (tmp_path / "answer.html").read_text("utf-8")
+    assert text.startswith("<!doctype html>")
+    assert "<script" not in text
+    assert "://" not in text, "nothing is loaded from anywhere"
+    visitor.page.set_content(text)
+    expect(visitor.page.get_by_role("heading", name=SOUNDINGS)).to_be_visible()
+    expect(visitor.page.locator("blockquote")).to_contain_text("9,000 crowns")
 
 
 def test_a_number_leads_and_groups_are_bars_by_size(visitor: Visitor) -> None:

@@ -5,6 +5,7 @@ import type { RunView } from "../run";
 import type { Answer, Feedback, Verification } from "../types";
 import { Checked } from "./Checked";
 import { copyText } from "./clipboard";
+import { savePage } from "./share";
 import { isGeneralKnowledge } from "./telling";
 
 interface Props {
@@ -112,6 +113,17 @@ function Export({ answer }: { answer: Answer }) {
         Export
       </button>
       <ul id={id} className="menu" hidden={!open}>
+        <li>
+          <button
+            type="button"
+            onClick={() => {
+              setOpen(false);
+              savePage(answer);
+            }}
+          >
+            Web page, to share
+          </button>
+        </li>
         {files(answer).map(({ name, url }) => (
           <li key={url}>
             <a href={url} download onClick={() => setOpen(false)}>

@@ -20,6 +20,13 @@ export function Panel() {
   const table = useSelect((state) => state.table);
   const body = useRef<HTMLDivElement>(null);
   useOpener(source?.opened ? source : table, body);
+  useLayoutEffect(() => {
+    // What has the focus is about to be hidden: the tab takes it.
+    const hidden = document.activeElement?.closest(".panel-shown");
+    if (hidden && hidden.id !== tabPanelId("panel", view)) {
+      document.getElementById(tabId("panel", view))?.focus();
+    }
+  }, [view]);
   const shown: Record<PanelView, React.ReactNode> = {
     made: <Made run={run} />,
     source: <Source source={source} table={table} run={run} />,
