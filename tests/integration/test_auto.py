@@ -176,3 +176,27 @@ def test_a_word_for_the_rows_of_the_only_table_is_said_and_not_vouched_for(tmp_p
         assert verify(answer, engine.library) == []
         for absent in ("how many athletes are from Peru?", "how many peruvian athletes are there"):
             assert engine.ask(absent).status == "abstained"
+
+
+def test_they_of_a_second_part_are_not_all_rows(tmp_path: Path) -> None:
+    """`Sold by phone ..., and what did they bring in?`: the total of all rows is no answer."""
+    channels = ["web", "phone", "box office", "web"] * 10
+    head = "ticket_id,sold_on,event,event_date,price_category,price_eur,channel,buyer_town,refunded"
+    rows = [
+        f"T{at:05},2023-11-{at % 28 + 1:02},Winter,2024-01-19,A,{10 + at}.50,{channel},Ferring,no"
+        for at, channel in enumerate(channels)
+    ]
+    (tmp_path / "ticket_sales_2024.csv").write_text("\n".join([head, *rows]))
+    (tmp_path / "plan.txt").write_text(PLAN, encoding="utf-8")
+    settings = load({"library.path": tmp_path / "library", "runs.path": tmp_path / "r.db"}).settings
+    with Library.open(tmp_path / "library", settings=settings) as library:
+        library.add([tmp_path / "ticket_sales_2024.csv", tmp_path / "plan.txt"])
+    everything = str(sum(10 + at for at in range(len(channels))) + len(channels) // 2)
+    with Secondlook.open(settings=settings) as engine:
+        for question in (
+            "How many tickets were sold by phone and what did they bring in?",
+            "How many tickets were sold by phone, and what was their total price?",
+            "How many were sold at the box office and how much did they bring in?",
+        ):
+            answer = engine.ask(question)
+            assert everything not in answer.text, question

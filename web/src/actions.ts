@@ -376,6 +376,7 @@ export async function followRoute(): Promise<void> {
   const { run } = parseRoute(location.hash);
   if (run === null) {
     stopFollowing();
+    if (getState().run !== null) dispatch({ type: "limit", documents: [] }); // a new start
     dispatch({ type: "run", run: null, earlier: [] });
     dispatch({ type: "sheet", sheet: null });
     void refreshSuggestions();

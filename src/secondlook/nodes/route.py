@@ -34,7 +34,7 @@ from secondlook.nodes.state import (
 from secondlook.nodes.understand import asks_for_concept, asks_for_data, entry_for, term_of
 from secondlook.reading.languages import foreign
 from secondlook.roles.ambiguity import unresolved
-from secondlook.roles.wants import TALK, summary_of, wanted
+from secondlook.roles.wants import PRONOUN, TALK, summary_of, wanted
 from secondlook.tables.understand.interpreter import understand
 from secondlook.tables.understand.readings import reading_data
 
@@ -112,7 +112,7 @@ async def _decided(
         summed := await asyncio.to_thread(summary_scope, question, scope, context.titles)
     ):
         workflow, why = SUMMARY, "It asks for a summary"
-    elif context.desk is not None and (parts := await _parts(context, want, scope)):
+    elif context.desk is not None and (parts := await _parts(context, question, want, scope)):
         return parts, {}
     elif context.tables_given:
         workflow, why = ANALYST, "Tables came with the question"
@@ -134,7 +134,7 @@ async def _decided(
     return [_call(workflow, question, summed or scope, why)], likely
 
 
-async def _parts(context: Context, want: Want, scope: Scope) -> list[CallData]:
+async def _parts(context: Context, question: str, want: Want, scope: Scope) -> list[CallData]:
     """Of a question that needs a document and a table, a call for each kind in its order."""
     calls: list[CallData] = []
     if want.split is None or want.split.combining != "each":
@@ -153,7 +153,14 @@ async def _parts(context: Context, want: Want, scope: Scope) -> list[CallData]:
             workflow = several if len(asked) > 1 else context.settings.auto.routes.one_fact
             why = "this part is about documents"
         calls.append(_call(workflow, joined, scope, why))
-    return calls
+    return [] if PRONOUN.search(question) and await _loses_rows(context, question, calls) else calls
+
+
+async def _loses_rows(context: Context, question: str, calls: Sequence[CallData]) -> bool:
+    """Whether "they" of a part over tables stands for rows that only the other part names."""
+    over = " ".join(one["question"] for one in calls if one["workflow"] == ANALYST).casefold()
+    found = resolver(context, await asked_tables(context, question)).values(question)
+    return any(question[one.start : one.end].casefold() not in over for one in found)
 
 
 def from_documents(want: Want, question: str, settings: AutoSettings) -> tuple[str, str]:

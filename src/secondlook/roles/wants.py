@@ -74,7 +74,7 @@ _ASKS_ABOUT: Final = re.compile(
     r"\s*what(?:['\u2019]s|\s+is|\s+are)\s+(?P<what>.+?)\s+(?:all\s+)?about\W*", re.IGNORECASE
 )
 _ENDS: Final = " .,;:"
-_PRONOUN: Final = re.compile(r"\b(?:he|him|his|she|her|it|its|they|them|their)\b", re.IGNORECASE)
+PRONOUN: Final = re.compile(r"\b(?:he|him|his|she|her|it|its|they|them|their)\b", re.IGNORECASE)
 _JOINED: Final = re.compile(r",? (?:and|or|&|as well as) |, ")
 _SMALL_WORD: Final = re.compile(r"\b[a-z]+\b")
 _ENDINGS: Final = ("", "e", "y")
@@ -172,7 +172,7 @@ def _inflected(question: str) -> str:
 def is_talk(question: str) -> bool:
     """A greeting, thanks, or a question about the library as a whole: about no document."""
     want = wanted(question)
-    return want.kind in TALK and not want.about and not _PRONOUN.search(question)
+    return want.kind in TALK and not want.about and not PRONOUN.search(question)
 
 
 def read_form(written: str) -> Want | None:

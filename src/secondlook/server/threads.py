@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 router = APIRouter(prefix="/api/threads", tags=["threads"])
 
 
-class ThreadRow(BaseModel):
+class _Thread(BaseModel):
     id: RunId = Field(description="Of the first run that is still there.")
     title: str = Field(description="As it was named, else its first question.")
     library: str | None
+
+
+class ThreadRow(_Thread):
     runs: list[RunRow] = Field(description="Newest first.")
 
 
@@ -32,10 +35,7 @@ class ThreadList(BaseModel):
     total: int = Field(description="How many there are in all.")
 
 
-class Thread(BaseModel):
-    id: RunId
-    title: str
-    library: str | None
+class Thread(_Thread):
     runs: list[RunView] = Field(description="Oldest first, each with its answer.")
 
 
@@ -85,7 +85,7 @@ async def list_threads(
     def listed() -> ThreadList:
         found = [
             thread
-            for thread in threads_of(run_rows(served.runs, ALL, short=False))
+            for thread in threads_of(run_rows(served.runs, ALL, short=bool(words)))
             if library in {None, thread.library} and _holds(thread, words)
         ]
         return ThreadList(threads=found[offset : offset + limit], total=len(found))
@@ -94,7 +94,7 @@ async def list_threads(
 
 
 def _holds(thread: ThreadRow, words: list[str]) -> bool:
-    said = " ".join([thread.title, *(row.question for row in thread.runs)])
+    said = " ".join([thread.title, *(f"{row.question} {row.short}" for row in thread.runs)])
     return all(word in said.casefold() for word in words)
 
 

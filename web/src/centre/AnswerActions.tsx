@@ -61,15 +61,15 @@ const WHERE_ANSWERED: [Feedback, string][] = [
   ["wrong", "Wrong"],
 ];
 const WHERE_WITHHELD: [Feedback, string][] = [
-  ["right", "Right to say nothing"],
-  ["should_have_answered", "Should have answered"],
+  ["right", "Yes"],
+  ["should_have_answered", "No, the files say it"],
 ];
 
 /** What the person says of the answer: kept with its run. */
 function Judgement({ run, answered }: { run: RunView; answered: boolean }) {
   return (
     <fieldset className="judgement">
-      <legend>Was this right?</legend>
+      <legend>{answered ? "Was this right?" : "Was it right not to answer?"}</legend>
       {(answered ? WHERE_ANSWERED : WHERE_WITHHELD).map(([said, words]) => (
         <button
           key={said}

@@ -62,7 +62,7 @@ function Unknown({ problem }: { problem: Problem | null }) {
     <section className="ended" role="alert">
       <p className="lead">
         {forgotten
-          ? "It was forgotten, or it was asked of another server."
+          ? "It was deleted, or it was asked of another server."
           : sentence(problem?.message ?? "it could not be read")}
       </p>
       <div className="more">

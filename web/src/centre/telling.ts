@@ -86,7 +86,7 @@ export function verdict(answer: Answer): string {
   const states = answer.claims.map(claimState);
   const verified = states.filter((state) => state === "verified").length;
   if (isGeneralKnowledge(answer)) return "General knowledge: no source to check against";
-  if (states.every((state) => state === "quoted")) return "Quoted word for word, not verified";
+  if (states.every((state) => state === "quoted")) return "Quoted word for word from the source";
   if (states.every((state) => state === "unchecked"))
     return `${count(states.length, "claim")}, not checked`;
   return `${verified} of ${count(states.length, "claim")} verified`;

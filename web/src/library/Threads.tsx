@@ -76,7 +76,9 @@ function Asked({ thread, current }: { thread: ThreadSummary; current: boolean })
     void removeThread(thread.id);
   };
   const several = thread.runs.length > 1 && count(thread.runs.length, "question");
-  const when = [several, ago(last.started), stateWord(last)].filter(Boolean).join(" · ");
+  // Of several questions the last does not stand for all, unless it is still at work.
+  const state = !several || ["queued", "running"].includes(last.status) ? stateWord(last) : null;
+  const when = [several, ago(last.started), state].filter(Boolean).join(" · ");
   return (
     <li ref={item} data-run={last.id} data-status={last.status}>
       <a
@@ -89,17 +91,17 @@ function Asked({ thread, current }: { thread: ThreadSummary; current: boolean })
         <small>{when}</small>
       </a>
       {asked ? (
-        <Confirm yes="Forget" no="Keep" onYes={forget} onNo={() => setAsked(false)}>
+        <Confirm yes="Delete" no="Keep" onYes={forget} onNo={() => setAsked(false)}>
           {several
-            ? `Forget ${several} and their answers?`
-            : "Forget this question and its answer?"}
+            ? `Delete ${several} and their answers?`
+            : "Delete this question and its answer?"}
         </Confirm>
       ) : (
         <button
           type="button"
           className="forget"
-          aria-label={`Forget the question: ${thread.title}`}
-          title="Forget"
+          aria-label={`Delete the question: ${thread.title}`}
+          title="Delete"
           onClick={() => setAsked(true)}
         >
           <span aria-hidden="true">×</span>
