@@ -151,10 +151,16 @@ export function reindex(document: string): Promise<boolean> {
   });
 }
 
-export function removeDocument(document: string): Promise<boolean> {
+export const removeDocument = (document: string): Promise<boolean> => removeDocuments([document]);
+
+export function removeDocuments(documents: string[]): Promise<boolean> {
   return attempt(async () => {
-    await api.removeDocument(getState().library, document);
-    await refreshDocuments();
+    const { library } = getState();
+    try {
+      for (const one of documents) await api.removeDocument(library, one);
+    } finally {
+      await refreshDocuments();
+    }
   });
 }
 

@@ -2,6 +2,7 @@ import { type FormEvent, useState } from "react";
 import { nameThread, removeThread, showMade } from "../actions";
 import { threadUrl } from "../api";
 import { Confirm } from "../library/Confirm";
+import { useRemembered } from "../parts/useRemembered";
 import type { RunView } from "../run";
 import { useSelect } from "../store";
 import { AnswerBody } from "./AnswerBody";
@@ -26,9 +27,13 @@ export function Thread({ run }: { run: RunView }) {
 /** An earlier question, with all that was said of it; a click on the question folds it. */
 function Earlier({ turn }: { turn: RunView }) {
   const { answer, id } = turn;
+  const [fold, setFold] = useRemembered<"open" | "folded">(`turn ${id}`, "open");
   return (
     <article id={`turn ${id}`} className="turn">
-      <details open>
+      <details
+        open={fold === "open"}
+        onToggle={(event) => setFold(event.currentTarget.open ? "open" : "folded")}
+      >
         <summary>
           <h2>{turn.question}</h2>
         </summary>

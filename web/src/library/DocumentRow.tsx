@@ -10,10 +10,13 @@ interface Props {
   row: Row;
   /** Takes a file that was turned away off the list. */
   dismiss: () => void;
+  /** While several are selected: whether this one is; null where it cannot be, or at other times. */
+  picked: boolean | null;
+  pick: () => void;
 }
 
 /** One line of the library. It opens to what can be done with the document. */
-export function DocumentRow({ row, dismiss }: Props) {
+export function DocumentRow({ row, dismiss, picked, pick }: Props) {
   const [open, setOpen] = useState(false);
   const more = useId();
   const item = useRef<HTMLLIElement>(null);
@@ -24,13 +27,15 @@ export function DocumentRow({ row, dismiss }: Props) {
       <button
         type="button"
         className="file"
-        aria-expanded={open}
-        aria-controls={more}
+        {...(picked === null
+          ? { "aria-expanded": open, "aria-controls": more }
+          : { "aria-pressed": picked })}
         title={row.title}
-        onClick={() => setOpen(!open)}
+        onClick={() => (picked === null ? setOpen(!open) : pick())}
       >
-        <span className="kind">{kindLabel(row.kind)}</span>
-        <span className="file-title">{row.title}</span>
+        <span className="kind">{picked === null ? kindLabel(row.kind) : picked ? "☑" : "☐"}</span>
+        <span className="sr">{row.title}</span>
+        <FileTitle title={row.title} />
         <Size row={row} />
         {limited && <span className="sr">, questions are limited to this</span>}
       </button>
@@ -44,6 +49,19 @@ export function DocumentRow({ row, dismiss }: Props) {
         {open && <More row={row} dismiss={dismiss} gone={gone} />}
       </div>
     </li>
+  );
+}
+
+const TAIL = 9;
+
+/** Cut in the middle where it is too long: names of one series differ at their end. */
+function FileTitle({ title }: { title: string }) {
+  const cut = title.length > 2 * TAIL ? title.length - TAIL : title.length;
+  return (
+    <span className="file-title">
+      <span aria-hidden="true">{title.slice(0, cut)}</span>
+      <span aria-hidden="true">{title.slice(cut)}</span>
+    </span>
   );
 }
 
@@ -78,7 +96,7 @@ function Bar({ row }: { row: Row }) {
   );
 }
 
-function More({ row, dismiss, gone }: Props & { gone: () => void }) {
+function More({ row, dismiss, gone }: Pick<Props, "row" | "dismiss"> & { gone: () => void }) {
   if (row.state === "failed") return <FailedMore row={row} dismiss={dismiss} gone={gone} />;
   if (row.state === "ready" && row.doc) return <ReadyMore doc={row.doc} gone={gone} />;
   return <PendingMore row={row} />;

@@ -1,9 +1,9 @@
-import { useState } from "react";
 import { chooseLibrary } from "../actions";
 import { Brand } from "../parts/Brand";
 import { DropZone } from "../parts/DropZone";
 import { closeSheet, Sheet } from "../parts/Sheet";
 import { Tabs, tabId, tabPanelId } from "../parts/Tabs";
+import { useRemembered } from "../parts/useRemembered";
 import { home } from "../routes";
 import { useSelect } from "../store";
 import { Holdings } from "./Holdings";
@@ -17,7 +17,7 @@ const TABS = [
 
 /** Left: documents and tables with the drop zone, or what was asked before. */
 export function Library() {
-  const [view, setView] = useState<"files" | "asked">("files");
+  const [view, setView] = useRemembered<"files" | "asked">("library tab", "files");
   const shown = {
     files: (
       <>

@@ -1,18 +1,21 @@
-import { say, upload } from "../actions";
+import { attempt, say, upload } from "../actions";
+import { settings } from "../api";
 import { getState } from "../store";
 import { bytes, count } from "./words";
 
 /** Adds files to the library, however many: they are sent in parts that the server takes. */
 export async function addFiles(files: File[]): Promise<void> {
-  const limits = getState().settings?.limits;
-  if (!limits || files.length === 0) return void (await upload(files.length ? [files] : []));
-  const fits = files.filter((file) => file.size <= limits.upload_bytes);
-  const large = files.length - fits.length;
-  if (large > 0) {
-    const most = bytes(limits.upload_bytes);
-    say(`${count(large, "file")} left out: a file may have at most ${most}.`, true);
-  }
-  await upload(parts(fits, limits.files_per_upload, limits.upload_bytes));
+  if (files.length === 0) return;
+  await attempt(async () => {
+    const { limits } = getState().settings ?? (await settings()); // who is quick may come first
+    const fits = files.filter((file) => file.size <= limits.upload_bytes);
+    const large = files.length - fits.length;
+    if (large > 0) {
+      const most = bytes(limits.upload_bytes);
+      say(`${count(large, "file")} left out: a file may have at most ${most}.`, true);
+    }
+    await upload(parts(fits, limits.files_per_upload, limits.upload_bytes));
+  });
 }
 
 export function parts<T extends { size: number }>(files: T[], many: number, most: number): T[][] {
