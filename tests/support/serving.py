@@ -71,5 +71,5 @@ def served(
             yield Serving(f"http://127.0.0.1:{port}", app, server)
         finally:
             server.should_exit = True
-            thread.join(15)
+            thread.join(60)  # on a slow machine suggestions are still being made
             assert not thread.is_alive(), "the server did not stop"
