@@ -351,6 +351,12 @@ def test_what_a_person_says_of_an_answer_is_kept_with_it(folder: Path) -> None:
         assert client.put(f"/api/runs/{run}/feedback", json={"feedback": "nice"}).status_code == 422
         missing = client.put("/api/runs/none/feedback", json={"feedback": "right"})
         assert missing.status_code == 404
+    with client_of(folder, runs={"keep": 0}) as client:  # nothing is recorded: it is not kept
+        run = ask(client).json()["run"]
+        assert shown(client, run)["answer"]
+        assert (
+            client.put(f"/api/runs/{run}/feedback", json={"feedback": "right"}).status_code == 404
+        )
 
 
 # What can be had of an answer: its charts, a second check, files.

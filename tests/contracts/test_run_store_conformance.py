@@ -123,7 +123,8 @@ def test_what_a_person_says_of_a_run_stays_beside_its_request(store: RunStore) -
     store.note("r", feedback="wrong")
     caller = {"library": "default", "title": "Berths", "feedback": "wrong"}
     assert store.get("r").request == {"choices": ["a"], "caller": caller}
-    store.note("gone", title="Nobody's")
+    with pytest.raises(RunMissing, match="not recorded"):
+        store.note("gone", title="Nobody's")
 
 
 def test_replies_are_kept_in_order_and_the_first_of_a_key_stays(store: RunStore) -> None:

@@ -111,8 +111,11 @@ export function chooseLibrary(library: string): void {
 export function upload(parts: File[][]): Promise<boolean> {
   return attempt(async () => {
     const { library } = getState();
-    const watched: Promise<void>[] = [];
-    for (const files of parts) watched.push(watchJob(library, await sent(library, files)));
+    const watched: Promise<boolean>[] = [];
+    for (const files of parts) {
+      const job = await sent(library, files);
+      watched.push(attempt(() => watchJob(library, job)));
+    }
     await Promise.all(watched);
   });
 }

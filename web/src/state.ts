@@ -162,7 +162,10 @@ export function reduce(state: State, action: Action): State {
     case "panel":
       return { ...state, panel: action.panel };
     case "source":
-      return inView(opened(state, { source: action.source, table: null }), action.source?.run);
+      return {
+        ...opened(state, { source: action.source, table: null }),
+        inView: action.source?.run ?? state.inView,
+      };
     case "table":
       return {
         ...opened(state, { source: null, table: action.table }),
@@ -190,9 +193,6 @@ export function turnOf({ earlier, run }: State, id: string | null): RunView | nu
 }
 
 const nothingOpen = { source: null, table: null };
-
-const inView = (state: State, run: string | null | undefined): State =>
-  run ? { ...state, inView: run } : state;
 
 function opened(state: State, what: Pick<State, "source" | "table">): State {
   const shown = what.source !== null || what.table !== null;

@@ -51,8 +51,8 @@ CHAPTERS = {
 class Chapters(TyperGroup):
     """Commands under what they are for."""
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002
-        most = formatter.width - 6 - max(map(len, self.commands))
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        most = formatter.width - 6 - max(map(len, self.list_commands(ctx)))
         for title, names in CHAPTERS.items():
             with formatter.section(title):
                 shown = [(name, self.commands[name].get_short_help_str(most)) for name in names]

@@ -138,7 +138,9 @@ class RunStore(Closing):
         """Keep what a person says of a run beside what its caller keeps with it."""
         with self._database.transaction("FULL") as db:
             found = db.execute("SELECT request FROM runs WHERE id = ?", (run,)).fetchall()
-            request = json.loads(found[0]["request"]) if found else {}
+            if not found:
+                raise RunMissing(f"the run {run!r} is not recorded", hint="runs.keep says how many")
+            request = json.loads(found[0]["request"])
             request["caller"] = {**(request.get("caller") or {}), **said}
             text = json.dumps(request, default=str)
             db.execute("UPDATE runs SET request = ? WHERE id = ?", (text, run))

@@ -159,8 +159,11 @@ async def _parts(context: Context, question: str, want: Want, scope: Scope) -> l
 async def _loses_rows(context: Context, question: str, calls: Sequence[CallData]) -> bool:
     """Whether "they" of a part over tables stands for rows that only the other part names."""
     over = " ".join(one["question"] for one in calls if one["workflow"] == ANALYST).casefold()
-    found = resolver(context, await asked_tables(context, question)).values(question)
-    return any(question[one.start : one.end].casefold() not in over for one in found)
+    with suppress(TableError):  # the workflow that computes tells what is wrong with it
+        found = resolver(context, await asked_tables(context, question))
+        values = await asyncio.to_thread(found.values, question)
+        return any(question[one.start : one.end].casefold() not in over for one in values)
+    return False
 
 
 def from_documents(want: Want, question: str, settings: AutoSettings) -> tuple[str, str]:

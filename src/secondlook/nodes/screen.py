@@ -260,18 +260,17 @@ async def _cleaned(context: Context, found: Sequence[Found]) -> tuple[list[Found
                     continue
                 signals[name] = _signals(context, held[name])
                 if not stop(name):
-                    partly = is_cut(held[name].text)
-                    now[name] = {**item, "kept": True, "why": PROMOTED, "cut": partly}
+                    cut = is_cut(held[name].text)
+                    now[name] = {**item, "kept": True, "why": PROMOTED, "cut": cut}
                     promoted += 1
                     break
     named = "; ".join(
         f"{now[name]['title']!r} ({name}) {now[name]['why'].removeprefix(QUARANTINED)}"
         for name in out
     )
-    cut = sum(bool(item.get("cut")) for item in now.values())
-    safe = (
-        f"The orders in {cut} of them were left out." if cut else "No passage gives a model orders."
-    )
+    parts = sum(bool(item.get("cut")) for item in now.values())
+    safe = f"Orders were left out of {parts} of the passages."
+    safe = safe if parts else "No passage gives a model orders."
     told = step(
         "quarantine",
         f"Kept out of prompts: {named}." if out else safe,

@@ -397,12 +397,13 @@ async def show_run(run: RunPath, served: FromServer) -> RunView:
 
 def run_view(runs: Runs, run: str) -> RunView:
     live = runs.here(run)
-    stored = runs.record.find(run) if live is not None else runs.record.get(run)
-    said = _said(stored) if stored else {}
-    if live is not None:
-        return RunView(**_live(live) | said, position=live.position, answer=live.answer)
-    assert stored is not None  # noqa: S101
-    return RunView(**_recorded(runs, stored), answer=stored.answer)
+    if live is None:
+        stored = runs.record.get(run)
+        return RunView(**_recorded(runs, stored), answer=stored.answer)
+    said: dict[str, Any] = {}
+    with contextlib.suppress(RunError):  # it is shown whatever became of its record
+        said = _said(runs.record.get(run))
+    return RunView(**_live(live) | said, position=live.position, answer=live.answer)
 
 
 @router.put("/runs/{run}/feedback", status_code=204, tags=["runs"])

@@ -83,11 +83,8 @@ async def list_threads(
     words = search.casefold().split()
 
     def listed() -> ThreadList:
-        found = [
-            thread
-            for thread in threads_of(run_rows(served.runs, ALL, short=bool(words)))
-            if library in {None, thread.library} and _holds(thread, words)
-        ]
+        threads = threads_of(run_rows(served.runs, ALL, short=bool(words)))
+        found = [one for one in threads if library in {None, one.library} and _holds(one, words)]
         return ThreadList(threads=found[offset : offset + limit], total=len(found))
 
     return await asyncio.to_thread(listed)

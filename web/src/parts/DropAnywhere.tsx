@@ -1,5 +1,5 @@
 import { useEffect, useState } from "react";
-import { addFiles, dropped } from "./addFiles";
+import { addDropped } from "./addFiles";
 
 const holdsFiles = (event: DragEvent): boolean =>
   event.dataTransfer?.types.includes("Files") ?? false;
@@ -20,7 +20,7 @@ export function DropAnywhere() {
       setOver(false);
       if (event.defaultPrevented || !holdsFiles(event)) return;
       event.preventDefault();
-      if (event.dataTransfer) void dropped(event.dataTransfer.items).then(addFiles);
+      if (event.dataTransfer) void addDropped(event.dataTransfer.items);
     };
     const ends = () => setOver(false);
     window.addEventListener("dragover", drag);

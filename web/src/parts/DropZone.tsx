@@ -1,5 +1,5 @@
 import { type DragEvent, type ReactNode, useRef, useState } from "react";
-import { addFiles, dropped } from "./addFiles";
+import { addDropped, addFiles } from "./addFiles";
 
 interface Props {
   children: ReactNode;
@@ -20,7 +20,7 @@ export function DropZone({ children, size }: Props) {
     event.preventDefault();
     event.stopPropagation();
     setOver(false);
-    void dropped(event.dataTransfer.items).then(addFiles);
+    void addDropped(event.dataTransfer.items);
   };
   const choose = () => {
     const files = [...(input.current?.files ?? [])];

@@ -33,8 +33,15 @@ export function parts<T extends { size: number }>(files: T[], many: number, most
   return all;
 }
 
-/** What was let go over the page: files, and all files of folders. Read before the event ends. */
-export async function dropped(items: DataTransferItemList): Promise<File[]> {
+/** Adds what was let go over the page. */
+export async function addDropped(items: DataTransferItemList): Promise<void> {
+  const reading = dropped(items);
+  const files = await reading.catch(() => say("What was dropped cannot be read.", true));
+  if (files) await addFiles(files);
+}
+
+/** Files, and all files of folders. The list of items ends with the event: it is read at once. */
+async function dropped(items: DataTransferItemList): Promise<File[]> {
   const entries = [...items].flatMap((item) => item.webkitGetAsEntry() ?? []);
   const found = (await Promise.all(entries.map((entry) => filesOf(entry)))).flat();
   const names = found.map(({ file }) => file.name);
