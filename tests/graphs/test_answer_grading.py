@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from secondlook.models.chat import ChatRequest
 
-GRADING = settings_of(answer={"enable_answer_grading": True})
+GRADING = settings_of(answer={"enable_answer_grading": True, "enable_sentence_check": False})
 BESIDES = "Small boats lie there in winter."
 
 

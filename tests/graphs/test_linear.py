@@ -119,13 +119,13 @@ def test_the_bare_form_checks_nothing() -> None:
 
 
 def test_nothing_supported_means_no_answer() -> None:
-    answer = run(model=FunctionModel(lambda _: "Napoleon built it in 1804 [1]."))
+    answer = run("who drank it", model=FunctionModel(lambda _: "Napoleon built it in 1804 [1]."))
     assert (answer.status, answer.stop_reason) == ("abstained", "no_evidence")
     assert answer.model == "ollama:function"
 
 
 def test_a_model_that_finds_no_answer_is_believed() -> None:
-    answer = run(model=FunctionModel(lambda _: "NOT IN THE EVIDENCE"))
+    answer = run("who drank it", model=FunctionModel(lambda _: "NOT IN THE EVIDENCE"))
     assert (answer.status, answer.stop_reason) == ("abstained", "no_evidence")
 
 

@@ -1,4 +1,4 @@
-"""Where a model overlooks what the reader finds, a run that corrects itself gives the reader's."""
+"""Where a model overlooks what the reader finds, the reader's answer is given."""
 
 from __future__ import annotations
 
@@ -37,8 +37,9 @@ def asked(question: str, reply: str = "NOT IN THE EVIDENCE", name: str = "correc
     return Answer.model_validate(asyncio.run(go())["answer"])
 
 
-def test_the_readers_answer_is_given_and_says_so() -> None:
-    answer = asked(QUESTION)
+@pytest.mark.parametrize("name", ["linear", "adaptive", "corrective"])
+def test_the_readers_answer_is_given_and_says_so(name: str) -> None:
+    answer = asked(QUESTION, name=name)
     assert (answer.status, answer.method, answer.short) == ("answered", "extractive", "7.8 metres")
     assert any("gave no answer" in reason for reason in answer.confidence.reasons)
     assert answer.model is None
@@ -51,8 +52,15 @@ def test_so_is_it_where_nothing_stands_that_the_model_writes() -> None:
     assert answer.needs_review is False
 
 
-def test_linear_leaves_it_to_the_model() -> None:
-    assert asked(QUESTION, name="linear").status == "abstained"
+@pytest.mark.parametrize("known", [False, True])
+def test_so_it_is_where_the_model_answers_something_else(
+    monkeypatch: pytest.MonkeyPatch, known: bool
+) -> None:
+    monkeypatch.setattr("secondlook.models.calls.Asker.is_known", lambda *_: known)
+    monkeypatch.setattr("secondlook.reading.support.ReaderSupport.answers", lambda *_: [0.2])
+    answer = asked(QUESTION, "Small boats lie there in winter [1].", "linear")
+    given = ("generative", "likely") if known else ("extractive", "sure")
+    assert (answer.method, answer.tier) == given
 
 
 def test_what_the_reader_does_not_know_either_is_withheld() -> None:

@@ -172,6 +172,7 @@ def test_nothing_is_heard_of_a_models_answer_that_is_withheld(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What it says is half supported: the evidence was sure enough, the answer is not."""
+    monkeypatch.setattr("secondlook.models.calls.Asker.is_known", lambda *_: True)
     said = "Berth 4 remains the deepest berth of Europe and Asia with 7.8 metres. [1]"
     monkeypatch.setattr("secondlook.nodes.answer.DEFAULT_MIN_SUPPORT", 0.0)
     plain = settings(None)

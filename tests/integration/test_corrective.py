@@ -101,8 +101,7 @@ CASES = {
         },
         [*BEGIN, *CHECKED, *END],
         ["grade", "answer", "check_useful"],
-        ("partial", "answered", False),
-        JUDGED,
+        corrective=JUDGED,
     ),
     "parts by a model, arithmetic by code": Case(
         BIRTH,

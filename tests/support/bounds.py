@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from secondlook.graphs import analyst, corrective, research
-from secondlook.models.specs import Cast
+from secondlook.models.specs import ROLES, Cast
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -22,7 +22,9 @@ def most_asked(graph: ModuleType, settings: Settings) -> int:
 def most_calls(graph: ModuleType, settings: Settings) -> int:
     """A question is put once more where its reply cannot be used, in each of the three ways to
     demand a form (a schema, a tool, words), and again where the model is away."""
-    return most_asked(graph, settings) * 2 * 3 * (1 + Cast(settings.models).most_retries)
+    cast = Cast(settings.models)
+    retries = max(cast.part(role).options.retries for role in ROLES)
+    return most_asked(graph, settings) * 2 * 3 * (1 + retries)
 
 
 def _asked_at_once(settings: Settings) -> dict[ModuleType, dict[str, int]]:

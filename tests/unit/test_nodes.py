@@ -30,12 +30,8 @@ def visit(node: Any, context: Context, **state: Any) -> dict[str, Any]:
 
 
 def found(context: Context, question: str = QUESTION) -> list[Found]:
-    first = visit(retrieve, context, question=question)
-    return cast("list[Found]", visit(rerank, context, question=question, **_only(first))["found"])
-
-
-def _only(update: dict[str, Any]) -> dict[str, Any]:
-    return {"found": update["found"]}
+    first = visit(retrieve, context, question=question)["found"]
+    return cast("list[Found]", visit(rerank, context, question=question, found=first)["found"])
 
 
 def test_rerank_keeps_as_many_as_an_answer_may_rest_on() -> None:

@@ -104,16 +104,13 @@ class SharesWords:
             len(_words(question) & _words(" ".join(text.split()[:limit]))) - 2.0
             for question, text in inputs
         ]
-        return (activation_fn or _sigmoid)(np.array(scores, dtype=np.float32))
+        squash = activation_fn or (lambda logits: 1 / (1 + np.exp(-logits)))
+        return squash(np.array(scores, dtype=np.float32))
 
 
 class Broken(SharesWords):
     def predict(self, inputs: list[tuple[str, str]], **options: Any) -> Any:
         return np.full(len(inputs), np.nan)
-
-
-def _sigmoid(scores: Any) -> Any:
-    return 1 / (1 + np.exp(-scores))
 
 
 def _words(text: str) -> set[str]:

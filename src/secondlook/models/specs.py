@@ -204,12 +204,6 @@ class Cast:
         return (self._default, *self._specs.values())
 
     @property
-    def most_retries(self) -> int:
-        """Of the role that is tried most often."""
-        usual = self._options.get(ALL, {}).get("retries", RoleOptions().retries)
-        return max(int(given.get("retries", usual)) for given in ({}, *self._options.values()))
-
-    @property
     def own(self) -> tuple[str, ...]:
         """The roles, and roles of workflows, that have a model of their own."""
         return tuple(self._specs)

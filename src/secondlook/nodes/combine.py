@@ -171,6 +171,7 @@ def _draft(order: Sequence[DraftData], drafts: Sequence[DraftData], short: str |
         "sentences": list({one["text"]: one for one in reversed(said)}.values())[::-1],
         "short": short,
         "note": next((draft["note"] for draft in drafts if draft["note"]), None),
+        "fits": min(draft.get("fits", 1.0) for draft in drafts),
     }
 
 

@@ -45,6 +45,9 @@ FAILED: frozenset[StopReason] = frozenset(
     {"budget", "deadline", "cancelled", "cannot_proceed", "model_unavailable", "error"}
 )
 _NEAREST = 3
+_FITS = 0.97
+"""A written answer that is less likely the answer than this, as the reader judges it, is not called
+sure: of 154 right replies 115 were, of 58 wrong ones 3."""
 WHY: dict[StopReason, str] = {
     "low_confidence": "no passage answers this well enough",
     "no_evidence": "nothing that was found holds the answer",
@@ -175,14 +178,15 @@ async def assembled(state: Finishing, context: Context) -> Answer:
 
 
 def _tier(draft: DraftData, claims: Sequence[Claim], context: Context) -> Tier | None:
-    """A quote is as sure as its probability says, a model's words as the check of each says."""
+    """A quote is as sure as its probability says, a model's words as the check of each says and
+    that of all together with the question."""
     if not claims or draft["stop"] == "ambiguous":
         return None
     confidence, sure = draft["confidence"], True
     if draft["method"] == "extractive":
         sure = confidence is not None and confidence >= context.calibration.min_sure
     elif draft["method"] in {"generative", "computed"}:
-        sure = all(claim.supported for claim in claims)
+        sure = all(claim.supported for claim in claims) and draft.get("fits", 1.0) >= _FITS
     return "sure" if sure else "likely"
 
 

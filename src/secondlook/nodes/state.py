@@ -158,6 +158,8 @@ class DraftData(TypedDict):
     confidence: float | None
     reasons: list[str]
     note: str | None  # what the answer must say about itself, such as that sentences were cut
+    fits: NotRequired[float]
+    """How likely what a model wrote answers the question, as the reader judges both together."""
 
 
 class Draft(TypedDict):

@@ -66,7 +66,7 @@ def create_app(
         hosts=frozenset(name.lower() for name in serve.hosts),
         origins=frozenset(serve.origins),
         token=Token(token),
-        guarded=is_guarded,
+        guarded=lambda path: path.lstrip("/").partition("/")[0] not in _OPEN,
     )
     opened = libraries or Libraries(settings)
     made = Served(settings, opened, Runs(settings, opened), Jobs(opened), guard)
@@ -88,10 +88,6 @@ def create_app(
     app.add_middleware(Limits, upload_bytes=serve.max_upload_mb * MEGABYTE)
     app.add_middleware(Security, guard=guard)
     return app
-
-
-def is_guarded(path: str) -> bool:
-    return path.lstrip("/").partition("/")[0] not in _OPEN
 
 
 @asynccontextmanager
