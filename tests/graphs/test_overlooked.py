@@ -52,14 +52,20 @@ def test_so_is_it_where_nothing_stands_that_the_model_writes() -> None:
     assert answer.needs_review is False
 
 
-@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize(
+    ("known", "fits", "given"),
+    [
+        (False, 0.2, ("extractive", "sure")),
+        (False, 0.99, ("generative", "likely")),
+        (True, 0.2, ("generative", "likely")),
+    ],
+)
 def test_so_it_is_where_the_model_answers_something_else(
-    monkeypatch: pytest.MonkeyPatch, known: bool
+    monkeypatch: pytest.MonkeyPatch, known: bool, fits: float, given: tuple[str, str]
 ) -> None:
     monkeypatch.setattr("secondlook.models.calls.Asker.is_known", lambda *_: known)
-    monkeypatch.setattr("secondlook.reading.support.ReaderSupport.answers", lambda *_: [0.2])
+    monkeypatch.setattr("secondlook.reading.support.ReaderSupport.answers", lambda *_: [fits])
     answer = asked(QUESTION, "Small boats lie there in winter [1].", "linear")
-    given = ("generative", "likely") if known else ("extractive", "sure")
     assert (answer.method, answer.tier) == given
 
 

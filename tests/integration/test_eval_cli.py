@@ -34,8 +34,11 @@ def printed(capsys: pytest.CaptureFixture[str]) -> Any:
 
 
 def test_a_folder_is_enough(data: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["eval", data, "--workflow", "linear, adaptive"]) == 0
+    nowhere = "web.url=http://127.0.0.1:9"
+    assert main(["eval", data, "--workflow", "linear, adaptive", "--web", "--set", nowhere]) == 0
     said = capsys.readouterr()
+    assert "adaptive+web" in said.out
+    assert "linear+web" not in said.out
     assert "recall@5" in said.out
     assert "refused_unanswerable" in said.out
     assert "secondlook-eval/harbour/report.html" in said.err

@@ -72,6 +72,12 @@ def answer(
     return asyncio.run(extract(replace(context, support=support), question, items))
 
 
+def test_the_name_of_a_column_is_no_part_of_an_answer() -> None:
+    row = "Item: Radar; Cost (GBP): 1,970; Hours: 5"
+    made = answer("what did the radar cost", (row, "GBP): 1,970", SURE), logits=None)
+    assert (made["short"], made["sentences"][0]["text"]) == ("1,970", row)
+
+
 # The second look
 
 

@@ -502,7 +502,8 @@ def test_values_stand_behind_their_labels_in_reading_order() -> None:
         ),
         "Deposit paid in",
         "cash: no\ncard: yes\nRemarks: Back by six. Keys under the mat.",
-        "Left blank Door code Signature Part Price Mooring EUR 9",
+        "Left blank Door code Signature",
+        "Part: Price\nMooring: EUR 9",
         "Berth: B 12\nwarden: P. Lund",
     ]
 

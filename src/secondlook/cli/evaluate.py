@@ -150,6 +150,7 @@ def run(
     request: Request,
     *,
     workflow: str | None = option(None, "Workflows to evaluate, such as linear,adaptive.", "NAMES"),
+    web: bool = flag("--web", "Also with web search where a workflow has it, as NAME+web."),
     ablate: bool = flag("--ablate", "Switch each step off, or on, and say what it buys."),
     margin: float = option(0.02, "With --ablate: a loss that does not matter.", min=0, max=1),
 ) -> int:
@@ -159,7 +160,7 @@ def run(
     from secondlook.evaluation.study import evaluate, evaluate_ablation
 
     workflows = [name.strip() for name in (workflow or "").split(",") if name.strip()]
-    work = partial(evaluate_ablation, margin=margin) if ablate else evaluate
+    work = partial(evaluate_ablation, margin=margin) if ablate else partial(evaluate, web=web)
     return _evaluated(call, request, partial(work, request, workflows))
 
 

@@ -20,6 +20,7 @@ from secondlook.evaluation.cache import Memory, RememberingEmbedder, Remembering
 from secondlook.library.library import Library
 from secondlook.library.survey import MEMBER_SEPARATOR
 from secondlook.reading.weights import find_weights
+from secondlook.retrieval.parse.source import PARSER_VERSION
 from secondlook.settings.sections import APP_NAME, Settings
 from secondlook.tables.desk import Desk
 from secondlook.tables.read import read_tables
@@ -75,6 +76,7 @@ def library_key(data: EvalSet, settings: Settings) -> str:
         else "",
         "language": settings.library.language,
         "ingest": settings.ingest.ocr,
+        "parser": PARSER_VERSION,
     }
     return hashlib.sha256(json.dumps(shaping, sort_keys=True).encode()).hexdigest()[:16]
 

@@ -138,10 +138,20 @@ def answer_all(
 
 
 def evaluate(
-    request: Request, workflows: Sequence[str] = (), *, progress: Listener = None
+    request: Request,
+    workflows: Sequence[str] = (),
+    *,
+    web: bool = False,
+    progress: Listener = None,
 ) -> Results:
+    """`web` also asks each workflow that can search the web with it."""
     chosen = list(workflows) or [_usual(request, workflow_evaluated(request.load().settings))]
     configurations = [Configuration(name, name) for name in dict.fromkeys(chosen)]
+    configurations += [
+        Configuration(f"{one.name}+web", one.name, {"web.enable_web_search": True})
+        for one in configurations
+        if web and one.name in {"adaptive", "corrective", AUTO}
+    ]
     return answer_all(request, configurations, progress=progress).compared()
 
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from secondlook.reading.calibration import Candidate
 
 _WORD = re.compile(r"\w+")
+_COLUMN = re.compile(r"\A[^:;]*: ")
 _MOSTLY = 0.6
 
 
@@ -234,11 +235,15 @@ def _drafted(
     passage: Passage, span: tuple[int, int], *, confidence: float | None, reasons: Sequence[str]
 ) -> DraftData:
     span = whole_numbers(passage.text, *span)
+    short = " ".join(passage.text[slice(*span)].split())
+    records = [one for one in lines_of(passage.text) if one.kind == "record"]
+    if any(one.start <= span[0] < one.end for one in records):
+        short = _COLUMN.sub("", short)  # a span may begin in the name of its column
     return {
         **withheld("answered", confidence=confidence, reasons=reasons),
         "method": "extractive",
         "sentences": [sentence_at(passage, *span)],
-        "short": " ".join(passage.text[slice(*span)].split()) or None,
+        "short": short or None,
     }
 
 

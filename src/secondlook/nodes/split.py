@@ -136,7 +136,7 @@ async def _answered(
         return withheld("no_evidence", reasons=["nothing was found"]), []
     if not context.models.serves("answer"):
         return await extract(context, asked, found), []
-    from secondlook.nodes.answer import read_instead, written
+    from secondlook.nodes.answer import written
 
     names = {item["id"] for item in ranking.kept(found)[:room]}
     shown: list[Found] = [{**item, "kept": item["id"] in names} for item in found]
@@ -146,7 +146,7 @@ async def _answered(
     except (ModelError, BudgetExceeded) as error:
         consequence = "the reader's own answer was given to this part instead"
         return await extract(context, asked, found), [trouble("ask_part", error, consequence)]
-    return await read_instead(context, asked, found, made.draft) or made.draft, []
+    return made.draft, []
 
 
 def _failure(draft: DraftData, context: Context, *, last: bool) -> str | None:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText, Unsupported
 from secondlook.retrieval.parse.compose import Composer, one_line
+from secondlook.retrieval.parse.grid import Line, apart
+from secondlook.retrieval.parse.text import write_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -63,7 +65,7 @@ def parse_pdf(source: Source) -> Extracted:
                     lines: list[Line] = []
                     with suppress(Exception):  # a broken form costs its values, not the page
                         lines = _form_lines(page, textpage) if page.formenv else []
-                    pages.append(lines or [_line(textpage, *piece) for piece in _pieces(textpage)])
+                    pages.append(lines or [_cut(textpage, *piece) for piece in _pieces(textpage)])
             except pypdfium2.PdfiumError:
                 pages.append([])
                 damaged.append(index)
@@ -119,6 +121,26 @@ def _line(textpage: Any, words: str, position: int) -> Line:
     words = words.rstrip("\x02\ufffe") + ("-" if is_broken else "")
     text = words.translate(_LIGATURES).strip()
     return Line(text, boxes[0][0], boxes[-1][2], bottom, top, is_broken)
+
+
+def _cut(textpage: Any, words: str, position: int) -> Line:
+    """A line of print, with its parts where it has wide gaps. Only one that takes much room for its
+    words may have some: looking at every word costs time."""
+    line = _line(textpage, words, position)
+    if line.right - line.left > _ROOMY * line.height * len(line.text) and not _DOT_LEADERS.search(
+        words
+    ):
+        wide: list[Line] = []
+        for part in _parts(textpage, words, position, gap=_NARROW):
+            if wide and part.left - wide[-1].right <= part.height:
+                last = wide[-1]
+                cells = (*(last.cells or (last,)), part)
+                text = f"{last.text} {part.text}"
+                wide[-1] = replace(last, text=text, right=part.right, cells=cells)
+            else:
+                wide.append(part)
+        line.cells = tuple(wide) if len(wide) > 1 else ()
+    return line
 
 
 def _box(textpage: Any, text_index: int) -> tuple[float, float, float, float]:
@@ -189,6 +211,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _DOT_LEADERS = re.compile(r"(?:\.\s?){4}")
 _DIGITS = re.compile(r"\d+")
 _ONLY_NUMBER = re.compile(r"\W*(page|seite|p\.)?\W*#(\W*(/|of|von)\W*#)?\W*", re.IGNORECASE)
+_NARROW = 0.45  # of a line's height: wider than between words
+_ROOMY = 0.45  # of a line's height, for each character: print takes about 0.4
 _WIDE_GAP = 1.45  # times the usual distance of lines: beyond it a new paragraph begins
 _OTHER_SIZE = 0.13
 _HEADING_SIZE = 1.15
@@ -198,25 +222,6 @@ _RUNNING_PAGES = 3
 _RUNNING_SHARE = 0.3
 _SHORT_LINE = 0.85
 _INDENT = 0.7
-
-
-@dataclass(slots=True)
-class Line:
-    text: str
-    left: float
-    right: float
-    bottom: float
-    top: float
-    soft_break: bool = False  # it ends in a hyphen that only the line's end made necessary
-    is_field: bool = False  # `label: value` of a form's field
-    same_row: bool = False  # as the line before; only on pages with filled-in fields
-
-    @property
-    def height(self) -> float:
-        return self.top - self.bottom
-
-    def is_beside(self, other: Line) -> bool:
-        return other.bottom <= (self.bottom + self.top) / 2 <= other.top
 
 
 @dataclass(slots=True)
@@ -236,8 +241,11 @@ def flow(
     for index, lines in enumerate(kept):
         composer.start_page(index + 1)
         bookmarks = outline.get(index, {})
-        for block in _blocks(lines, style, bookmarks):
-            writer.write(block, _heading_level(block, style, bookmarks))
+        for text, rows in apart(lines):
+            for block in _blocks(text, style, bookmarks):
+                writer.write(block, _heading_level(block, style, bookmarks))
+            if rows:
+                writer.table(rows)
         composer.end_page()
 
 
@@ -369,6 +377,18 @@ class _Writer:
         is_open = len(block) > 1 and not _ENDS_SENTENCE.search(text)
         self.open_end = block[-1].text if is_open else ""
 
+    def table(self, rows: list[list[str]]) -> None:
+        """Each row is a line that names its columns; of two columns the first names the second."""
+        self.open_end = ""
+        if len(rows[0]) > 2:  # noqa: PLR2004
+            write_rows(rows, self.composer)
+            return
+        for label, value in rows:
+            self.composer.line(
+                f"{label.rstrip(':')}: {value}" if label and value else label or value
+            )
+        self.composer.end_lines()
+
     def _glued(self, text: str, before: Line, following: str) -> str:
         if not _BROKEN_WORD.search(text):
             return f"{text} {following}"
@@ -428,12 +448,12 @@ def _form_lines(page: Any, textpage: Any) -> list[Line]:
     return [line for _, line in sorted([*free.items(), *found], key=itemgetter(0))]
 
 
-def _parts(textpage: Any, words: str, position: int) -> list[Line]:
-    """A line of print, cut at its wide gaps."""
+def _parts(textpage: Any, words: str, position: int, *, gap: float = 1.0) -> list[Line]:
+    """A line of print, cut at gaps that are wider than so much of its height."""
     parts: list[Line] = []
     for match in _LABEL_WORD.finditer(words):
         line = _line(textpage, match.group(), position + _units(words[: match.start()]))
-        if parts and line.left - parts[-1].right <= line.height:
+        if parts and line.left - parts[-1].right <= gap * line.height:
             text = f"{parts[-1].text} {line.text}"
             parts[-1] = replace(parts[-1], text=text, right=line.right, soft_break=line.soft_break)
         else:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from secondlook.document import Extracted
 
-PARSER_VERSION = "2"  # goes up whenever the same bytes would give another text
+PARSER_VERSION = "3"  # goes up whenever the same bytes would give another text
 
 
 @dataclass(frozen=True, slots=True)
