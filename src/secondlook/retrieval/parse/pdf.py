@@ -65,7 +65,7 @@ def parse_pdf(source: Source) -> Extracted:
                     lines: list[Line] = []
                     with suppress(Exception):  # a broken form costs its values, not the page
                         lines = _form_lines(page, textpage) if page.formenv else []
-                    pages.append(lines or [_cut(textpage, *piece) for piece in _pieces(textpage)])
+                    pages.append(lines or _lines(textpage))
             except pypdfium2.PdfiumError:
                 pages.append([])
                 damaged.append(index)
@@ -123,24 +123,43 @@ def _line(textpage: Any, words: str, position: int) -> Line:
     return Line(text, boxes[0][0], boxes[-1][2], bottom, top, is_broken)
 
 
-def _cut(textpage: Any, words: str, position: int) -> Line:
-    """A line of print, with its parts where it has wide gaps. Only one that takes much room for its
-    words may have some: looking at every word costs time."""
-    line = _line(textpage, words, position)
-    if line.right - line.left > _ROOMY * line.height * len(line.text) and not _DOT_LEADERS.search(
-        words
-    ):
-        wide: list[Line] = []
-        for part in _parts(textpage, words, position, gap=_NARROW):
-            if wide and part.left - wide[-1].right <= part.height:
-                last = wide[-1]
-                cells = (*(last.cells or (last,)), part)
-                text = f"{last.text} {part.text}"
-                wide[-1] = replace(last, text=text, right=part.right, cells=cells)
-            else:
-                wide.append(part)
-        line.cells = tuple(wide) if len(wide) > 1 else ()
-    return line
+def _lines(textpage: Any) -> list[Line]:
+    """The lines of a page. Those that take more room for their words than most have parts, where
+    their gaps are wide: looking at every word of every line would cost time."""
+    pieces = list(_pieces(textpage))
+    lines = [_line(textpage, *piece) for piece in pieces]
+    room = [(one.right - one.left) / (one.height or 1.0) / len(one.text or " ") for one in lines]
+    long = sorted(of for of, one in zip(room, lines, strict=True) if len(one.text) >= _LONG_LINE)
+    usual = _WIDER * long[len(long) // 4] if long else 0.0
+    least = min(max(usual, _ROOMY[0]), _ROOMY[1])
+    for line, piece, taken in zip(lines, pieces, room, strict=True):
+        is_row = taken > least and len(line.text) <= _LONGEST_ROW
+        if is_row and not _DOT_LEADERS.search(line.text):
+            line.cells = _cells(textpage, *piece, line)
+    return lines
+
+
+def _cells(textpage: Any, words: str, position: int, line: Line) -> tuple[Line, ...]:
+    """Its parts at gaps wider than it is high, and theirs at gaps wider than between words."""
+    wide: list[Line] = []
+    for match in _LABEL_WORD.finditer(words):
+        first = position + _units(words[: match.start()])
+        left = _box(textpage, first)[0]
+        right = _box(textpage, first + _units(match.group()) - 1)[2]
+        text = match.group().translate(_LIGATURES)
+        part = replace(line, text=text, left=left, right=right, soft_break=False)
+        last = wide[-1] if wide else part
+        if not wide or left - last.right > line.height:
+            wide.append(part)
+            continue
+        cells = [*(last.cells or (last,))]
+        if left - last.right > _NARROW * line.height:
+            cells.append(part)
+        else:
+            cells[-1] = replace(cells[-1], text=f"{cells[-1].text} {text}", right=right)
+        several = tuple(cells) if len(cells) > 1 else ()
+        wide[-1] = replace(last, text=f"{last.text} {text}", right=right, cells=several)
+    return tuple(wide) if 1 < len(wide) <= _MOST_CELLS else ()
 
 
 def _box(textpage: Any, text_index: int) -> tuple[float, float, float, float]:
@@ -212,7 +231,10 @@ _DOT_LEADERS = re.compile(r"(?:\.\s?){4}")
 _DIGITS = re.compile(r"\d+")
 _ONLY_NUMBER = re.compile(r"\W*(page|seite|p\.)?\W*#(\W*(/|of|von)\W*#)?\W*", re.IGNORECASE)
 _NARROW = 0.45  # of a line's height: wider than between words
-_ROOMY = 0.45  # of a line's height, for each character: print takes about 0.4
+_ROOMY, _WIDER, _LONG_LINE = (0.45, 0.6), 1.2, 20
+"""A line is roomy where its characters take more of its height than those of a quarter of the long
+lines, and something on top, within these bounds: print takes 0.4, in some typefaces 0.5."""
+_LONGEST_ROW, _MOST_CELLS = 1_000, 40  # in characters, in cells: beyond it a line is text
 _WIDE_GAP = 1.45  # times the usual distance of lines: beyond it a new paragraph begins
 _OTHER_SIZE = 0.13
 _HEADING_SIZE = 1.15
@@ -448,12 +470,12 @@ def _form_lines(page: Any, textpage: Any) -> list[Line]:
     return [line for _, line in sorted([*free.items(), *found], key=itemgetter(0))]
 
 
-def _parts(textpage: Any, words: str, position: int, *, gap: float = 1.0) -> list[Line]:
-    """A line of print, cut at gaps that are wider than so much of its height."""
+def _parts(textpage: Any, words: str, position: int) -> list[Line]:
+    """A line of print, cut at its wide gaps."""
     parts: list[Line] = []
     for match in _LABEL_WORD.finditer(words):
         line = _line(textpage, match.group(), position + _units(words[: match.start()]))
-        if parts and line.left - parts[-1].right <= gap * line.height:
+        if parts and line.left - parts[-1].right <= line.height:
             text = f"{parts[-1].text} {line.text}"
             parts[-1] = replace(parts[-1], text=text, right=line.right, soft_break=line.soft_break)
         else:
