@@ -57,7 +57,7 @@ if TYPE_CHECKING:
 _UNLIKELY, _NEITHER = 0.84, 0.6
 """What a model wrote gives way to what the reader is sure of where, as the reader judges it, it is
 less likely the answer than the first and has other words; below the second to nothing, where the
-reader has no answer either. Of 185 right replies 2 gave way to the reader's and 2 to nothing."""
+reader has no answer either. What it costs right replies: python -m benchmarks.double."""
 
 
 @dataclass(frozen=True, slots=True)

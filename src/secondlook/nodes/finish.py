@@ -47,7 +47,7 @@ FAILED: frozenset[StopReason] = frozenset(
 _NEAREST = 3
 _FITS = 0.97
 """A written answer that is less likely the answer than this, as the reader judges it, is not called
-sure: of 154 right replies 115 were, of 58 wrong ones 3."""
+sure."""
 WHY: dict[StopReason, str] = {
     "low_confidence": "no passage answers this well enough",
     "no_evidence": "nothing that was found holds the answer",
