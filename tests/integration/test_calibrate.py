@@ -3,6 +3,7 @@ what was read, so that each passage is read once."""
 
 from __future__ import annotations
 
+import csv
 import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -10,11 +11,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.cli.main import main
+from secondlook.engine.record import RunStore
+from secondlook.engine.secondlook import Secondlook
 from secondlook.evaluation import calibration as procedure
 from secondlook.evaluation.calibration import Answering, Fitted, calibrate, fit
 from secondlook.library.library import Library
 from secondlook.reading.calibration import load_calibration
 from tests.support.calibrating import documents, sheet
+from tests.support.protocols import answer_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -129,3 +133,47 @@ def test_a_sheet_that_the_library_holds_answers_no_question(tmp_path: Path) -> N
         answering = Answering(library, load_calibration(library.reader().name), questions)
         assert answering.where.documents is not None
         assert held not in answering.where.documents
+
+
+def test_answers_that_a_person_judged_are_what_it_is_calibrated_on(
+    towns: Path, questions: Path, own: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = list(csv.DictReader(questions.read_text("utf-8").splitlines()))
+    wrong = "How deep is the harbour of Lessing?"
+    with Secondlook.open(towns, model="none") as engine:
+        real = engine.ask(wrong)
+        runs = engine.settings.runs
+        request = {"settings": {"library": {"path": str(engine.library.path)}}}
+    assert real.short
+    with RunStore(runs) as store:
+        for at, row in enumerate(rows):
+            right = {"short": row["answer"], "status": "answered", "tier": "sure"}
+            silent = {
+                "short": None,
+                "text": "",
+                "status": "abstained",
+                "stop_reason": "no_evidence",
+            }
+            given = right if row["answer"] else silent
+            store.start(
+                f"r{at}", question="?", workflow="auto", created=f"2026-01-01T00:00:{at:02}"
+            )
+            store.begin(f"r{at}", request)
+            store.finish(answer_of(f"r{at}", asked=row["question"], claims=(), **given))
+            store.note(f"r{at}", feedback="right")
+        store.note(real.run, feedback="wrong")
+    sheet = tmp_path / "judged.csv"
+    assert main(["eval", "feedback", str(sheet), "--library", str(towns), "-q"]) == 0
+    held = {row["question"]: row for row in csv.DictReader(sheet.read_text("utf-8").splitlines())}
+    assert {name: held[name]["answer"] for name in held if held[name]["answerable"] == "yes"} == {
+        row["question"]: row["answer"] for row in rows if row["answer"]
+    } | {wrong: ""}
+    assert held[wrong]["wrong"] == real.short
+    assert sum(row["answerable"] == "no" for row in held.values()) == 32
+
+    capsys.readouterr()
+    code, found = run(capsys, "--from", "feedback", "--library", str(towns), "--force")
+    assert (code, found["source"], found["asked"]) == (0, "feedback.csv", {"own": 65})
+    assert found["stored"] == str(own)
+    assert main(["calibrate", "--from", "feedback", str(questions)]) == 2
+    assert main(["eval", "feedback", str(sheet), "--library", str(towns)]) == 2

@@ -8,7 +8,8 @@ from collections import Counter
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 from typer.core import TyperGroup
@@ -236,6 +237,26 @@ def thresholds(
     return _evaluated(call, request, work)
 
 
+@command(
+    "\b\nIts empty cells are for you to fill. Example:\n  secondlook eval feedback questions.csv\n"
+)
+def feedback(
+    call: Call,
+    *,
+    file: Path = argument(..., "A new file, as `eval` and `calibrate` read it.", "FILE"),
+) -> int:
+    """Make a sheet of the questions whose answers you judged on the page."""
+    from secondlook.evaluation.datasets.own import write_feedback
+
+    if file.exists():
+        raise UsageError(f"{str(file)!r} is there already", hint="name a new file")
+    settings = call.load().settings
+    count = write_feedback(settings.runs, settings.library.path, file)
+    said = f"Wrote {counted(count, 'judged question')} to {file}."
+    call.tell({"questions": count, "file": str(file.absolute())}, said)
+    return 0
+
+
 def group() -> typer.Typer:
     made = typer.Typer(
         help="How good the answers are, on questions whose answers are known.",
@@ -244,7 +265,9 @@ def group() -> typer.Typer:
         subcommand_metavar="FOLDER | COMMAND [ARGS]...",
     )
     add_commands(made, {"run": run}, hidden=True)
-    add_commands(made, {"report": report, "compare": compare, "thresholds": thresholds})
+    add_commands(
+        made, {"report": report, "compare": compare, "thresholds": thresholds, "feedback": feedback}
+    )
     return made
 
 
@@ -264,12 +287,16 @@ FOLDER is a questions.csv about your library (question, answer, answerable),
 or the folder that holds one.
 Ctrl-C changes nothing; the same command goes on (docs/confidence.md). Example:
   secondlook calibrate questions.csv --dry-run
+  secondlook calibrate --from feedback      answers called right or wrong on the page
 """
 )
 def calibrate(
     call: Call,
     *,
     folder: Path | None = argument(None, "Questions with known answers.", "[FOLDER]"),
+    from_: Literal["feedback"] | None = option(
+        None, "The answers that you judged.", None, "--from"
+    ),
     questions: int = option(400, "At most so many questions.", "N"),
     seed: int = option(0, "Of the draw.", "S"),
     dry_run: bool = flag("--dry-run", "Store nothing."),
@@ -279,14 +306,18 @@ def calibrate(
 ) -> int:
     """Fit the probability that an answer is right to your own documents."""
     from secondlook.evaluation import calibration
+    from secondlook.evaluation.datasets.own import write_feedback
 
     if remove or show:
         return _in_use(call, remove=remove)
-    if folder is None:
-        hint = "secondlook calibrate questions.csv (docs/confidence.md)"
-        raise UsageError("no questions are given", hint=hint)
+    if (folder is None) == (from_ is None):
+        hint = "secondlook calibrate questions.csv, or --from feedback (docs/confidence.md)"
+        raise UsageError("give either questions or --from feedback", hint=hint)
     settings = call.load().settings
-    with evaluation_watched(call) as progress:
+    with evaluation_watched(call) as progress, TemporaryDirectory() as scratch:
+        if folder is None:
+            folder = Path(scratch) / "feedback.csv"
+            write_feedback(settings.runs, settings.library.path, folder)
         how: dict[str, Any] = {"seed": seed, "dry_run": dry_run, "force": force}
         how |= {"settings": settings, "progress": progress}
         report = calibration.calibrate(settings.library.path, folder, most=questions, **how)

@@ -264,6 +264,14 @@ class RunStore(Closing):
             for row in rows
         ]
 
+    def judged(self, library: Path) -> Iterator[tuple[StoredRun, str]]:
+        """Runs over a library that a person judged, and how, newest first."""
+        for listed in self.page(ALL, short=False):
+            feedback = (listed.request.get("caller") or {}).get("feedback")
+            path = listed.request.get("settings", {}).get("library", {}).get("path")
+            if feedback and path == str(library):
+                yield self.get(listed.run), feedback
+
     def events(self, run: str, *, after: int = 0) -> Events:
         """In order, without the first so many, ending in `Answered` if the run was finished."""
         row = self._row(run, "id, answer, answered_at")

@@ -20,7 +20,7 @@ from secondlook.evaluation.cache import Memory
 from secondlook.evaluation.datasets.evalset import sample
 from secondlook.evaluation.datasets.own import QUESTIONS, questions_of, read_sheet
 from secondlook.evaluation.library import EvaluatedLibrary, cache_folder
-from secondlook.evaluation.metrics import is_right_shown
+from secondlook.evaluation.metrics import RIGHT_F1, f1, is_right_shown
 from secondlook.evaluation.runner import Progress
 from secondlook.evaluation.study import MEMORY_FILE
 from secondlook.library.library import Library, search_options
@@ -189,7 +189,7 @@ def _cases(path: Path, *, most: int, seed: int) -> tuple[Sequence[Case], list[st
     cases = questions_of(
         path.name, rows, problems, gold=lambda names, _: {"|".join(names): 1} if names else {}
     )
-    usable = [case for case in cases if case.scored or not case.answerable]
+    usable = [case for case in cases if case.scored or case.wrong or not case.answerable]
     drawn = sample(usable, limit=most, seed=seed)
     if len(drawn) < FEWEST:
         raise UsageError(
@@ -287,6 +287,8 @@ class Answering:
         lead, passage = candidates[chosen].lead, held[read[chosen]["id"]]
         said, shown = words(read[chosen], passage), sentence_at(passage, *span(read[chosen]))
         said = said if lead is None else "yes" if lead > 0 else "no"
+        if case.wrong and not case.answers and f1(said, case.wrong) < RIGHT_F1:
+            return None  # another answer than the one that was called wrong
         right = is_right_shown(said, shown["text"] if lead is None else "", case.answers)
         return Answered(
             next(iter(case.gold), case.id),

@@ -31,6 +31,7 @@ class Case:
     id: str
     question: str
     answers: tuple[str, ...] = ()  # any is right; empty where a set only names passages
+    wrong: tuple[str, ...] = ()  # what is known to be wrong, where nobody said what is right
     gold: Mapping[str, int] = field(default_factory=dict)  # documents with the answer, and grades
     answerable: bool = True
     type: str | None = None  # kind, level or subject of the question, where the set has one

@@ -12,7 +12,9 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from secondlook.engine.record import RunStore
 from secondlook.errors import Unsupported, UsageError
 from secondlook.evaluation.datasets.evalset import (
     EvalSet,
@@ -23,7 +25,11 @@ from secondlook.evaluation.datasets.evalset import (
     read_exam,
     unreadable,
 )
+from secondlook.evaluation.metrics import is_answered, said
 from secondlook.evaluation.records import Case, Problem
+
+if TYPE_CHECKING:
+    from secondlook.settings.sections import RunSettings
 
 QUESTIONS = "questions.csv"
 RESULTS_FOLDER = "secondlook-eval"  # among the documents, when run from their folder
@@ -151,6 +157,7 @@ def questions_of(
             id=cells.get("id") or f"line-{row.line}",
             question=cells["question"],
             answers=tuple(dict.fromkeys(_parts(cells.get("answer", "")))),
+            wrong=tuple(_parts(cells.get("wrong", ""))),
             answerable=answerable not in _NO,
             type=cells.get("type") or None,
             gold=known,
@@ -166,6 +173,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "answer": ("answer", "answers", "expected", "expected_answer"),
     "gold": ("gold", "document", "documents", "source", "sources"),
     "answerable": ("answerable",),
+    "wrong": ("wrong",),
     "id": ("id",),
     "type": ("type", "level", "difficulty", "subject"),
 }
@@ -246,3 +254,34 @@ def _records(
             reason = f"not a row of a table: {error}"
             problems.append(Problem(path.name, start + before + 1, reason))
             start += before + 1
+
+
+# What a person said of answers, as such a sheet.
+
+
+def write_feedback(runs: RunSettings, library: Path, file: Path) -> int:
+    """The questions to a library whose answers were judged, newest first, each once. A right answer
+    is the one to expect, and silence that was right means that there is none; what was wrong, and
+    what should have been answered, is left for the person to fill in. How many they are."""
+    rows: dict[str, list[str]] = {}
+    with RunStore(runs, create=False) as store:
+        for run, feedback in store.judged(library):
+            answer = run.answer
+            if answer is None or answer.asked in rows:
+                continue
+            given = is_answered(answer)
+            short = (answer.short or said(answer)).replace("|", "/") if given else ""
+            sources = {Path(one.path).name for one in answer.citations if one.path}
+            rows[answer.asked] = [
+                answer.asked,
+                short if feedback == "right" else "",
+                "yes" if given or feedback != "right" else "no",
+                short if feedback == "wrong" else "",
+                "|".join(sorted(sources)) if feedback == "right" else "",
+                answer.run,
+            ]
+    with file.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.writer(out)
+        writer.writerow(["question", "answer", "answerable", "wrong", "document", "id"])
+        writer.writerows(rows.values())
+    return len(rows)
