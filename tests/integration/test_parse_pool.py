@@ -1,7 +1,6 @@
 """The pool against parsers that really crash, hang, leak and lie, in real processes."""
 
 import io
-import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 from secondlook.errors import Damaged, LimitExceeded, NoText
-from secondlook.retrieval.parse import pdf as ocr
+from secondlook.retrieval.parse import ocr
 from secondlook.retrieval.parse.extract import extract_bytes
 from secondlook.retrieval.parse.pool import ParserPool
 from secondlook.retrieval.parse.source import Parsed, ParseLimits
@@ -141,12 +140,9 @@ def test_closing_does_not_wait_for_a_hanging_parser(rtf: Callable[[str, str], Pa
         next(pool.parse([("x", Path("x"))]))
 
 
-# Scans through the real tesseract.
+# Scans through real OCR: the models of rapidocr, and the program tesseract.
 
 PIL = pytest.importorskip("PIL")
-needs_tesseract = pytest.mark.skipif(
-    shutil.which("tesseract") is None, reason="tesseract is not installed (Debian: tesseract-ocr)"
-)
 LINES = [
     "The harbour master keeps a register",
     "of every vessel that enters the bay.",
@@ -176,11 +172,11 @@ def likeness(text: str) -> float:
     return SequenceMatcher(None, text, " ".join(LINES)).ratio()
 
 
-@needs_tesseract
-def test_a_scanned_pdf_is_read(tmp_path: Path) -> None:
+@pytest.mark.parametrize("language", [None, "eng"], ids=["models", "tesseract"])
+def test_a_scanned_pdf_is_read(language: str | None, tmp_path: Path) -> None:
     path = tmp_path / "scan.pdf"
     path.write_bytes(scan(LINES, ["Second page of the register"]))
-    with ParserPool(1) as pool:
+    with ParserPool(1, ParseLimits(ocr_language=language)) as pool:
         ((_, parsed),) = pool.parse([("scan", path)])
     extracted = parsed[0].extracted
     assert extracted is not None, parsed[0].error
@@ -189,7 +185,6 @@ def test_a_scanned_pdf_is_read(tmp_path: Path) -> None:
     assert extracted.notes == ("read by OCR: pages 1, 2",)
 
 
-@needs_tesseract
 def test_pictures_are_read_and_blank_scans_and_missing_languages_named() -> None:
     stream = io.BytesIO()
     picture(LINES).save(stream, "TIFF")
@@ -203,9 +198,9 @@ def test_pictures_are_read_and_blank_scans_and_missing_languages_named() -> None
 
 
 def test_without_ocr_a_scan_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ocr, "_program", lambda: None)
+    monkeypatch.setattr(ocr, "usable", lambda: (False, None))
     error = extract_bytes(scan(LINES), "a.pdf")[0].error
     assert isinstance(error, NoText)
-    assert "pip install pillow" in (error.hint or "")
+    assert "pip install rapidocr" in (error.hint or "")
     assert "tesseract-ocr" in (error.hint or "")
     assert isinstance(extract_bytes(scan(LINES), "a.pdf", ParseLimits(ocr="off"))[0].error, NoText)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from dataclasses import asdict, dataclass
 from importlib.util import find_spec
@@ -181,8 +180,9 @@ def _models(settings: Settings) -> Iterator[Finding]:
 
 
 def _programs(settings: Settings) -> Iterator[Finding]:
-    """Packages, tesseract and the page: what some files, charts and `serve` need."""
+    """Packages, OCR and the page: what some files, charts and `serve` need."""
     from secondlook.models.discovery import extras, lacking
+    from secondlook.retrieval.parse import ocr
     from secondlook.server.pages import BUILT, is_built
 
     for extra, packages in extras().items():
@@ -194,10 +194,11 @@ def _programs(settings: Settings) -> Iterator[Finding]:
             there = [f"{name} {version}" for name, version in packages.items()]
             yield Finding("extra", extra, "ok", ", ".join(there))
     if settings.ingest.ocr != "off":
-        place = shutil.which("tesseract")
-        said = place or "not found: scanned pages are reported, not read"
-        fix = None if place else "apt-get install tesseract-ocr"
-        yield Finding("ocr", "tesseract", "ok" if place else "missing", said, fix)
+        models, program = ocr.usable()
+        said = program or "not found: scanned pages are reported, not read"
+        said = "rapidocr reads scanned pages" if models else said
+        fix = None if models or program else lacking("ocr")
+        yield Finding("ocr", "scans", "missing" if fix else "ok", said, fix)
     if is_built():
         said = f"secondlook serve: {settings.serve.host}:{settings.serve.port}"
         yield Finding("server", "page", "ok", said)

@@ -185,7 +185,7 @@ class Intake:
         limits = ParseLimits(
             file_bytes=self._settings.max_file_mb << 20,
             ocr="off" if ocr == "off" else "auto",
-            ocr_language="eng" if ocr in {"off", "auto"} else ocr,
+            ocr_language=None if ocr in {"off", "auto"} else ocr,
         )
         # Embedding keeps the cores busy; parsing needs a small share of them.
         workers = self._settings.workers or max(1, min(4, (os.cpu_count() or 2) // 2))

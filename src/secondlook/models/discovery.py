@@ -19,7 +19,7 @@ EXTRAS: dict[str, tuple[str, ...]] = {
     "ollama": ("langchain", "langchain-ollama"),
     "openai": ("langchain", "langchain-openai"),
     "web": ("ddgs",),
-    "ocr": ("pillow",),
+    "ocr": ("pillow", "rapidocr"),
     "sentence-transformers": ("sentence-transformers",),
     "analyst": ("matplotlib", "pandas", "plotly", "scikit-learn", "scipy", "statsmodels"),
     "mcp": ("mcp",),

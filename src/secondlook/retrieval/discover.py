@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
-from secondlook.retrieval.parse import pdf, source
+from secondlook.retrieval.parse import ocr, source
 from secondlook.retrieval.parse.source import DEFAULT_LIMITS
 
 if TYPE_CHECKING:
@@ -195,9 +195,9 @@ class _Walk:
             "it cannot be read: permission denied": not os.access(path, os.R_OK),
             f"files of type {suffix} are not supported": not is_named
             and suffix in source.UNSUPPORTED,
-            f"it is an image, which only OCR can read: {pdf.HINT}": not is_named
+            f"it is an image, which only OCR can read: {ocr.HINT}": not is_named
             and suffix in source.IMAGES
-            and not pdf.usable(),
+            and not any(ocr.usable()),
         }
         return next((reason for reason, holds in reasons.items() if holds), "")
 

@@ -181,7 +181,7 @@ class IngestSettings(Section):
     exclude: tuple[str, ...] = words("Files to leave out, as in .gitignore.")
     ocr: str = setting(
         "auto",
-        "Scanned pages (needs tesseract): `auto`, `off`, or languages such as `deu+eng`.",
+        "Scanned pages: `auto`, `off`, or languages of tesseract such as `deu+eng`.",
         pattern=r"^(auto|off|[a-z]{3}(_[A-Za-z]+)*(\+[a-z]{3}(_[A-Za-z]+)*)*)$",
     )
     max_file_mb: int = setting(1024, "Larger files are left out, but for tables.", ge=1)

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import io
 import math
-import os
 import re
-import shutil
-import subprocess
 from collections import Counter
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from functools import cache, partial
 from itertools import islice, pairwise
 from operator import itemgetter
 from statistics import median
@@ -21,13 +16,14 @@ from typing import TYPE_CHECKING, Any
 from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText, Unsupported
 from secondlook.retrieval.parse.compose import Composer, one_line
 from secondlook.retrieval.parse.grid import Line, apart
+from secondlook.retrieval.parse.ocr import DPI, HINT, MOST_PIXELS, recognizer
 from secondlook.retrieval.parse.text import write_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from secondlook.document import Extracted
-    from secondlook.retrieval.parse.source import ParseLimits, Source
+    from secondlook.retrieval.parse.source import Source
 
 _LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-"}
@@ -177,12 +173,12 @@ def _read_scans(document: Any, pages: list[list[Line]], source: Source, composer
     """Pages without text are read by OCR where it is usable, and named where it is not."""
     blank = [index for index, lines in enumerate(pages) if not _has_print(lines)]
     scans = [index for index in blank if _has_picture(document, index)]
-    read_picture = ocr(source.budget.limits) if scans else None
+    read_picture = recognizer(source.budget.limits) if scans else None
     for index in scans if read_picture else ():
         source.budget.beat()
         with closing(document[index]) as page:
             width, height = page.get_size()
-            scale = min(_DPI / 72, (_MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
+            scale = min(DPI / 72, (MOST_PIXELS / max(width * height, 1.0)) ** 0.5)
             picture = page.render(scale=scale, grayscale=True).to_pil()
         pages[index] = read_picture(picture) + pages[index]  # type: ignore[misc]
     if not any(pages):
@@ -557,80 +553,11 @@ def heading_key(words: str) -> str:
     return one_line(words).lower().replace(" ", "")
 
 
-# Scanned pages and pictures through the `tesseract` program, where it is installed.
-
-HINT = (
-    "install pillow (pip install pillow) and tesseract "
-    "(Debian: apt-get install tesseract-ocr) to have scans read"
-)
-_DPI = 300
-_MOST_PIXELS = 40_000_000
-_COLUMNS = 12
-
-
-def ocr(limits: ParseLimits) -> Callable[[Any], list[Line]] | None:
-    """A function that reads a picture; None where scans cannot or must not be read."""
-    program = _program()
-    if limits.ocr == "off" or program is None:
-        return None
-    seconds = min(50.0, limits.idle_seconds * 0.9)
-    return partial(_read_picture, program=program, language=limits.ocr_language, seconds=seconds)
-
-
-def _read_picture(picture: Any, *, program: str, language: str, seconds: float) -> list[Line]:
-    stored = io.BytesIO()
-    picture.convert("L").save(stored, "PNG", dpi=(_DPI, _DPI))
-    command = [program, "-", "-", "-l", language, "--dpi", str(_DPI), "tsv"]
-    # One thread each: the pool already keeps every core busy.
-    environment = {**os.environ, "OMP_THREAD_LIMIT": "1"}
-    try:
-        done = subprocess.run(  # noqa: S603 - a fixed program, no shell, data on stdin
-            command,
-            input=stored.getvalue(),
-            capture_output=True,
-            check=False,
-            timeout=seconds,
-            env=environment,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise LimitExceeded(f"OCR of a page took over {seconds:.0f} s") from error
-    if done.returncode != 0:
-        reason = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise Damaged(
-            f"OCR failed: {reason[-1] if reason else done.returncode}",
-            hint=f"is the language {language!r} installed? see: tesseract --list-langs",
-        )
-    # Words of tesseract's table, put back into lines with their boxes.
-    grouped: dict[tuple[str, ...], list[tuple[str, float, float, float, float]]] = {}
-    for row in done.stdout.decode("utf-8", "replace").splitlines()[1:]:
-        cells = row.split("\t")
-        if len(cells) == _COLUMNS and cells[0] == "5" and cells[11].strip():
-            left, top, width, height = (float(cell) for cell in cells[6:10])
-            word = (cells[11].strip(), left, left + width, top, top + height)
-            grouped.setdefault(tuple(cells[1:5]), []).append(word)
-    found = []
-    for words in grouped.values():
-        texts, lefts, rights, tops, bottoms = zip(*words, strict=True)
-        # Pictures count downward, pages upward.
-        found.append(Line(" ".join(texts), min(lefts), max(rights), -max(bottoms), -min(tops)))
-    return found
-
-
-def usable() -> bool:
-    return _program() is not None
-
-
-@cache
-def _program() -> str | None:
-    try:
-        import PIL.Image  # noqa: F401 - only asked whether it is there
-    except ImportError:
-        return None
-    return shutil.which("tesseract")
+# Pictures.
 
 
 def parse_image(source: Source) -> Extracted:
-    read_picture = ocr(source.budget.limits)
+    read_picture = recognizer(source.budget.limits)
     if read_picture is None:
         raise Unsupported("it is an image, which only OCR can read", hint=HINT)
     import PIL.Image
@@ -639,7 +566,7 @@ def parse_image(source: Source) -> Extracted:
     pages: list[list[Line]] = []
     try:
         with source.open() as stream, PIL.Image.open(stream) as picture:
-            if picture.width * picture.height > _MOST_PIXELS * 4:
+            if picture.width * picture.height > MOST_PIXELS * 4:
                 raise LimitExceeded(f"the image has {picture.width} x {picture.height} pixels")
             for frame in PIL.ImageSequence.Iterator(picture):
                 source.budget.spend_pages(len(pages) + 1)

@@ -44,8 +44,8 @@ class ParseLimits:
     expanded_bytes: int = 2 << 30  # of everything that is decompressed out of one file
     pages: int = 50_000
     memory_bytes: int = 3 << 30  # address space of one worker, where the system can bound it
-    ocr: Literal["auto", "off"] = "auto"  # auto: scans go through tesseract where installed
-    ocr_language: str = "eng"
+    ocr: Literal["auto", "off"] = "auto"  # auto: scans are read where OCR is installed
+    ocr_language: str | None = None  # such as deu+eng; None: what the models know, or eng
 
     def most_bytes(self, suffix: str) -> int:
         return self.table_bytes if suffix in TABLES else self.file_bytes
