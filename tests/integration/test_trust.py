@@ -267,6 +267,22 @@ def test_a_link_in_a_library_leads_no_command_to_files_elsewhere(
         Library.open(copied)
 
 
+def test_a_library_names_no_table_outside_of_itself(home: Path) -> None:
+    (home / "pay.csv").write_text("name,pay\nAda,4711\n")
+    with Library.open(home / "mine") as library, Library.open(home / "copied") as copied:
+        for one in (library, copied):
+            one.add(home / "pay.csv")
+        (table,) = library.tables()
+    (record,) = (home / "copied" / "tables" / "records").iterdir()
+    outside = f"../../mine/tables/{table.id}"
+    record.write_text(
+        json.dumps({"tables": [{**table.model_dump(), "id": outside}], "problem": None})
+    )
+    with Library.open(home / "copied") as copied:
+        assert copied.tables() == ()
+        assert [one.said for one in copied.check()] == ["the record of its tables was changed"]
+
+
 def test_no_module_of_the_working_folder_is_imported(tmp_path: Path) -> None:
     for name in ("typer", "numpy", "json"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('code of the folder ran')")
