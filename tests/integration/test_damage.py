@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import shutil
@@ -12,6 +13,7 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import httpx
 import pytest
 import zstandard
 
@@ -23,6 +25,7 @@ from secondlook.reading.reader import OnnxReader
 from secondlook.reading.understander import Understander
 from secondlook.reading.weights import ModelName, find_weights, read_weights, verify_weights
 from secondlook.tables.query import Measure, Query, Term
+from tests.support.library_http import LIBRARY, OWN
 from tests.support.ordinary_user import as_ordinary_user, home_of_ordinary_user
 
 if TYPE_CHECKING:
@@ -206,6 +209,20 @@ def open_place() -> Iterator[Path]:
         yield Path(place)
 
 
+def serve_an_upload(environment: dict[str, str]) -> None:
+    command = [sys.executable, "-m", "secondlook", "serve", "--port", "0", "--json"]
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as server:
+        assert server.stdout is not None
+        url = json.loads(server.stdout.readline())["url"]
+        with httpx.Client(base_url=url, trust_env=False, timeout=120) as client:
+            files = [("files", ("served.txt", b"The vault opens at noon."))]
+            job = client.post(f"{LIBRARY}/documents", files=files, headers=OWN).json()["id"]
+            client.get(f"{LIBRARY}/jobs/{job}/events")
+            asked = {"question": "When does the vault open?", "stream": False}
+            assert "noon" in client.post("/api/ask", json=asked).text
+        server.terminate()
+
+
 def test_no_other_account_can_read_what_commands_write(open_place: Path) -> None:
     table = open_place / "sales.csv"
     table.write_text("region,units\nNorth,3\nSouth,4\n", encoding="utf-8")
@@ -221,6 +238,7 @@ def test_no_other_account_can_read_what_commands_write(open_place: Path) -> None
         ["--library", str(open_place / "again"), "library", "restore", backup[-1]],
         ["runs", "export", "--all", "--out", str(open_place / "runs.jsonl")],
     ]
+    own = {**os.environ, **home, "SECONDLOOK_LIBRARY": str(library)}
     old = os.umask(0o022)
     try:
         for command in commands:
@@ -228,8 +246,9 @@ def test_no_other_account_can_read_what_commands_write(open_place: Path) -> None
                 [sys.executable, "-m", "secondlook", *command],
                 check=True,
                 capture_output=True,
-                env={**os.environ, **home, "SECONDLOOK_LIBRARY": str(library)},
+                env=own,
             )
+        serve_an_upload(own)
     finally:
         os.umask(old)
     find = ["/usr/bin/find", str(open_place), "-type", "f", "-perm", "/077", "-readable"]
@@ -237,7 +256,7 @@ def test_no_other_account_can_read_what_commands_write(open_place: Path) -> None
         as_ordinary_user(find), check=False, capture_output=True, text=True
     ).stdout.split()
     assert found == [str(table)]
-    written = {"b.backup", "out.csv", "runs.jsonl", "runs.db"}
+    written = {"b.backup", "out.csv", "runs.jsonl", "runs.db", "served.txt"}
     assert written <= {file.name for file in open_place.rglob("*")}
 
 

@@ -263,7 +263,8 @@ async def _cleaned(context: Context, found: Sequence[Found]) -> tuple[list[Found
                 signals[name] = _signals(context, held[name])
                 if not stop(name):
                     cut = is_cut(held[name].text)
-                    now[name] = {**item, "kept": True, "why": PROMOTED, "cut": cut}
+                    why = WITHOUT if cut else PROMOTED
+                    now[name] = {**item, "kept": True, "why": why, "cut": cut}
                     promoted += 1
                     break
     named = "; ".join(
