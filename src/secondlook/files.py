@@ -4,6 +4,7 @@ import contextlib
 import hashlib
 import json
 import os
+import time
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
@@ -52,14 +53,16 @@ def close_to_others(place: Path) -> bool:
     return True
 
 
-def digest(file: Path) -> str:
-    """SHA-256 of a file, computed once while its size and time stay."""
-    status = file.stat()
-    return _digest(file, status.st_mtime_ns, status.st_size)
+def digest(file: Path, *, anew: bool = False) -> str:
+    """SHA-256 of a file, computed once a minute while its size and time stay: a bad disk leaves
+    both as they were."""
+    status, minute = file.stat(), time.monotonic() // 60
+    of_file = _digest.__wrapped__ if anew else _digest
+    return of_file(file, status.st_mtime_ns, status.st_size, minute)
 
 
 @lru_cache(maxsize=4096)
-def _digest(file: Path, _time: int, _size: int) -> str:
+def _digest(file: Path, _time: int, _size: int, _minute: float) -> str:
     with file.open("rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 

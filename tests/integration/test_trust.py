@@ -239,6 +239,50 @@ def test_a_library_does_not_choose_where_its_passages_lie(copied: Path) -> None:
         Library.open(copied)
 
 
+@pytest.mark.parametrize(
+    ("part", "doing"),
+    [
+        ("writer.json", ["add", "a.txt"]),
+        ("library.json", ["rebuild"]),
+        ("texts", ["rebuild"]),
+        ("texts/ab", ["library", "compact", "--purge"]),
+        ("tables", ["remove", "a.txt", "--purge"]),
+    ],
+)
+def test_a_link_in_a_library_leads_no_command_to_files_elsewhere(
+    *, part: str, doing: list[str], copied: Path, home: Path, tmp_path: Path
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "letters").mkdir(parents=True)
+    is_folder = not part.endswith(".json")
+    mine = elsewhere / ("letters/thesis.txt" if is_folder else "mine.json")
+    mine.write_text("{}")
+    place = copied / part
+    if place.exists():
+        place.rename(home / "aside")
+    place.symlink_to(elsewhere if is_folder else mine)
+    assert main([*doing, "--library", str(copied)]) != 0
+    assert mine.read_text() == "{}"
+    with pytest.raises(LibraryFormat, match="is a link"):
+        Library.open(copied)
+
+
+def test_a_library_names_no_table_outside_of_itself(home: Path) -> None:
+    (home / "pay.csv").write_text("name,pay\nAda,4711\n")
+    with Library.open(home / "mine") as library, Library.open(home / "copied") as copied:
+        for one in (library, copied):
+            one.add(home / "pay.csv")
+        (table,) = library.tables()
+    (record,) = (home / "copied" / "tables" / "records").iterdir()
+    outside = f"../../mine/tables/{table.id}"
+    record.write_text(
+        json.dumps({"tables": [{**table.model_dump(), "id": outside}], "problem": None})
+    )
+    with Library.open(home / "copied") as copied:
+        assert copied.tables() == ()
+        assert [one.said for one in copied.check()] == ["the record of its tables was changed"]
+
+
 def test_no_module_of_the_working_folder_is_imported(tmp_path: Path) -> None:
     for name in ("typer", "numpy", "json"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('code of the folder ran')")
@@ -332,6 +376,26 @@ def test_a_password_is_in_no_error(
     told = "".join(capsys.readouterr())
     assert said in told
     assert "hunter2" not in told
+
+
+@pytest.mark.parametrize("key", FIELDS)
+def test_no_setting_shows_or_keeps_a_password(key: str) -> None:
+    for address in ("http://me:hunter2@host", "s3://me:hunter2@bucket/x", "ftp://me:hunter2@host"):
+        for form in (
+            "",
+            "x=",
+            "milvus:",
+            "openai:m@",
+            "answer=openai:m@",
+            "sentence-transformers:",
+        ):
+            try:
+                loaded = load(texts={key: f"{form}{address}"}, environ={})
+            except SettingsError as refused:
+                told = f"{refused.message}{refused.hint}"
+            else:
+                told = f"{loaded.settings.model_dump_json()}{loaded.value(key)!r}"
+            assert "hunter2" not in told
 
 
 def test_an_embedder_sends_the_password_of_its_address(eavesdropper: ChatServer) -> None:

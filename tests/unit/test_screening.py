@@ -18,7 +18,7 @@ from langgraph.runtime import Runtime
 from secondlook.answer import Trouble
 from secondlook.models.prices import Caps
 from secondlook.nodes import ranking
-from secondlook.nodes.screen import GONE, PROMOTED, is_quarantined, quarantine, screen
+from secondlook.nodes.screen import GONE, PROMOTED, is_quarantined, left_out, quarantine, screen
 from secondlook.nodes.state import Found, unread
 from secondlook.roles.prompts.marks import evidence_marks
 from secondlook.roles.screen import LONGEST, REFUSED, UNCLEAR, plain, screened
@@ -354,6 +354,14 @@ def test_a_passage_with_orders_is_taken_out_and_the_next_clean_one_takes_its_pla
     assert "'Trap' (trap.0)" in told["said"]
     assert told["numbers"]["passages"] == "memo.0, trap.0"
     assert (told["numbers"]["quarantined"], told["numbers"]["promoted"]) == (2, 1)
+
+
+def test_every_document_of_which_something_was_kept_out_is_named() -> None:
+    passages = passages_of([(f"page{at}", ORDER) for at in range(7)])
+    out = cleaned([{**unread(one), "kept": True} for one in passages], WordShelf(passages))
+    told, _ = left_out(out["found"])
+    assert told is not None
+    assert [one.title for one in passages if f'"{one.title}"' not in told] == []
 
 
 def test_a_title_can_give_orders_too() -> None:

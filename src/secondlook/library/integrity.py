@@ -6,13 +6,14 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
-from secondlook.errors import LibraryDamaged, SecondlookError
+from secondlook.errors import LibraryDamaged, ModelError, ModelUnavailable, SecondlookError
 from secondlook.files import digest, sealed, unsealed, write_whole
 from secondlook.library.catalog import RESTORE, DocumentRow
 from secondlook.library.commit import REBUILD, Stores
 from secondlook.library.report import Progress
+from secondlook.reading.weights import ModelName, find_weights, verify_weights
 from secondlook.retrieval.outline import Outline
 
 if TYPE_CHECKING:
@@ -85,11 +86,12 @@ def compare_counts(stores: Stores) -> None:
 # The files of an index are never changed once they are written: each has its checksum.
 
 SUMS = "sums.json"
-_REWRITTEN = "latest_version_hint.json"  # only a hint: Lance looks itself where it is wrong
+_HINT = "latest_version_hint.json"  # Lance writes it anew, and looks itself where there is none
 
 
 def remember_index(folder: Path) -> None:
     """Note the checksums of files that a writer has added below `folder`."""
+    (folder / "index" / "_versions" / _HINT).unlink(missing_ok=True)
     known = _sums(folder)
     found = {file.relative_to(folder).as_posix(): file for file in _index_files(folder)}
     sums = {name: known.get(name) or digest(file) for name, file in sorted(found.items())}
@@ -106,7 +108,7 @@ def _sums(folder: Path) -> dict[str, str]:
 
 def _has_sum(file: Path, known: str) -> bool:
     try:
-        return known in {"", digest(file)}
+        return known in {"", digest(file, anew=True)}
     except OSError:
         return False
 
@@ -123,7 +125,7 @@ def _is_changed(file: Path) -> bool:
 
 def _index_files(folder: Path) -> Iterator[Path]:
     files = (file for file in (folder / "index").rglob("*") if file.is_file())
-    return (file for file in files if file.name != _REWRITTEN)
+    return (file for file in files if file.name != _HINT)
 
 
 # All of it.
@@ -143,6 +145,7 @@ def examine(stores: Stores, folder: Path, progress: Callable[[Progress], None]) 
             work()
         except SecondlookError as error:
             yield Damage("library", error.message, error.hint or RESTORE)
+    yield from _of_weights()
     for name, known in _sums(folder).items():
         # A writer may have taken it away meanwhile.
         if not _has_sum(folder / name, known) and _sums(folder).get(name) == known:
@@ -156,6 +159,16 @@ def examine(stores: Stores, folder: Path, progress: Callable[[Progress], None]) 
             yield Damage(row.title or row.id, said, remedy)
         passages += row.passages
         progress(Progress("checking", done, len(rows), passages))
+
+
+def _of_weights() -> Iterator[Damage]:
+    for model in get_args(ModelName):
+        try:
+            verify_weights(find_weights(model), anew=True)
+        except ModelUnavailable:  # not installed, or it says so itself wherever it is loaded
+            pass
+        except ModelError as error:
+            yield Damage("weights", error.message, error.hint or "")
 
 
 def _of_text(stores: Stores, row: DocumentRow, texts: Texts) -> Iterator[tuple[str, str]]:

@@ -80,6 +80,7 @@ def read(library: Path) -> Manifest:
 
 def read_raw(library: Path) -> dict[str, Any]:
     file = library / FILE_NAME
+    refuse_links(library)
     try:
         raw = json.loads(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
@@ -92,6 +93,18 @@ def read_raw(library: Path) -> dict[str, Any]:
     if not isinstance(raw, dict):
         raise LibraryDamaged(f"{str(file)!r} is not a manifest", hint=RESTORE)
     return raw
+
+
+def refuse_links(library: Path) -> None:
+    """A library may come from anywhere: a link in it would have files elsewhere replaced, or swept
+    away as no text of ours."""
+    for pattern in ("*", "g*/*", "g*/index/*", "texts/*", "tables/*", "tables/records/*"):
+        for place in library.glob(pattern):
+            if place.is_symlink():
+                raise LibraryFormat(
+                    f"{str(place)!r} is a link, and a library's files lie in its own folder",
+                    hint="if you made it, put what it leads to in its place; else trust none of it",
+                )
 
 
 def write(library: Path, manifest: Manifest) -> None:
@@ -111,6 +124,7 @@ def writing(
 ) -> Iterator[None]:
     import filelock
 
+    refuse_links(library)
     lock = filelock.FileLock(library / LOCK_NAME)
     command = " ".join([os.path.basename(sys.argv[0]) or "python", *sys.argv[1:2]])  # noqa: PTH119
     said = {"pid": os.getpid(), "host": socket.gethostname(), "since": now(), "command": command}

@@ -5,6 +5,7 @@ before the record that names them, and go after it."""
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 from typing import TYPE_CHECKING
 
@@ -99,6 +100,8 @@ class TableStore:
             if file not in self._seen or self._seen[file][0] != time:
                 said = unsealed(file.read_bytes())
                 tables = tuple(Table.model_validate(item) for item in said["tables"])
+                if any(not re.fullmatch(r"[\w-]+", table.id) for table in tables):
+                    raise ValueError("a file elsewhere is no table of ours")  # noqa: TRY301
                 self._seen[file] = time, tables, said["problem"]
         except (OSError, ValueError, LookupError, TypeError):
             self._seen[file] = time, (), _DAMAGED

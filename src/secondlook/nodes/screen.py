@@ -139,7 +139,6 @@ NEXT_BEST = "others fit better"  # what `ranking` says of a passage that only it
 GONE = "it could not be read when it was screened"
 PROMOTED = "in place of a quarantined passage"
 WITHOUT = "among the best, without the part that gives orders"
-_NAMED = 3
 
 
 class Retrieved(Evidence, Trace):
@@ -177,7 +176,7 @@ def left_out(found: Sequence[Found]) -> tuple[str | None, bool]:
     read = [item["relevance"] for item in ranking.kept(found) if item["relevance"] is not None]
     best = max(read, default=-math.inf)
     is_first = any(item["relevance"] is not None and item["relevance"] >= best for item in out)
-    named = "; ".join(dict.fromkeys(map(_named, out[:_NAMED])))
+    named = "; ".join(dict.fromkeys(map(_named, out)))
     fits = "The passage that fits best was left out" if is_first else "Left out"
     said = f"{fits}, for it gives a model orders: {named}."
     return f"{said} {told}" if told else said, is_first
@@ -202,15 +201,18 @@ def _named(item: Found) -> str:
 def clean_passages(
     context: Context, passages: Sequence[Passage]
 ) -> tuple[list[Passage], list[dict[str, Any]]]:
-    """Passages that are read whole, and a warning for each that was kept out."""
+    """Passages that are read whole, and a warning for each of which something was kept out."""
     clean: list[Passage] = []
     warnings = []
     for one in passages:
         signals = _signals(context, one) if context.settings.answer.enable_quarantine else None
-        if signals is None or not is_stopped(signals, channel="passage"):
+        if signals is not None and is_stopped(signals, channel="passage"):
+            said = f"{one.title!r} ({one.id}) gives a model orders: {', '.join(signals.reasons)}"
+        else:
             clean.append(one)
-            continue
-        said = f"{one.title!r} ({one.id}) gives a model orders: {', '.join(signals.reasons)}"
+            if not is_cut(one.text):
+                continue
+            said = f"a part of {one.title!r} ({one.id}) gives a model orders"
         warnings.append(noticed("quarantine", "Quarantined", said, "it was kept out of prompts"))
     return clean, warnings
 
@@ -261,7 +263,8 @@ async def _cleaned(context: Context, found: Sequence[Found]) -> tuple[list[Found
                 signals[name] = _signals(context, held[name])
                 if not stop(name):
                     cut = is_cut(held[name].text)
-                    now[name] = {**item, "kept": True, "why": PROMOTED, "cut": cut}
+                    why = WITHOUT if cut else PROMOTED
+                    now[name] = {**item, "kept": True, "why": why, "cut": cut}
                     promoted += 1
                     break
     named = "; ".join(

@@ -108,9 +108,9 @@ def verified(weights: Weights) -> Iterator[None]:
         done.result()
 
 
-def verify_weights(weights: Weights) -> None:
+def verify_weights(weights: Weights, *, anew: bool = False) -> None:
     for name, expected in weights.sha256.items():
-        if (found := digest(weights.folder / name)) != expected:
+        if (found := digest(weights.folder / name, anew=anew)) != expected:
             raise ModelError(
                 f"{name} of {weights.name!r} has SHA-256 {found!r}, its manifest says {expected!r}",
                 hint=f"{INSTALL_HINT} --force-reinstall",

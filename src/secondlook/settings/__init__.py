@@ -16,7 +16,7 @@ import platformdirs
 from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from secondlook.errors import SettingsError
-from secondlook.settings.addresses import hidden
+from secondlook.settings.addresses import hidden, names_a_user
 from secondlook.settings.sections import (
     APP_NAME,
     FIELDS,
@@ -50,6 +50,9 @@ FLAG_NAMES = {
 }
 KEYS: tuple[str, ...] = tuple(FIELDS)
 _NOT_SHOWN = frozenset({"library.index", "runs.store"})  # may hold a secret
+_TAKES_IT_APART = frozenset(
+    {"models.default", "models.roles", "embedding.model", "embedding.base_url", *_NOT_SHOWN}
+)
 
 
 def _variable(key: str) -> str:
@@ -231,6 +234,8 @@ def _from_environment(variables: Mapping[str, str], here: Path) -> Iterator[_Giv
 def _checked(given: _Given) -> object:
     """The value with its right type, or an error that names its place and what is allowed."""
     field = FIELDS[given.key]
+    if given.key not in _TAKES_IT_APART and names_a_user(str(given.value)):
+        raise _not_allowed(given, "Input should be a plain address, without user and password")
     adapter: TypeAdapter[Any] = TypeAdapter(
         Annotated[field.annotation, field],  # type: ignore[arg-type]  # an annotation is a value here
         config=ConfigDict(strict=True, hide_input_in_errors=True),

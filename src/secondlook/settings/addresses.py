@@ -9,9 +9,10 @@ from typing import Any, TypeVar
 from urllib.parse import parse_qsl, unquote
 
 T = TypeVar("T")
-_SCHEME = re.compile(r"https?://", re.IGNORECASE)
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]+://", re.IGNORECASE)
+_NAMES_A_USER = re.compile(_SCHEME.pattern + r"[^/\s]*@", re.IGNORECASE)
 _QUERY = re.compile(r"[?#]")
-_HIDDEN = re.compile(r"(https?://)(?:.*@)?([^?#'\"]*)(?:[?#][^'\"]*)?", re.IGNORECASE)
+_HIDDEN = re.compile(rf"({_SCHEME.pattern})(?:.*@)?([^?#'\"]*)(?:[?#][^'\"]*)?", re.IGNORECASE)
 _sent: dict[str, dict[str, Any]] = {}  # by address: what httpx is given with it
 
 
@@ -40,6 +41,10 @@ def without_password(given: T) -> T:
     if plain(given) != given:
         raise ValueError("Input should be a plain address, without user, password and query")
     return given
+
+
+def names_a_user(text: str) -> bool:
+    return _NAMES_A_USER.search(text) is not None
 
 
 def sent_to(address: str | None) -> dict[str, Any]:

@@ -49,9 +49,9 @@ const trusting = (run: RunView, document: string) => ({
   trust: [...run.trust, document],
 });
 
-/** Documents with passages that were kept out, for they give a model orders: let in by a click. */
+/** Documents of which something was kept out, for it gives a model orders: let in by a click. */
 function LeftOut({ passages, read }: { passages: SeenPassage[]; read: (one: string) => void }) {
-  const out = passages.filter((passage) => passage.why.startsWith("quarantined: "));
+  const out = passages.filter(({ why }) => /^quarantined: |gives orders$/.test(why));
   const titles = new Map(out.map((passage) => [passage.document, passage.title]));
   return [...titles].map(([document, title]) => (
     <button key={document} type="button" className="pill" onClick={() => read(document)}>
