@@ -10,7 +10,7 @@ from secondlook.errors import LibraryMissing
 from secondlook.settings.sections import DEFAULT_LIBRARY, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
     from secondlook.engine.secondlook import Secondlook
@@ -28,6 +28,7 @@ class Libraries:
         self._locks: dict[str, threading.Lock] = {}
         self._engines: dict[str, Secondlook] = {}
         self._without_web: dict[str, Secondlook] = {}
+        self._replaced: list[Secondlook] = []  # by other settings, while runs go on in them
         self._closed = False
 
     def names(self) -> tuple[str, ...]:
@@ -61,6 +62,25 @@ class Libraries:
                 self._engines[name] = self._opening(settings)
             return self._engines[name]
 
+    def change(self, settings: Settings) -> None:
+        """Ask with other settings from now on. The libraries stay open, runs keep their engines."""
+        from secondlook.engine.secondlook import Secondlook
+
+        with self._lock:
+            self._settings = settings
+            self._replaced += [*self._engines.values(), *self._without_web.values()]
+            self._without_web.clear()
+            for name, old in self._engines.items():
+                self._engines[name] = Secondlook(old.library, settings=self.settings(name))
+
+    async def let_go(self, used: Collection[Secondlook]) -> None:
+        """Of the engines that were replaced, but for those in use; on the loop they work on."""
+        with self._lock:
+            gone = [engine for engine in self._replaced if engine not in used]
+            self._replaced = [engine for engine in self._replaced if engine in used]
+        for engine in gone:
+            await engine.adetach()
+
     def without_web(self, name: str) -> Secondlook:
         """The same library asked without the web, where the server would search it."""
         engine = self.engine(name)
@@ -76,21 +96,22 @@ class Libraries:
             return self._without_web[name]
 
     async def aengine(self, name: str = DEFAULT_LIBRARY, *, web: bool | None = None) -> Secondlook:
-        if web is False:
-            return await asyncio.to_thread(self.without_web, name)
-        if name in self._engines:
-            return self._engines[name]
-        return await asyncio.to_thread(self.engine, name)
+        while True:  # what was made in a thread may have been replaced meanwhile
+            offline = web is False and self.settings(name).web.enable_web_search
+            engine = (self._without_web if offline else self._engines).get(name)
+            if engine is not None:
+                return engine
+            await asyncio.to_thread(self.without_web if offline else self.engine, name)
 
     def drain(self) -> None:
         """Every run finishes the step that it is at, and is left there."""
-        for engine in (*self._engines.values(), *self._without_web.values()):
+        for engine in (*self._engines.values(), *self._without_web.values(), *self._replaced):
             engine.drain()
 
     async def aclose(self) -> None:
         """On the loop that the engines worked on: their models belong to it."""
         self._closed = True
-        for engine in self._without_web.values():
+        for engine in (*self._without_web.values(), *self._replaced):
             await engine.adetach()
         engines, self._engines = list(self._engines.values()), {}
         for engine in engines:
