@@ -28,7 +28,7 @@ HUB = "https://huggingface.co"
 _PARTS = "-of-"
 _SECONDS = 20.0
 _TRIES = 5  # Connections in a row that bring nothing new
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 _SPARE = 1 << 28  # Bytes of the disk that a fetch leaves free
 
 

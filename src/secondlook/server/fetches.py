@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import threading
-from contextlib import suppress
 from typing import Literal
 
 from pydantic import BaseModel, Field
@@ -18,7 +17,7 @@ log = logging.getLogger(__name__)
 
 class Fetch(BaseModel):
     name: str
-    status: Literal["running", "checking", "done", "failed", "stopped"] = "running"
+    status: Literal["running", "checking", "stopping", "done", "failed", "stopped"] = "running"
     done: int = Field(default=0, description="Bytes that are there.")
     size: int = Field(default=0, description="Bytes in all; 0 = not known yet.")
     error: str | None = None
@@ -62,7 +61,11 @@ class Fetches:
             return {name: fetch.model_copy() for name, fetch in self._held.items()}
 
     def stop(self, name: str) -> Fetch:
-        self._wanted.discard(name)
+        """It is heard when the next bytes come, or their connection is given up."""
+        with self._lock:
+            if name in self._wanted:
+                self._wanted.discard(name)
+                self._held[name] = self._held[name].model_copy(update={"status": "stopping"})
         return self.get(name)
 
     def close(self) -> None:
@@ -72,9 +75,9 @@ class Fetches:
 
     def _work(self, name: str) -> None:
         def changed(**values: object) -> None:
-            if name not in self._wanted:
-                raise _Stopped
             with self._lock:
+                if name not in self._wanted:
+                    raise _Stopped
                 self._held[name] = self._held[name].model_copy(update=values)
 
         ended: dict[str, object] = {"status": "done"}
@@ -96,8 +99,9 @@ class Fetches:
             if not isinstance(error, OSError):
                 log.exception("fetching %r failed", name)
                 ended["error"], ended["hint"] = "an unexpected error happened", "see the log"
-        with self._lock, suppress(KeyError):
+        with self._lock:
+            self._wanted.discard(name)
             self._held[name] = self._held[name].model_copy(update=ended)
 
 
-_GOING_ON = frozenset({"running", "checking"})
+_GOING_ON = frozenset({"running", "checking", "stopping"})

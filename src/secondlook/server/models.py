@@ -11,9 +11,9 @@ from pydantic import BaseModel, Field
 from secondlook.engine.cast import cast_rows
 from secondlook.engine.request import check_risk
 from secondlook.errors import UsageError
+from secondlook.models import hub
 from secondlook.models.calls import open_models
 from secondlook.models.discovery import reachable, served_at
-from secondlook.models.hub import known_models
 from secondlook.models.specs import NONE, Cast, ModelSpec, is_loopback, parse_spec
 from secondlook.retrieval.web.service import open_web
 from secondlook.server.asking import Strict
@@ -110,7 +110,7 @@ def _listed(served: Served, address: str | None) -> ModelsShown:
             **{name: getattr(one, name) for name in KnownModel.model_fields if name != "fetch"},
             fetch=fetches.get(one.name),
         )
-        for one in known_models().values()
+        for one in hub.known_models().values()
     ]
     return ModelsShown(roles=roles, usable=usable, known=known)
 

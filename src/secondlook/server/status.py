@@ -19,6 +19,7 @@ from secondlook.server.runs import QUESTION_CHARACTERS
 from secondlook.server.security import MEGABYTE
 from secondlook.server.state import FromServer
 from secondlook.server.uploads import FILES_PER_UPLOAD
+from secondlook.settings.sections import LANGUAGES
 from secondlook.telemetry import scraped
 
 router = APIRouter()
@@ -38,6 +39,7 @@ class SettingsShown(BaseModel):
     web_search: bool
     max_risk: float | None = Field(description="Share of answers that may be wrong.")
     language: str = Field(description="Of libraries that are made or rebuilt.")
+    languages: list[str]
     analyst_extra: bool = Field(description="Whether charts can be drawn.")
     install_analyst: str
     limits: dict[str, int]
@@ -62,6 +64,7 @@ async def show_settings(served: FromServer) -> SettingsShown:
         web_search=settings.web.enable_web_search,
         max_risk=settings.answer.max_risk,
         language=language_name(settings.library.language),
+        languages=sorted({language_name(one) for one in LANGUAGES}),
         analyst_extra=all(find_spec(name) is not None for name in ("pandas", "plotly")),
         install_analyst=INSTALL_ANALYST,
         limits={
