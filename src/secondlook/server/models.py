@@ -41,7 +41,7 @@ OWNER = [Depends(owner)]
 class UsableModel(BaseModel):
     name: str = Field(examples=["ollama:qwen2.5"])
     address: str | None = Field(description="On this machine, where it is not the usual one.")
-    about: str = Field(description="Where it runs.", examples=["a file on this machine"])
+    about: str = Field(description="Where it runs.", examples=["A file on this machine"])
     local: bool
     size: int | None = Field(description="Bytes of its file.")
     fix: str | None = Field(description="What to do before it can be used.")
@@ -130,10 +130,12 @@ def _usable(one: Reachable, chosen: ModelSpec) -> UsableModel:
 
 def _where(spec: ModelSpec) -> str:
     if spec.provider == "gguf":
-        return "a file on this machine"
+        return "A file on this machine"
     if spec.provider == "ollama":
-        return "Ollama, on this machine" if spec.local else "Ollama, on another machine"
-    return "a server on this machine" if spec.local else "hosted: questions and passages go there"
+        return f"Ollama, on {'this' if spec.local else 'another'} machine"
+    if spec.local:
+        return "A server on this machine"
+    return f"Hosted ({spec.provider}): questions and passages are sent there"
 
 
 def _checked_address(address: str | None) -> str | None:

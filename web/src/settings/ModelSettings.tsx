@@ -144,7 +144,8 @@ function Known({ model, arrived }: { model: KnownModel; arrived: () => void }) {
           {percent(share)}
         </progress>
       )}
-      <small role="status">{fetch && stateOf(fetch, share)}</small>
+      {goingOn && <small>{fetch && stateOf(fetch, share)}</small>}
+      <small role="status">{fetch && !goingOn && stateOf(fetch, share)}</small>
     </li>
   );
 }
