@@ -70,6 +70,11 @@ def test_a_change_counts_for_the_next_question_and_not_for_one_that_runs(tmp_pat
         before = told(client.get(f"/api/runs/{running}"))["answer"]
         assert before["model"] == "ollama:function"
         assert len(chat.chats) == asked
+        libraries = client.app.state.served.libraries  # type: ignore[attr-defined]
+        ends = time.monotonic() + 20
+        while libraries._replaced and time.monotonic() < ends:
+            time.sleep(0.05)
+        assert not libraries._replaced  # a model that nobody asks any more takes no memory
         assert told(put(client, model="none"))["model"] == "none"
         assert told(client.post("/api/ask", json=ASK))["method"] == "extractive"
     assert not user_file().exists()  # nobody said that this server keeps what is set
@@ -81,6 +86,7 @@ def test_a_change_counts_for_the_next_question_and_not_for_one_that_runs(tmp_pat
         ({"model": "ollama:none-such"}, "there is no model"),
         ({"model": "gguf:/etc/passwd"}, "there is no model"),
         ({"model": "openai:x", "address": "https://evil.example/v1"}, "only addresses on this"),
+        ({"model": "openai:x", "address": "http://127.evil.example/v1"}, "only addresses on this"),
         ({"model": "openai:x", "address": "http://127.0.0.1:9/v1"}, "cannot be used"),
         ({"max_risk": 2}, "less than 1"),
         ({"language": "klingon"}, "known language"),
@@ -131,6 +137,8 @@ def test_who_may_change_settings(tmp_path: Path) -> None:
             assert told(reply, 403)["code"] == code
             fetch = client.post("/api/models/fetches", headers=headers, json={"name": "qwen3-4b"})
             assert told(fetch, 403)["code"] == code
+            look = {"address": "http://127.0.0.1:9/v1"}
+            assert client.get("/api/models", headers=headers, params=look).status_code == 403
         assert told(client.get("/api/settings"))["max_risk"] is None
     with client_of(tmp_path, token=token, serve={"origins": ["https://papers.example"]}) as client:
         assert put(client, max_risk=0.1).status_code == 401

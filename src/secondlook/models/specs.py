@@ -3,6 +3,7 @@
 import os
 import re
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -158,9 +159,9 @@ def ollama_address() -> str:
 def is_loopback(address: str | None) -> bool:
     try:
         host = urlsplit(address or "").hostname or ""
-    except ValueError:
+        return host in _LOOPBACK or ip_address(host).is_loopback
+    except ValueError:  # a name such as 127.example.com is somebody else's
         return False
-    return host in _LOOPBACK or host.startswith("127.")
 
 
 # Which model serves which role, and with what options: `models.default`, `models.roles`,

@@ -52,26 +52,37 @@ class Libraries:
         return self._settings.model_copy(update={"library": library})
 
     def engine(self, name: str = DEFAULT_LIBRARY) -> Secondlook:
-        settings = self.settings(name)
+        self.settings(name)  # refuses one that is not served
         with self._lock:
             own = self._locks.setdefault(name, threading.Lock())
         with own:  # the others need not wait for one that is slow to open
             if name not in self._engines:
                 if self._closed:
                     raise LibraryMissing("the server is stopping", hint="start it again")
-                self._engines[name] = self._opening(settings)
+                began, opened = self._settings, self._opening(self.settings(name))
+                with self._lock:
+                    self._engines[name] = opened
+                if self._settings is not began:  # they changed while it was opened
+                    self.change()
             return self._engines[name]
 
-    def change(self, settings: Settings) -> None:
+    def change(self, settings: Settings | None = None) -> None:
         """Ask with other settings from now on. The libraries stay open, runs keep their engines."""
         from secondlook.engine.secondlook import Secondlook
 
         with self._lock:
-            self._settings = settings
+            before, self._settings = self._settings, settings or self._settings
+            try:
+                made = {
+                    name: Secondlook(old.library, settings=self.settings(name))
+                    for name, old in self._engines.items()
+                }
+            except BaseException:
+                self._settings = before
+                raise
             self._replaced += [*self._engines.values(), *self._without_web.values()]
             self._without_web.clear()
-            for name, old in self._engines.items():
-                self._engines[name] = Secondlook(old.library, settings=self.settings(name))
+            self._engines.update(made)
 
     async def let_go(self, used: Collection[Secondlook]) -> None:
         """Of the engines that were replaced, but for those in use; on the loop they work on."""

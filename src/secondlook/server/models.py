@@ -87,10 +87,13 @@ class SettingsChanged(SettingsShown):
 
 @router.get("/models")
 async def list_models(
+    request: Request,
     served: FromServer,
     address: Annotated[Address | None, Query(description="Of a server to look at.")] = None,
 ) -> ModelsShown:
     """Who serves which role, and what could. Takes a few seconds."""
+    if address is not None:
+        owner(request, served)
     address = _checked_address(address)
     return await asyncio.to_thread(_listed, served, address)
 
