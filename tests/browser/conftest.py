@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
 from secondlook.library.library import Library, samples_folder
-from tests.support.page import DESK, PATIENCE_MS, Visitor, Watch, found_browser, launched
+from tests.support.page import DESK, PATIENCE_MS, Audit, Visitor, Watch, found_browser, launched
 from tests.support.serving import Serving, served, settings_at
 
 CARGO = "month,goods,tonnes\n" + "".join(
@@ -93,3 +93,16 @@ def visit(browser: Browser) -> Iterator[Visits]:
 def visitor(visit: Visits, server: Serving) -> Visitor:
     """A person at the page of the shared server."""
     return visit(server.base_url).opens()
+
+
+@pytest.fixture(scope="session")
+def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the screenshots of a run of these tests are kept."""
+    return tmp_path_factory.mktemp("pictures")
+
+
+@pytest.fixture
+def audit(pictures: Path) -> Iterator[Audit]:
+    made = Audit(pictures)
+    yield made
+    assert made.wrong == []

@@ -3,65 +3,18 @@ page from the keyboard alone: everything is reached, and one always sees where o
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any
 
-import pytest
-from playwright.sync_api import ViewportSize, expect
+from playwright.sync_api import expect
 
-from tests.support.page import DESK, PHONE, Visitor, overflow, violations
+from tests.support.page import CROSSED, LOOKS, PHONE, Audit, Visitor
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-    from pathlib import Path
-
     from tests.browser.conftest import Visits
     from tests.support.serving import Serving
 
-Look: TypeAlias = "tuple[Literal['light', 'dark'], ViewportSize]"
 SURVEY = "Halvermouth Harbour Survey 2024"
 SOUNDINGS = "What would a yearly line of soundings cost?"
-LOOKS: tuple[Look, ...] = (("light", DESK), ("dark", DESK), ("light", PHONE), ("dark", PHONE))
-# Of what is like another state in most places: each theme and each width once.
-CROSSED = (LOOKS[0], LOOKS[3])
-
-
-@pytest.fixture(scope="session")
-def pictures(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the screenshots of a run of these tests are kept."""
-    return tmp_path_factory.mktemp("pictures")
-
-
-class Audit:
-    """Looks at a state of the page in every look; collects what is wrong with it."""
-
-    def __init__(self, pictures: Path) -> None:
-        self._pictures = pictures
-        self.wrong: list[str] = []
-
-    def __call__(self, visitor: Visitor, name: str, *, looks: Sequence[Look] = LOOKS) -> None:
-        page = visitor.page
-        papers = {}
-        for scheme, size in looks:
-            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
-            page.set_viewport_size(size)
-            look = f"{name}-{scheme}-{size['width']}"
-            picture = page.screenshot(path=self._pictures / f"{look}.png")
-            papers[scheme] = page.evaluate(
-                "getComputedStyle(document.documentElement).backgroundColor"
-            )
-            self.wrong += [f"{look}: {found}" for found in violations(page)]
-            if wider := overflow(page):
-                self.wrong.append(f"{look}: {wider} pixels too wide")
-            assert len(picture) > 5000, "there is nothing to see"
-        assert len(set(papers.values())) == len(papers), "both themes look alike"
-        page.set_viewport_size(looks[0][1])
-
-
-@pytest.fixture
-def audit(pictures: Path) -> Iterator[Audit]:
-    made = Audit(pictures)
-    yield made
-    assert made.wrong == []
 
 
 def test_the_page_with_files(visitor: Visitor, audit: Audit) -> None:

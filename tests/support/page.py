@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias
 from urllib.parse import urlsplit
 
 from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]
@@ -180,3 +180,37 @@ def overflow(page: Page) -> int:
     return int(
         page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     )
+
+
+# How a state of the page looks, by day, by night and on a phone.
+
+Look: TypeAlias = "tuple[Literal['light', 'dark'], ViewportSize]"
+LOOKS: tuple[Look, ...] = (("light", DESK), ("dark", DESK), ("light", PHONE), ("dark", PHONE))
+# Of what is like another state in most places: each theme and each width once.
+CROSSED = (LOOKS[0], LOOKS[3])
+
+
+class Audit:
+    """Looks at a state of the page in every look; collects what is wrong with it."""
+
+    def __init__(self, pictures: Path) -> None:
+        self._pictures = pictures
+        self.wrong: list[str] = []
+
+    def __call__(self, visitor: Visitor, name: str, *, looks: Sequence[Look] = LOOKS) -> None:
+        page = visitor.page
+        papers = {}
+        for scheme, size in looks:
+            page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+            page.set_viewport_size(size)
+            look = f"{name}-{scheme}-{size['width']}"
+            picture = page.screenshot(path=self._pictures / f"{look}.png")
+            papers[scheme] = page.evaluate(
+                "getComputedStyle(document.documentElement).backgroundColor"
+            )
+            self.wrong += [f"{look}: {found}" for found in violations(page)]
+            if wider := overflow(page):
+                self.wrong.append(f"{look}: {wider} pixels too wide")
+            assert len(picture) > 5000, "there is nothing to see"
+        assert len(set(papers.values())) == len(papers), "both themes look alike"
+        page.set_viewport_size(looks[0][1])

@@ -8,13 +8,14 @@ import { DropAnywhere } from "./parts/DropAnywhere";
 import { Kept } from "./parts/Kept";
 import { Notice } from "./parts/Notice";
 import { TopBar } from "./parts/TopBar";
+import { SettingsSheet } from "./settings/SettingsSheet";
 import { dispatch, getState, useSelect } from "./store";
 
 /** Escape closes what lies on top: the sheet first, then the source. */
 function closeTopmost(event: KeyboardEvent): void {
   if (event.key !== "Escape" || event.defaultPrevented) return;
   const { sheet, source, table } = getState();
-  if (source || table) closeSource();
+  if ((source || table) && sheet !== "settings") closeSource();
   if (sheet) dispatch({ type: "sheet", sheet: null });
 }
 
@@ -43,6 +44,7 @@ export function App() {
       <Kept name="How the answer was made">
         <Panel />
       </Kept>
+      <SettingsSheet />
       <DropAnywhere />
       <Notice />
     </div>

@@ -7,7 +7,7 @@ import { citationRoute, home, parseRoute, runRoute } from "./routes";
 import { isLive, newRun, type RunView, runOfRecord } from "./run";
 import { SENDING, type SourceTarget, turnOf } from "./state";
 import { dispatch, getState } from "./store";
-import type { Answer, Citation, Feedback, Job, SeenPassage } from "./types";
+import type { Answer, Citation, Feedback, Job, SeenPassage, SettingsChange } from "./types";
 
 let following: AbortController | null = null;
 const followedJobs = new Set<string>();
@@ -26,6 +26,24 @@ async function refreshSettings(): Promise<void> {
   } catch (error) {
     report(error, (trouble) => dispatch({ type: "trouble", trouble }));
   }
+}
+
+/** Counts from the next question on. */
+export function changeSettings(changes: SettingsChange): Promise<boolean> {
+  return attempt(async () => {
+    const { overridden, ...settings } = await api.changeSettings(changes);
+    dispatch({ type: "settings", settings });
+    const [instead] = Object.values(overridden);
+    const until = instead ? ` When the server starts again, ${instead} counts instead.` : "";
+    say(`This counts from your next question on.${until}`);
+  });
+}
+
+export function rebuild(): Promise<boolean> {
+  return attempt(async () => {
+    const { library } = getState();
+    await watchJob(library, await api.rebuild(library));
+  });
 }
 
 export async function giveToken(token: string): Promise<Problem | null> {

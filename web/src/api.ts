@@ -5,14 +5,18 @@ import type {
   AskRequest,
   Doc,
   Feedback,
+  Fetch,
   Graph,
   Job,
   LibrarySummary,
+  Models,
   PassageText,
   ProblemDetails,
   RunEvent,
   RunRecord,
   Settings,
+  SettingsChange,
+  SettingsChanged,
   SourceText,
   Suggestion,
   TableView,
@@ -95,6 +99,10 @@ async function put(path: string, body: unknown): Promise<void> {
   await send(path, withBody("PUT", body));
 }
 
+async function remove<T>(path: string): Promise<T> {
+  return (await send(path, { method: "DELETE" })).json() as Promise<T>;
+}
+
 const at = (...parts: string[]): string => `/api/${parts.map(encodeURIComponent).join("/")}`;
 
 function query(values: Record<string, string | number | null | undefined>): string {
@@ -108,6 +116,13 @@ export const signIn = async (token: string): Promise<void> => {
   await send(at("session"), withBody("POST", { token }));
 };
 export const settings = (): Promise<Settings> => get(at("settings"));
+export const changeSettings = async (changes: SettingsChange): Promise<SettingsChanged> =>
+  (await send(at("settings"), withBody("PUT", changes))).json() as Promise<SettingsChanged>;
+export const models = (address: string | null): Promise<Models> =>
+  get(at("models") + query({ address }));
+export const fetchModel = (name: string): Promise<Fetch> => post(at("models", "fetches"), { name });
+export const fetchOf = (name: string): Promise<Fetch> => get(at("models", "fetches", name));
+export const stopFetch = (name: string): Promise<Fetch> => remove(at("models", "fetches", name));
 export const graph = (name: string): Promise<Graph> => get(at("graphs", name));
 
 // The library
@@ -131,6 +146,7 @@ export const stopJob = async (library: string, id: string): Promise<void> => {
 export const removeDocument = async (library: string, id: string): Promise<void> => {
   await send(at("libraries", library, "documents", id), { method: "DELETE" });
 };
+export const rebuild = (library: string): Promise<Job> => post(at("libraries", library, "rebuild"));
 export const reindexDocument = (library: string, id: string): Promise<Job> =>
   post(at("libraries", library, "documents", id, "reindex"));
 export const documentText = (

@@ -3,6 +3,7 @@ import { createRoot } from "react-dom/client";
 import { App } from "./App";
 import { begin, followRoute } from "./actions";
 import { home } from "./routes";
+import { applyTheme } from "./settings/theme";
 import "./styles/tokens.css";
 import "./styles/base.css";
 import "./styles/layout.css";
@@ -11,6 +12,7 @@ import "./styles/answer.css";
 import "./styles/evidence.css";
 import "./styles/asking.css";
 
+applyTheme();
 const root = document.getElementById("root");
 if (!root) throw new Error("index.html has no #root");
 

@@ -34,7 +34,7 @@ export interface SourceTarget {
 }
 
 export type PanelView = "made" | "source";
-export type Sheet = "library" | "panel" | null;
+export type Sheet = "library" | "panel" | "settings" | null;
 
 export interface State {
   settings: Settings | null;

@@ -91,6 +91,9 @@ export interface Settings {
   workflow: string;
   model: string | null;
   web_search: boolean;
+  max_risk: number | null;
+  language: string;
+  languages: string[];
   analyst_extra: boolean;
   install_analyst: string;
   limits: { question_characters: number; upload_bytes: number; files_per_upload: number };
@@ -99,8 +102,57 @@ export interface Settings {
   sandbox: string | null;
 }
 
+/** What is left out stays. */
+export interface SettingsChange {
+  model?: string;
+  address?: string | null;
+  web_search?: boolean;
+  max_risk?: number | null;
+  language?: string;
+}
+
+export interface SettingsChanged extends Settings {
+  /** By setting: what will count instead when the server starts again. */
+  overridden: Record<string, string>;
+}
+
+export interface UsableModel {
+  name: string;
+  address: string | null;
+  about: string;
+  local: boolean;
+  size: number | null;
+  fix: string | null;
+  chosen: boolean;
+}
+
+export interface Fetch {
+  name: string;
+  status: "running" | "checking" | "stopping" | "done" | "failed" | "stopped";
+  done: number;
+  size: number;
+  error: string | null;
+  hint: string | null;
+}
+
+export interface KnownModel {
+  name: string;
+  licence: string;
+  gigabytes: number;
+  memory: number;
+  about: string;
+  fetch: Fetch | null;
+}
+
+export interface Models {
+  roles: { role: string; workflow: string | null; model: string; local: boolean | null }[];
+  usable: UsableModel[];
+  known: KnownModel[];
+}
+
 export interface LibrarySummary {
   name: string;
+  language: string;
   path: string | null;
   documents: number;
   tables: number;

@@ -22,6 +22,7 @@ from secondlook.cli.command import (
     command,
     counted,
     flag,
+    group_of,
     harmless,
     is_terminal,
     print_json,
@@ -230,8 +231,9 @@ def _sandbox(chosen: Choice) -> Iterator[Finding]:
 def _within_reach() -> Iterator[Finding]:
     from secondlook.models.discovery import find_gguf, find_ollama, keys_set
 
-    for variable in keys_set():
-        yield Finding("found", variable, "ok", "is set")
+    for name in keys_set():
+        said = "is set" if name.isupper() else "its key is kept"
+        yield Finding("found", name, "ok", said)
     for path, size in find_gguf():
         yield Finding("found", path, "ok", f"{size / _GIB:.1f} GiB, use it as gguf:{path}")
     address, models = find_ollama()
@@ -260,7 +262,14 @@ def _print(found: list[Finding]) -> None:
 _PARTS_THAT_MATTER = ("secondlook-qa-weights", "pylance", "onnxruntime", "pypdfium2")
 
 
-@command("\b\nExample (docs/settings.md):\n  SECONDLOOK_SEARCH_K=5 secondlook config\n")
+@command(
+    """\
+\b
+Examples (docs/settings.md):
+  SECONDLOOK_SEARCH_K=5 secondlook config
+  secondlook config set search.k 5
+"""
+)
 def config(
     call: Call, *, path: bool = flag("--path", "Print where settings files are looked for.")
 ) -> None:
@@ -284,6 +293,76 @@ def config(
     middle = min(40, max(map(len, shown.values())))
     for key, value in shown.items():
         sys.stdout.write(harmless(f"{key:<{left}}  {value:<{middle}}  {loaded.origin[key]}\n"))
+
+
+@command("\b\nExample:\n  secondlook config get models.default\n")
+def get_setting(call: Call, *, key: str = argument(..., "Which one.", "KEY")) -> None:
+    """Print one setting, as it counts here."""
+    from secondlook.settings import check_key
+
+    check_key(key)
+    loaded = call.load()
+    if call.as_json:
+        print_json({"key": key, **_form(loaded, key)})
+    else:
+        value = _plain(loaded.value(key))  # a text without quotes, for a script
+        sys.stdout.write(harmless(f"{value if isinstance(value, str) else _as_toml(value)}\n"))
+
+
+@command(
+    """\
+\b
+A list is written with commas. Keys of providers: secondlook models key. Examples:
+  secondlook config set models.default ollama:qwen2.5
+  secondlook config set answer.max_risk 0.1
+"""
+)
+def set_setting(
+    call: Call,
+    *,
+    key: str = argument(..., "Which one, such as search.k (docs/settings.md).", "KEY"),
+    value: str = argument(..., "What it shall be.", "VALUE"),
+) -> None:
+    """Set one for good, in your own settings file; its comments stay."""
+    from secondlook.models.specs import KEY_VARIABLES
+
+    for provider, variable in KEY_VARIABLES.items():
+        if key.upper() == variable:
+            hint = f"secondlook models key {provider} keeps it, in a file that only you can read"
+            raise UsageError("keys are not kept in the settings", hint=hint)
+    _change(call, key, value)
+
+
+@command("\b\nExample:\n  secondlook config unset answer.max_risk\n")
+def unset_setting(call: Call, *, key: str = argument(..., "Which one.", "KEY")) -> None:
+    """Take one out of your own settings file: the default counts again."""
+    _change(call, key, None)
+
+
+def _change(call: Call, key: str, value: str | None) -> None:
+    from secondlook.models.discovery import fitness
+    from secondlook.models.specs import Cast
+    from secondlook.settings import change, user_file
+
+    made: list[Cast] = []
+    overridden = change(
+        {key: value}, textual=True, check=lambda settings: made.append(Cast(settings.models))
+    )
+    done = f"{key} is {'taken out of' if value is None else 'set in'} {user_file()}."
+    call.tell({"key": key, "file": str(user_file()), "overridden_by": overridden.get(key)}, done)
+    if place := overridden.get(key):
+        call.say(f"note: here {place} overrides it")
+    for spec in made[0].specs() if key.startswith("models.") else ():
+        said, fix = fitness(spec)
+        if fix:
+            call.say(f"note: {spec.text} cannot be used yet: {said}\nhint: {fix}")
+
+
+def config_group() -> typer.Typer:
+    """`config` by itself shows them all."""
+    about = "Show every setting in effect and where its value came from; set one for good."
+    named: dict[str, Callable[..., int]] = {"get": get_setting, "set": set_setting}
+    return group_of(about, config.epilog, config, **named, unset=unset_setting)  # type: ignore[attr-defined]
 
 
 @command(

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 from dataclasses import asdict, replace
+from getpass import getpass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from secondlook.cli.command import Call, argument, command, flag, messages, option, print_json
+from secondlook.cli.command import (
+    Call,
+    argument,
+    command,
+    flag,
+    is_terminal,
+    messages,
+    option,
+    print_json,
+)
 from secondlook.cli.progress import download_watched
 from secondlook.errors import UsageError
 
@@ -15,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from secondlook.models.probe import GradingFigures, Probe
-    from secondlook.models.specs import ModelSpec, Part
+    from secondlook.models.specs import ModelSpec
     from secondlook.settings.sections import Settings
 
 
@@ -24,29 +36,28 @@ if TYPE_CHECKING:
     "  secondlook models get                 which models there are to fetch\n"
     "  secondlook models get qwen3-4b        fetch one, 2.5 GB\n"
     "  secondlook models probe gguf:~/models/qwen.gguf\n"
+    "  secondlook models key openai          keep a key where only you can read it\n"
 )
 def models(
     call: Call,
     *,
-    action: str | None = argument(None, "Measure or fetch instead of listing.", "[probe|get]"),
-    model: str | None = argument(None, "What to measure (provider:model) or to fetch.", "MODEL"),
+    action: str | None = argument(None, "Do this instead of listing.", "[probe|get|key]"),
+    model: str | None = argument(
+        None, "What to measure (provider:model), to fetch, or a provider.", "NAME"
+    ),
     to: Path | None = option(None, "Folder for a fetched model.", "FOLDER"),
     seconds: float = option(120.0, "Most time for the search of the context.", "S", min=1),
     longest: int = option(16_384, "Longest prompt that is tried, in tokens.", "N", min=256),
     again: bool = flag("--again", "Measure although it was measured before."),
+    forget: bool = flag("--forget", "Keep the key of that provider no more."),
 ) -> None:
-    """List roles and what serves each, measure a model once, or fetch one."""
+    """List roles and what serves each, measure or fetch a model, or keep a key."""
     if action is None:
-        from secondlook.models.specs import ROLES, Cast
+        from secondlook.engine.cast import cast_rows
+        from secondlook.models.specs import parse_spec
 
         settings = call.load().settings
-        cast = Cast(settings.models)
-        rows = [_row(cast.part(role), None, settings) for role in ROLES]
-        for name in cast.own:
-            workflow, dot, role = name.rpartition(".")
-            if dot:
-                part = cast.part(next(one for one in ROLES if one == role), workflow)
-                rows.append(_row(part, workflow, settings))
+        rows = cast_rows(settings)
         if call.as_json:
             print_json({"roles": rows})
         else:
@@ -55,22 +66,23 @@ def models(
                 name = f"{row['workflow']}.{row['role']}" if row["workflow"] else row["role"]
                 told = f"{name:<20}  {row['model']:<{wide}}  {', '.join(_about(row))}"
                 sys.stdout.write(told.rstrip() + "\n")
-            if not cast.part("answer").spec.named:
+            if not parse_spec(settings.models.default).named:
                 call.say("No model is set: answers are extracted from your documents.")
                 call.say("hint: secondlook doctor shows which models are within reach")
     elif action == "probe":
         _probe(call, model, seconds=seconds, longest=longest, again=again)
     elif action == "get":
         _get(call, model, to)
+    elif action == "key":
+        _key(call, model, forget=forget)
     else:
-        hint = f"To measure a model: secondlook models probe {action}; to fetch one: models get"
+        hint = f"To measure a model: secondlook models probe {action}; others: models get, key"
         raise UsageError(f"{action!r} is nothing that `secondlook models` does", hint=hint)
 
 
 def _get(call: Call, name: str | None, folder: Path | None) -> None:
     from secondlook.models.discovery import lacking
     from secondlook.models.hub import described, fetched, known_models
-    from secondlook.settings import user_file
 
     if name is None:
         known = list(known_models().values())
@@ -95,29 +107,42 @@ def _get(call: Call, name: str | None, folder: Path | None) -> None:
     if command := lacking("gguf"):
         call.say(f"To run it: {command}")
     call.say(f"To ask with it: secondlook ask --model {spec} QUESTION")
-    call.say(f'For always: default = "{spec}" under [models] in {user_file()}')
+    call.say(f"For always: secondlook config set models.default {shlex.quote(spec)}")
 
 
-def _row(part: Part, workflow: str | None, settings: Settings) -> dict[str, Any]:
-    from secondlook.models.prices import Prices
-    from secondlook.models.probe import stored_probe
-    from secondlook.models.specs import ladder
-    from secondlook.nodes.grade import fit_of
+def _key(call: Call, name: str | None, *, forget: bool) -> None:
+    from secondlook.models.specs import KEY_VARIABLES
+    from secondlook.settings.keys import keep_key, kept_keys, keys_file
+    from secondlook.settings.sections import nearest
 
-    probe = stored_probe(part.spec) if part.spec.named else None
-    fit = fit_of(probe) if probe and part.role == "grade" else None
-    mode = part.options.mode or (probe.mode if probe else ladder(part.spec)[0])
-    price = Prices(settings.models.prices).of(part.spec) if part.spec.named else None
-    named = part.spec.named
-    who = {"role": part.role, "workflow": workflow, "model": part.spec.text, "serves": named}
-    return who | {
-        "local": part.spec.local if named else None,
-        "mode": mode if named else None,
-        "options": part.options.model_dump(exclude_defaults=True),
-        "price": asdict(price) if price else None,
-        "probed": probe.measured if probe else None,
-        "grading": asdict(fit.passages) if fit and fit.passages else None,
-    }
+    if name is None:
+        kept = sorted(kept_keys())
+        said = f"Keys are kept for {', '.join(kept)}." if kept else "No key is kept."
+        call.tell({"kept": kept, "providers": sorted(KEY_VARIABLES)}, said)
+        return
+    provider, _, address = name.partition("@")
+    if provider not in KEY_VARIABLES:
+        meant = nearest(provider, KEY_VARIABLES)
+        guess = f"Did you mean {meant!r}? " if meant else ""
+        hint = f"{guess}Providers with a key: {', '.join(sorted(KEY_VARIABLES))}."
+        raise UsageError(f"there is no provider {provider!r} that takes a key", hint=hint)
+    name = f"{provider}@{address.rstrip('/')}" if address else provider
+    if forget:
+        was = keep_key(name, None)
+        said = f"The key for {name} is forgotten." if was else f"No key was kept for {name}."
+        call.tell({"provider": name, "kept": False}, said)
+        return
+    if is_terminal(sys.stdin):
+        key = getpass(f"Key for {name} (it is not shown): ").strip()
+    else:
+        key = sys.stdin.read().strip()
+    if not key or len(key.split()) != 1:
+        said = "a key is one word, and none was given" if not key else "a key has no spaces"
+        raise UsageError(said, hint=f"secondlook models key {name} < FILE, or type it when asked")
+    keep_key(name, key)
+    call.tell({"provider": name, "kept": True}, f"Kept for {name}, in {keys_file()}.")
+    if os.environ.get(KEY_VARIABLES[provider], "").strip():
+        call.say(f"note: {KEY_VARIABLES[provider]} is set, and is used instead")
 
 
 def _about(row: dict[str, Any]) -> Iterator[str]:

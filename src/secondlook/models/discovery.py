@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from pathlib import Path
@@ -12,7 +13,18 @@ from typing import Any
 
 from secondlook.models.hub import models_folder
 from secondlook.models.langchain import install_hint
-from secondlook.models.specs import KEY_VARIABLES, PACKAGES, ModelSpec, is_loopback, ollama_address
+from secondlook.models.prices import Prices
+from secondlook.models.specs import (
+    KEY_VARIABLES,
+    PACKAGES,
+    Cast,
+    ModelSpec,
+    is_loopback,
+    ollama_address,
+    parse_spec,
+)
+from secondlook.settings.keys import kept_keys
+from secondlook.settings.sections import ModelSettings
 
 EXTRAS: dict[str, tuple[str, ...]] = {
     "gguf": ("xllamacpp",),
@@ -34,6 +46,44 @@ _MOST_FILES = 50
 _MAGIC = b"GGUF"
 
 
+@dataclass(frozen=True, slots=True)
+class Reachable:
+    """A model that can be chosen; `fix` says what must be done first."""
+
+    spec: ModelSpec
+    fix: str | None = None
+    size: int | None = None  # bytes of its file
+
+
+def reachable(settings: ModelSettings, address: str | None = None) -> list[Reachable]:
+    """Those in use, model files, Ollama's, what an address on this machine offers, and hosted ones
+    of known price whose provider has a key. Takes a few seconds."""
+    gguf, ollama, other = map(lacking, ("gguf", "ollama", "openai"))
+    local = [(f"ollama:{one}", ollama) for one in find_ollama()[1] or ()]
+    local += [(f"openai:{one}@{address}", other) for one in served_at(address or "")]
+    prices = map(parse_spec, Prices(settings.prices).names())
+    known = [spec for spec in prices if spec.key and not spec.base_url]
+    used = [spec for spec in Cast(settings).specs() if spec.named]
+    found = [Reachable(spec, fitness(spec)[1]) for spec in used]
+    found += [Reachable(parse_spec(f"gguf:{path}"), gguf, size) for path, size in find_gguf()]
+    found += [Reachable(parse_spec(text), fix) for text, fix in local]
+    found += [Reachable(spec, fitness(spec)[1]) for spec in known]
+    first: dict[tuple[str, str | None], Reachable] = {}
+    for one in found:
+        known = first.setdefault((one.spec.name, one.spec.address), one)
+        if known.size is None and one.size:  # it is in use
+            first[one.spec.name, one.spec.address] = replace(known, size=one.size)
+    return list(first.values())
+
+
+def served_at(address: str) -> list[str]:
+    """Names of the models of an OpenAI-compatible server on this machine."""
+    told = asked(f"{address}/models") if is_loopback(address) else None
+    listed = told.get("data") if told else None
+    held = listed[:_MOST_FILES] if isinstance(listed, list) else []
+    return [str(one["id"]) for one in held if isinstance(one, dict) and one.get("id")]
+
+
 def extras() -> dict[str, dict[str, str | None]]:
     """The version of each package that an extra needs; None = not installed."""
     return {name: {one: installed(one) for one in needed} for name, needed in EXTRAS.items()}
@@ -52,8 +102,9 @@ def installed(package: str) -> str | None:
 
 
 def keys_set() -> list[str]:
-    """Names of the variables that hold a key; never a key."""
-    return sorted(name for name in KEY_VARIABLES.values() if os.environ.get(name, "").strip())
+    """Names of the variables that hold a key, and of providers whose key is kept; never a key."""
+    found = {name for name in KEY_VARIABLES.values() if os.environ.get(name, "").strip()}
+    return sorted(found | set(kept_keys()))
 
 
 def find_ollama(address: str | None = None) -> tuple[str, tuple[str, ...] | None]:
@@ -172,6 +223,7 @@ def _served(spec: ModelSpec) -> tuple[str, str | None]:  # noqa: PLR0911
         start = "start the server; OpenAI-compatible addresses mostly end in /v1"
         return f"nobody answers at {address}", start
     variable = KEY_VARIABLES.get(spec.provider)
-    if variable and not address and not os.environ.get(variable, "").strip():
-        return f"{variable} is not set", f"set {variable}"
+    if variable and not address and not spec.key:
+        fix = f"secondlook models key {spec.provider}, or set {variable}"
+        return f"{variable} is not set", fix
     return "configured; the provider is not asked from here", None

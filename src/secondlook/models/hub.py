@@ -28,7 +28,7 @@ HUB = "https://huggingface.co"
 _PARTS = "-of-"
 _SECONDS = 20.0
 _TRIES = 5  # Connections in a row that bring nothing new
-_BLOCK = 1 << 20
+_BLOCK = 1 << 16
 _SPARE = 1 << 28  # Bytes of the disk that a fetch leaves free
 
 
@@ -118,7 +118,7 @@ def fetched(
     checking: Callable[[], None] = lambda: None,
 ) -> Path:
     """The file on this machine: the one that is there, or fetched now. `listen` hears how many
-    bytes are there; `checking` is called before a hash is computed."""
+    bytes are there, and may raise to stop; `checking` is called before a hash is computed."""
     folder = folder or models_folder()
     kept = folder / PurePosixPath(file.path).name
     if kept.is_file() and kept.stat().st_size == file.size:
@@ -152,6 +152,7 @@ def _download(file: HubFile, part: Path, listen: Callable[[int], None]) -> None:
             if not tries:
                 raise _unreachable(file.repo, last)
             tries -= 1
+            listen(there)
             address = f"/{file.repo}/resolve/{file.revision}/{file.path}"
             span = {"Range": f"bytes={there}-"} if there else {}
             try:

@@ -240,12 +240,15 @@ def install_hint(provider: str) -> str:
 def _build(spec: ModelSpec) -> BaseChatModel:
     """The chat model that `init_chat_model` makes of a spec, or an error with the way out."""
     variable = KEY_VARIABLES.get(spec.provider)
-    has_key = bool(variable and os.environ.get(variable, "").strip())
+    has_key = bool(spec.key)
     package = PACKAGES[spec.provider].replace("-", "_")
     if spec.provider in {"openai", "ollama"} and find_spec(package) is None:
         raise _not_installed(spec)
     if spec.provider == "openai" and not has_key and not spec.base_url:
-        hint = "Set OPENAI_API_KEY, or name a server: openai:MODEL@http://host:port/v1."
+        hint = (
+            "secondlook models key openai keeps one; or set OPENAI_API_KEY, or name a server: "
+            "openai:MODEL@http://host:port/v1."
+        )
         raise ModelError(f"{spec.text!r} needs a key, and OPENAI_API_KEY is not set", hint=hint)
     try:
         from langchain.chat_models import init_chat_model
@@ -255,7 +258,8 @@ def _build(spec: ModelSpec) -> BaseChatModel:
         raise _not_installed(spec) from missing
     except Exception as refused:
         said = next(iter(str(refused).strip().splitlines()), "") or type(refused).__name__
-        hint = f"Set {variable}." if variable and not has_key else "See `secondlook doctor`."
+        get_one = f"secondlook models key {spec.provider}, or set {variable}."
+        hint = get_one if variable and not has_key else "See `secondlook doctor`."
         raise ModelError(f"{spec.text!r} cannot be opened: {said}", hint=hint) from refused
     return cast("BaseChatModel", made)
 
@@ -278,12 +282,17 @@ def _opening(spec: ModelSpec) -> dict[str, Any]:
     given: dict[str, Any] = {"max_retries": 0}
     if spec.base_url:
         given["base_url"] = spec.base_url
+    variable = KEY_VARIABLES.get(spec.provider, "")
+    if spec.key and not os.environ.get(variable, "").strip():
+        # Two providers have a name of their own for it, the same as their variable's.
+        own = spec.provider in {"cohere", "huggingface"}
+        given[variable.lower() if own else "api_key"] = spec.key
     if spec.provider == "openai":
         from openai import DefaultAsyncHttpxClient
 
         given |= {
             # Servers of one's own mostly want no key, but the client insists on one.
-            "api_key": os.environ.get(KEY_VARIABLES["openai"], "").strip() or "not-needed",
+            "api_key": spec.key or "not-needed",
             "stream_usage": True,
             # One per event loop, ours: shared ones break when their loop is closed.
             "http_async_client": DefaultAsyncHttpxClient(**http, timeout=None),
@@ -413,6 +422,7 @@ def translated(  # noqa: C901, PLR0911
     if isinstance(error, SecondlookError):
         return error
     text = " ".join(str(error).split()) or type(error).__name__
+    text = text.replace(spec.key or "\0", "...")  # some servers repeat what they were sent
     text = text if len(text) <= _LONGEST_MESSAGE else f"{text[:_LONGEST_MESSAGE]}..."
     said, codes, status = f"{spec.text!r}: {text}", _codes(error), _status(error)
     # By name: which HTTP client a provider uses is its own affair.

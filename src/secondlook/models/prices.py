@@ -112,6 +112,9 @@ class Prices:
     def __init__(self, own: Path | None = None) -> None:
         self._own = own
 
+    def names(self) -> list[str]:
+        return sorted(self._table)
+
     def of(self, spec: ModelSpec) -> Price | None:
         """None when unknown."""
         named = f"{spec.provider}:{spec.model}"

@@ -3,6 +3,7 @@
 import os
 import re
 from dataclasses import dataclass
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Any, Literal, get_args
 from urllib.parse import urlsplit
@@ -12,6 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 from secondlook.errors import SettingsError
 from secondlook.models.chat import OutputMode, Role
 from secondlook.settings.addresses import hidden, plain, sent_to
+from secondlook.settings.keys import kept_keys
 from secondlook.settings.sections import ModelSettings, in_plain_words, nearest
 
 NONE = "none"
@@ -76,6 +78,21 @@ class ModelSpec:
     @property
     def path(self) -> Path:
         return Path(self.model).expanduser()
+
+    @property
+    def name(self) -> str:
+        """As others may see it: without the address that it is asked at, of a file its name."""
+        if self.provider == "gguf":
+            plain = self.model.replace("\\", "/")
+            return f"gguf:{plain.rpartition('/')[2]}"
+        return f"{self.provider}:{self.model}" if self.named else NONE
+
+    @property
+    def key(self) -> str | None:
+        """The provider's variable, else what is kept: that goes only where it was kept for."""
+        given = os.environ.get(KEY_VARIABLES.get(self.provider, ""), "").strip()
+        whom = f"{self.provider}@{self.base_url}" if self.base_url else self.provider
+        return given or kept_keys().get(whom)
 
 
 def parse_spec(text: str, *, place: str = "models.default") -> ModelSpec:
@@ -142,9 +159,9 @@ def ollama_address() -> str:
 def is_loopback(address: str | None) -> bool:
     try:
         host = urlsplit(address or "").hostname or ""
-    except ValueError:
+        return host in _LOOPBACK or ip_address(host).is_loopback
+    except ValueError:  # a name such as 127.example.com is somebody else's
         return False
-    return host in _LOOPBACK or host.startswith("127.")
 
 
 # Which model serves which role, and with what options: `models.default`, `models.roles`,

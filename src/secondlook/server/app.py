@@ -25,6 +25,7 @@ from secondlook.server import (
     docs,
     library,
     mcp,
+    models,
     openai,
     pages,
     problems,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from secondlook.settings.sections import Settings
 
-_DATA = (asking, threads, answers, library, uploads, sources, suggestions, status)
+_DATA = (asking, threads, answers, library, uploads, sources, suggestions, status, models)
 ROUTERS = tuple(module.router for module in (*_DATA, openai, mcp, docs, pages))
 _OPEN = frozenset({"", "assets", "docs"})  # first parts of the page's paths: they hold no data
 
@@ -58,8 +59,10 @@ def create_app(
     libraries: Libraries | None = None,
     token: str | None = None,
     host: str | None = None,
+    keeps: bool = False,
 ) -> FastAPI:
-    """An ASGI app. `token`: what clients must show; `host`: where it listens."""
+    """An ASGI app. `token`: what clients must show; `host`: where it listens; `keeps`: settings
+    changed on the page are written to the person's own, else they count until it stops."""
     serve = settings.serve
     guard = Guard(
         host=host or serve.host,
@@ -69,7 +72,7 @@ def create_app(
         guarded=lambda path: path.lstrip("/").partition("/")[0] not in _OPEN,
     )
     opened = libraries or Libraries(settings)
-    made = Served(settings, opened, Runs(settings, opened), Jobs(opened), guard)
+    made = Served(opened, Runs(settings, opened), Jobs(opened), guard, keeps=keeps)
     app = FastAPI(
         title="Secondlook",
         version=__version__,
@@ -98,6 +101,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
             await asyncio.to_thread(made.jobs.take_up, name)
         yield
     finally:
+        made.fetches.close()
         await asyncio.to_thread(made.jobs.close)
         await asyncio.to_thread(made.runs.close)
 
@@ -147,7 +151,7 @@ def serve(
     started: Callable[[], None] = lambda: None,
 ) -> None:
     """Answer until stopped. Ctrl-C raises `KeyboardInterrupt` once everything is put away."""
-    app = create_app(settings, token=token, host=listening.host)
+    app = create_app(settings, token=token, host=listening.host, keeps=True)
     level = "INFO" if debug else "ERROR"  # errors on stderr; with `debug` every request too
     logger = {"handlers": ["stderr"], "level": level, "propagate": False}
     config = uvicorn.Config(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from secondlook.library.library import Library
     from secondlook.library.report import FileChange, Progress
     from secondlook.server.libraries import Libraries
+    from secondlook.settings.sections import Settings
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +66,7 @@ class Job(BaseModel):
 class RunningJob:
     """Threads may share one. `form` is a snapshot; listeners are called on every change of it."""
 
-    def __init__(self, work: Placed | Uploaded) -> None:
+    def __init__(self, work: Placed | Uploaded | Rebuilt) -> None:
         self.work = work
         self.id = secrets.token_hex(6)
         self._lock = threading.Lock()
@@ -262,6 +263,26 @@ class Uploaded:
                     job.mark(place, reason="; the version before it is kept")
 
 
+class Rebuilt:
+    """The index made anew from the stored texts, by settings that changed since it was made."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+
+    def names(self) -> list[str]:
+        return []
+
+    def run(self, library: Library, job: RunningJob) -> None:
+        with suppress(KeyboardInterrupt):
+            make = type(library).rebuild
+            make(library.path, settings=self._settings, progress=job.progress).close()
+
+    def drop(self) -> None:
+        """The index that is there stays."""
+
+    leave = drop
+
+
 class Jobs:
     """Threads may share one. Close it before the libraries."""
 
@@ -274,7 +295,7 @@ class Jobs:
         self._swept: set[str] = set()
         self._closed = False
 
-    def start(self, library: str, work: Placed | Uploaded) -> RunningJob:
+    def start(self, library: str, work: Placed | Uploaded | Rebuilt) -> RunningJob:
         refuse_change(self._libraries.path(library))  # one that can only be read
         job = RunningJob(work)
         with self._lock:

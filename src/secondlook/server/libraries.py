@@ -10,7 +10,7 @@ from secondlook.errors import LibraryMissing
 from secondlook.settings.sections import DEFAULT_LIBRARY, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
     from pathlib import Path
 
     from secondlook.engine.secondlook import Secondlook
@@ -28,6 +28,7 @@ class Libraries:
         self._locks: dict[str, threading.Lock] = {}
         self._engines: dict[str, Secondlook] = {}
         self._without_web: dict[str, Secondlook] = {}
+        self._replaced: list[Secondlook] = []  # by other settings, while runs go on in them
         self._closed = False
 
     def names(self) -> tuple[str, ...]:
@@ -51,15 +52,45 @@ class Libraries:
         return self._settings.model_copy(update={"library": library})
 
     def engine(self, name: str = DEFAULT_LIBRARY) -> Secondlook:
-        settings = self.settings(name)
+        self.settings(name)  # refuses one that is not served
         with self._lock:
             own = self._locks.setdefault(name, threading.Lock())
         with own:  # the others need not wait for one that is slow to open
             if name not in self._engines:
                 if self._closed:
                     raise LibraryMissing("the server is stopping", hint="start it again")
-                self._engines[name] = self._opening(settings)
+                began, opened = self._settings, self._opening(self.settings(name))
+                with self._lock:
+                    self._engines[name] = opened
+                if self._settings is not began:  # they changed while it was opened
+                    self.change()
             return self._engines[name]
+
+    def change(self, settings: Settings | None = None) -> None:
+        """Ask with other settings from now on. The libraries stay open, runs keep their engines."""
+        from secondlook.engine.secondlook import Secondlook
+
+        with self._lock:
+            before, self._settings = self._settings, settings or self._settings
+            try:
+                made = {
+                    name: Secondlook(old.library, settings=self.settings(name))
+                    for name, old in self._engines.items()
+                }
+            except BaseException:
+                self._settings = before
+                raise
+            self._replaced += [*self._engines.values(), *self._without_web.values()]
+            self._without_web.clear()
+            self._engines.update(made)
+
+    async def let_go(self, used: Collection[Secondlook]) -> None:
+        """Of the engines that were replaced, but for those in use; on the loop they work on."""
+        with self._lock:
+            gone = [engine for engine in self._replaced if engine not in used]
+            self._replaced = [engine for engine in self._replaced if engine in used]
+        for engine in gone:
+            await engine.adetach()
 
     def without_web(self, name: str) -> Secondlook:
         """The same library asked without the web, where the server would search it."""
@@ -76,21 +107,22 @@ class Libraries:
             return self._without_web[name]
 
     async def aengine(self, name: str = DEFAULT_LIBRARY, *, web: bool | None = None) -> Secondlook:
-        if web is False:
-            return await asyncio.to_thread(self.without_web, name)
-        if name in self._engines:
-            return self._engines[name]
-        return await asyncio.to_thread(self.engine, name)
+        while True:  # what was made in a thread may have been replaced meanwhile
+            offline = web is False and self.settings(name).web.enable_web_search
+            engine = (self._without_web if offline else self._engines).get(name)
+            if engine is not None:
+                return engine
+            await asyncio.to_thread(self.without_web if offline else self.engine, name)
 
     def drain(self) -> None:
         """Every run finishes the step that it is at, and is left there."""
-        for engine in (*self._engines.values(), *self._without_web.values()):
+        for engine in (*self._engines.values(), *self._without_web.values(), *self._replaced):
             engine.drain()
 
     async def aclose(self) -> None:
         """On the loop that the engines worked on: their models belong to it."""
         self._closed = True
-        for engine in self._without_web.values():
+        for engine in (*self._without_web.values(), *self._replaced):
             await engine.adetach()
         engines, self._engines = list(self._engines.values()), {}
         for engine in engines:

@@ -130,7 +130,7 @@ def _whole(library: Library, name: str) -> str:
 def serve_on_stdio(settings: Settings) -> None:
     """Until the client hangs up or a signal comes: nothing can interrupt the SDK's reading."""
     libraries = Libraries(settings)
-    service = Served(settings, libraries, Runs(settings, libraries), Jobs(libraries))
+    service = Served(libraries, Runs(settings, libraries), Jobs(libraries))
 
     def put_away() -> None:
         service.jobs.close()

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from concurrent.futures import Future
 
+    from secondlook.engine.secondlook import Secondlook
     from secondlook.roles.follow_up import Turn
     from secondlook.server.libraries import Libraries
 
@@ -80,6 +81,7 @@ class LiveRun:
     problem: ProblemDetails | None = None  # why it could not be carried out at all
     stopping: str = CANCELLED
     task: asyncio.Task[Any] | None = None
+    engine: Secondlook | None = None  # that works on it
     noting: Future[None] | None = None  # done when a run that waits is recorded
     put_away: threading.Event = field(default_factory=threading.Event)  # nothing works on it now
 
@@ -147,7 +149,6 @@ class Runs:
     def __init__(self, settings: Settings, libraries: Libraries) -> None:
         self.record = Record(settings.runs)
         self.work = LoopThread()
-        self._settings = settings
         self._libraries = libraries
         self._at_once = settings.serve.concurrency or os.cpu_count() or 1
         self._lock = threading.RLock()
@@ -172,8 +173,7 @@ class Runs:
             raise UsageError(said, hint="ask for one thing at a time")
         if not ask.question.strip():
             raise UsageError("the question is empty", hint="say what you want to know")
-        self._libraries.settings(ask.library)
-        if ask.web and not self._settings.web.enable_web_search:
+        if ask.web and not self._libraries.settings(ask.library).web.enable_web_search:
             hint = "set web.enable_web_search where it runs"
             raise UsageError("searching the web is switched off on this server", hint=hint)
 
@@ -373,7 +373,7 @@ class Runs:
         live.task = asyncio.current_task()
         problem, ask = None, live.ask
         try:
-            engine = await self._libraries.aengine(ask.library, web=ask.web)
+            engine = live.engine = await self._libraries.aengine(ask.library, web=ask.web)
             stream = (
                 engine.aresume_stream(live.id)
                 if live.resumed
@@ -395,7 +395,14 @@ class Runs:
                     live.stop(problem.detail, problem.details(f"/api/runs/{live.id}"))
                 self._keep(live)
                 self._admit()
+            live.engine = None
             live.put_away.set()
+        await self.let_go()
+
+    async def let_go(self) -> None:
+        """Of engines that changed settings have replaced, once no run needs them."""
+        running = list(self._running.values())
+        await self._libraries.let_go([live.engine for live in running if live.engine])
 
     def _keep(self, live: LiveRun) -> None:
         """Keep an ended run in memory, and drop the oldest beyond what may be kept."""

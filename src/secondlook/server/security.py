@@ -132,6 +132,16 @@ class Guard:
         hint = "use the server's own page, or allow the origin with serve.origins"
         return Problem(403, "origin_not_allowed", said, hint=hint)
 
+    def check_owner(self, headers: Headers) -> None:
+        """What decides which model and which servers are asked is for who holds the token. Without
+        one it is for this machine alone: a proxy before us may let anybody through."""
+        name = _host_name(headers["host"]) or ""
+        forwarded = "forwarded" in headers or "x-forwarded-for" in headers
+        if self.token.value is None and (forwarded or not is_loopback(name)):
+            said = "settings are not changed from other machines without a token"
+            hint = "set SECONDLOOK_TOKEN where the server runs, and start it again"
+            raise Problem(403, "settings_closed", said, hint=hint)
+
     def _no_token(self, scope: Scope, headers: Headers) -> Problem | None:
         path = scope["path"]
         if path in _NO_TOKEN or not self.guarded(path):

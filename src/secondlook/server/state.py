@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import Depends, Request
 
+from secondlook.server.fetches import Fetches
 from secondlook.server.security import Guard
+from secondlook.settings.sections import DEFAULT_LIBRARY
 
 if TYPE_CHECKING:
     from secondlook.server.jobs import Jobs
@@ -18,12 +21,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    settings: Settings
     libraries: Libraries
     runs: Runs
     jobs: Jobs
     guard: Guard = field(default_factory=Guard)
     receiving: set[object] = field(default_factory=set)  # Uploads that are on their way
+    fetches: Fetches = field(default_factory=Fetches)
+    changing: Lock = field(default_factory=Lock)  # held while settings change
+    keeps: bool = False  # whether a change is written to the person's own settings
+
+    @property
+    def settings(self) -> Settings:
+        """As they are now: the page may change some."""
+        return self.libraries.settings(DEFAULT_LIBRARY)
 
 
 def served(request: Request) -> Served:

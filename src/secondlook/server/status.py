@@ -12,11 +12,14 @@ from pydantic import BaseModel, Field
 from secondlook import __version__
 from secondlook.errors import SecondlookError
 from secondlook.graphs.registry import WORKFLOWS
+from secondlook.models.specs import parse_spec
+from secondlook.retrieval.terms import language_name
 from secondlook.server.problems import Problem
 from secondlook.server.runs import QUESTION_CHARACTERS
 from secondlook.server.security import MEGABYTE
 from secondlook.server.state import FromServer
 from secondlook.server.uploads import FILES_PER_UPLOAD
+from secondlook.settings.sections import LANGUAGES
 from secondlook.telemetry import scraped
 
 router = APIRouter()
@@ -34,6 +37,9 @@ class SettingsShown(BaseModel):
     workflow: str = Field(description="The usual one.")
     model: str = Field(description="`none` = answers come from the passages alone.")
     web_search: bool
+    max_risk: float | None = Field(description="Share of answers that may be wrong.")
+    language: str = Field(description="Of libraries that are made or rebuilt.")
+    languages: list[str]
     analyst_extra: bool = Field(description="Whether charts can be drawn.")
     install_analyst: str
     limits: dict[str, int]
@@ -50,16 +56,15 @@ def workflows() -> list[WorkflowShown]:
 async def show_settings(served: FromServer) -> SettingsShown:
     """What a page needs to know of the server. No secret and no path."""
     settings = served.settings
-    # Without the address it is reached at, and of a file its name alone.
-    kind, colon, name = settings.models.default.partition("@")[0].partition(":")
-    if kind == "gguf":
-        name = name.replace("\\", "/").rpartition("/")[2]
     return SettingsShown(
         version=__version__,
         workflows=workflows(),
         workflow=settings.answer.workflow,
-        model=(f"{kind}{colon}{name}"),
+        model=parse_spec(settings.models.default).name,
         web_search=settings.web.enable_web_search,
+        max_risk=settings.answer.max_risk,
+        language=language_name(settings.library.language),
+        languages=sorted({language_name(one) for one in LANGUAGES}),
         analyst_extra=all(find_spec(name) is not None for name in ("pandas", "plotly")),
         install_analyst=INSTALL_ANALYST,
         limits={
@@ -181,6 +186,7 @@ class LibraryForm(BaseModel):
     documents: int
     tables: int
     passages: int
+    language: str
     failed: int = Field(description="Files that could not be read.")
     bytes: int
     writing: bool = Field(description="Whether something is being added right now.")
@@ -197,6 +203,7 @@ async def list_libraries(served: FromServer) -> list[LibraryForm]:
             **{one: getattr(status, one) for one in names},
             name=name,
             path=PurePath(status.path).name or None,
+            language=language_name(status.language),
             failed=len(status.failed),
             writing=bool(served.jobs.active(name)) or status.writer is not None,
         )

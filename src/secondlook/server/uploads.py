@@ -24,7 +24,7 @@ from secondlook.library.library import samples_folder
 from secondlook.library.publish import refuse_change
 from secondlook.library.uploads import Arriving, Staging, new_staging, safe_name
 from secondlook.retrieval.parse.source import DEFAULT_LIMITS, TABLES
-from secondlook.server.jobs import Job, Placed, RunningJob, Uploaded
+from secondlook.server.jobs import Job, Placed, Rebuilt, RunningJob, Uploaded
 from secondlook.server.library import OpenedLibrary  # noqa: TC001
 from secondlook.server.problems import Problem
 from secondlook.server.security import MEGABYTE, upload_too_large
@@ -261,6 +261,12 @@ async def add_paths(opened: OpenedLibrary, asked: Paths, state: FromServer) -> J
 async def add_samples(opened: OpenedLibrary) -> Job:
     """The documents that come with Secondlook, to try it with."""
     return opened.jobs.start(opened.name, Placed([samples_folder()])).form()
+
+
+@router.post("/rebuild", status_code=202)
+async def rebuild(opened: OpenedLibrary, state: FromServer) -> Job:
+    """Passages and index anew from the stored texts, in the language that is set."""
+    return opened.jobs.start(opened.name, Rebuilt(state.libraries.settings(opened.name))).form()
 
 
 def allowed_places(paths: Sequence[str], roots: Sequence[Path]) -> list[Path]:

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import platformdirs
-from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Secret, TypeAdapter, ValidationError
 
 from secondlook.errors import SettingsError
+from secondlook.files import make_folder, write_whole
 from secondlook.settings.addresses import hidden, names_a_user
 from secondlook.settings.sections import (
     APP_NAME,
@@ -24,13 +25,14 @@ from secondlook.settings.sections import (
     Settings,
     in_plain_words,
     nearest,
+    place_of,
     value_of,
     where_to_look,
 )
 from secondlook.settings.trust import is_trusted, why_refused
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 PROJECT_FILE = "secondlook.toml"
 ENV_PREFIX = "SECONDLOOK_"
@@ -100,6 +102,10 @@ def load(
     for given in _everywhere(files, variables, preset, texts or {}, flags or {}, here):
         values[given.key] = _checked(given)
         origin[given.key] = given.origin
+    return Loaded(_joined(values, origin), origin, tuple(files))
+
+
+def _joined(values: Mapping[str, object], origin: Mapping[str, str]) -> Settings:
     nested: dict[str, Any] = {}
     for key, value in values.items():
         *sections, name = key.split(".")
@@ -108,7 +114,7 @@ def load(
             inner = inner.setdefault(section, {})
         inner[name] = value
     try:
-        return Loaded(Settings.model_validate(nested), origin, tuple(files))
+        return Settings.model_validate(nested)
     except ValidationError as error:
         # Each value is right by itself, so what is left is one that contradicts another.
         problem = error.errors()[0]
@@ -150,10 +156,10 @@ def _everywhere(  # noqa: PLR0917
         for one in _from_file(file, own=own):
             yield replace(one, place=name, origin=name)
     for key, text in texts.items():
-        _known(key, "--set: ")
+        check_key(key, "--set: ")
         yield _Given(key, text, place=f"--set {key}", origin="--set", base=here, textual=True)
     for key, value in flags.items():
-        _known(key, "")
+        check_key(key)
         if value is not None:
             flag = FLAG_NAMES.get(key, f"--{key.rpartition('.')[2].replace('_', '-')}")
             yield _Given(key, value, place=flag, origin=flag, base=here)
@@ -163,11 +169,15 @@ def read_file(file: Path) -> tuple[bytes, list[tuple[str, object]]]:
     """A settings file as it is, and setting by setting."""
     try:
         data = file.read_bytes()
-        # Editors on Windows put a byte order mark in front, which TOML does not allow.
-        parsed = tomllib.loads(data.decode("utf-8-sig"))
+        return data, _entries(file, data)
     except (OSError, ValueError) as error:  # TOML's and Unicode's errors are ValueErrors
         hint = "It must be TOML in UTF-8; strings need quotes; see docs/settings.md."
         raise SettingsError(f"{file} cannot be read: {error}", hint=hint) from error
+
+
+def _entries(file: Path, data: bytes) -> list[tuple[str, object]]:
+    # Editors on Windows put a byte order mark in front, which TOML does not allow.
+    parsed = tomllib.loads(data.decode("utf-8-sig"))
     made: list[tuple[str, object]] = []
     for section, content in parsed.items():
         if section not in SECTIONS:
@@ -177,8 +187,8 @@ def read_file(file: Path) -> tuple[bytes, list[tuple[str, object]]]:
             raise SettingsError(said, hint=f"Write a line [{section}] and its keys below it.")
         made += _flat(section, content)
     for key, _ in made:
-        _known(key, f"{file}: ")
-    return data, made
+        check_key(key, f"{file}: ")
+    return made
 
 
 def _from_file(file: Path, *, own: bool) -> Iterator[_Given]:
@@ -212,7 +222,7 @@ def _flat(path: str, content: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield key, value
 
 
-def _known(key: str, place: str) -> None:
+def check_key(key: str, place: str = "") -> None:
     if key not in FIELDS:
         raise _unknown(f"{place}unknown setting {key!r}", key)
 
@@ -285,6 +295,89 @@ def nearest_key(name: str) -> str | None:
         if key.rpartition(".")[2] == last:  # right key, wrong section or none
             return key
     return nearest(name, [*KEYS, *SECTIONS] if "." in name else [*SECTIONS, *KEYS])
+
+
+# The person's own settings file, changed by a command or on the page.
+
+_SECONDS_TO_WAIT = 10.0  # for another process that changes the file
+
+
+def change(
+    values: Mapping[str, object], *, textual: bool = False, check: Callable[[Settings], object]
+) -> dict[str, str]:
+    """Set these in the person's own file; None takes one out. Comments and all else stay. The file
+    is written whole, once it is right and `check` does not raise. Returns what overrides it here:
+    for each key where the value that counts comes from."""
+    from filelock import FileLock, Timeout
+
+    file = user_file().resolve()  # it may be a link into a folder of such files
+    for key in values:
+        check_key(key)
+    make_folder(file.parent)
+    wanted = {
+        key: value if value is None else _typed(key, value, textual=textual)
+        for key, value in values.items()
+    }
+    lock = FileLock(file.with_name(f".{file.name}.lock"), timeout=_SECONDS_TO_WAIT)
+    try:
+        with lock:
+            before, held = read_file(file) if file.is_file() else (b"", [])
+            data = _edited(before, wanted)
+            kept = dict(held) | wanted
+            expected = {key: value for key, value in kept.items() if value is not None}
+            try:
+                made = _entries(file, data)
+            except (SettingsError, ValueError):
+                made = []
+            if dict(made) != expected:  # inline tables, behind which no section can be put
+                said = f"{file} is written in a way to which nothing can be added from here"
+                raise SettingsError(said, hint="Write it there by hand, as a [section] with keys.")
+            origin = dict.fromkeys(expected, str(file))
+            given = [_Given(key, value, str(file), str(file), file.parent) for key, value in made]
+            check(_joined({one.key: _checked(one) for one in given}, origin))
+            write_whole(file, data)
+    except (Timeout, OSError) as error:
+        hint = "Is another program changing it, or is it not yours?"
+        raise SettingsError(f"{file} cannot be written: {error}", hint=hint) from error
+    try:
+        now = load().origin
+    except SettingsError:  # a mistake elsewhere, which every command tells
+        return {}
+    return {key: now[key] for key in wanted if now[key] not in {str(user_file()), "default"}}
+
+
+def _typed(key: str, value: object, *, textual: bool) -> object:
+    """As TOML has it; what is secret is refused."""
+    place = user_file().name
+    given = _Given(key, value, place, origin="", base=Path.cwd(), textual=textual)
+    checked = _checked(given)
+    secret = isinstance(checked, Secret) and str(checked) != checked.get_secret_value()
+    if secret or hidden(str(value)) != str(value):
+        hint = f"Set the variable {_variable(key)} instead."
+        raise SettingsError(f"{key}: no file of settings should hold a password", hint=hint)
+    if isinstance(checked, Secret):
+        return checked.get_secret_value()
+    if isinstance(checked, Path):
+        return place_of(checked)
+    return list(checked) if isinstance(checked, tuple) else checked
+
+
+def _edited(data: bytes, values: Mapping[str, object]) -> bytes:
+    import tomlkit
+
+    document = tomlkit.parse(data.decode("utf-8-sig"))
+    for key, value in values.items():
+        *sections, name = key.split(".")
+        table: Any = document
+        for section in sections:
+            if value is not None and section not in table:
+                table[section] = tomlkit.table()
+            table = table.get(section, {})
+        if value is None:
+            table.pop(name, None)
+        else:
+            table[name] = value
+    return tomlkit.dumps(document).encode()
 
 
 # Presets: sets of values that belong together, shipped, a person's own, or any file.

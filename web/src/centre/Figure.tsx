@@ -1,5 +1,6 @@
-import { useEffect, useRef, useState } from "react";
+import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { attempt } from "../actions";
+import { isDark, whenThemeChanges } from "../settings/theme";
 import { useSelect } from "../store";
 import type { Analysis, AnalysisFigure, Json } from "../types";
 import { CONFIG, loadPlotly, readFigure, themeColours, themed } from "./plotly";
@@ -48,14 +49,7 @@ function Picture({ data, words, name }: Drawn) {
 }
 
 function useDark(): boolean {
-  const [dark, setDark] = useState(() => matchMedia("(prefers-color-scheme: dark)").matches);
-  useEffect(() => {
-    const query = matchMedia("(prefers-color-scheme: dark)");
-    const change = () => setDark(query.matches);
-    query.addEventListener("change", change);
-    return () => query.removeEventListener("change", change);
-  }, []);
-  return dark;
+  return useSyncExternalStore(whenThemeChanges, isDark);
 }
 
 function Chart({ data, words, name }: Drawn) {

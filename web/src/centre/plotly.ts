@@ -1,5 +1,6 @@
 /** Plotly, fetched from the server the first time that a figure is shown; and its colours. */
 
+import { isDark } from "../settings/theme";
 import type { Json } from "../types";
 
 interface Plotly {
@@ -75,15 +76,15 @@ const SERIES = {
 };
 
 export function themeColours(): Colours {
-  const style = getComputedStyle(document.documentElement);
-  const token = (name: string) => style.getPropertyValue(name).trim();
-  const dark = window.matchMedia("(prefers-color-scheme: dark)").matches;
-  return {
-    ink: token("--ink"),
-    soft: token("--soft"),
-    line: token("--line"),
-    series: dark ? SERIES.dark : SERIES.light,
+  // As a colour of something on the page: of a token alone one gets both themes' words.
+  const probe = document.body.appendChild(document.createElement("i"));
+  const token = (name: string) => {
+    probe.style.color = `var(${name})`;
+    return getComputedStyle(probe).color;
   };
+  const [ink, soft, line] = [token("--ink"), token("--soft"), token("--line")];
+  probe.remove();
+  return { ink, soft, line, series: isDark() ? SERIES.dark : SERIES.light };
 }
 
 /** The figure's own layout in the page's colours; its title is the caption under it. */

@@ -69,6 +69,10 @@ test("facts are short, and money is told where there was any", () => {
   expect(telling.facts(answer({ usage }))).toEqual(["1 min 40 s", "2 model calls", "$0.0020"]);
   const unknown = { seconds: 1, calls: 1, cost: null } as Answer["usage"];
   expect(telling.facts(answer({ usage: unknown }))).toContain("cost unknown");
+  const named = (model: string) => telling.facts(answer({ model })).at(-1);
+  expect(named("openai:small@http://127.0.0.1:9/v1")).toBe("answered by small");
+  expect(named("ollama:qwen2.5:1.5b")).toBe("answered by qwen2.5:1.5b");
+  expect(named("gguf:/home/ada/models/tiny.gguf")).toBe("answered by tiny");
 });
 
 test("a provisional number is not told as if it were fitted", () => {

@@ -116,11 +116,19 @@ export function shortened(text: string, most: number): string {
   return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), most * 0.6)).trimEnd()}…`;
 }
 
-/** "0.8 s · no model calls"; the confidence is told apart, for it can be opened. */
+/** `openai:small@http://…` or `gguf:/home/…/small.gguf` as people call it: "small". */
+export function modelName(spec: string): string {
+  const name = spec.split("@http")[0]?.replace(/^\w+:/, "") ?? spec;
+  const file = spec.startsWith("gguf:") ? name.split(/[\\/]/).at(-1) : name;
+  return file?.replace(/\.gguf$/i, "") || spec;
+}
+
+/** "0.8 s · no model calls · answered by small"; the confidence is told apart, for it can be opened. */
 export function facts(answer: Answer): string[] {
   const { usage } = answer;
   const cost = usage.cost === null ? "cost unknown" : usage.cost > 0 ? money(usage.cost) : "";
-  return [seconds(usage.seconds), modelCalls(usage.calls), cost].filter((fact) => fact !== "");
+  const by = answer.model ? `answered by ${modelName(answer.model)}` : "";
+  return [seconds(usage.seconds), modelCalls(usage.calls), cost, by].filter((fact) => fact !== "");
 }
 
 const money = (dollars: number): string =>

@@ -3,6 +3,7 @@ import { Brand } from "../parts/Brand";
 import { DropZone } from "../parts/DropZone";
 import { closeSheet, Sheet } from "../parts/Sheet";
 import { Tabs, tabId, tabPanelId } from "../parts/Tabs";
+import { OpenSettings } from "../parts/TopBar";
 import { useRemembered } from "../parts/useRemembered";
 import { home } from "../routes";
 import { useSelect } from "../store";
@@ -31,9 +32,12 @@ export function Library() {
     <Sheet name="library" upTo={760} as="nav" label="Library">
       <div className="library-head">
         <Brand />
-        <a className="quiet" href={home} onClick={closeSheet}>
-          New<span className="sr"> question</span>
-        </a>
+        <span className="library-ways">
+          <OpenSettings />
+          <a className="quiet" href={home} onClick={closeSheet}>
+            New<span className="sr"> question</span>
+          </a>
+        </span>
       </div>
       <ChooseLibrary />
       <Tabs name="library" label="This library" tabs={TABS} chosen={view} choose={setView} />
