@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import Depends, Request
 
+from secondlook.retrieval.parse.pages import PageViewer
 from secondlook.server.security import Guard
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ class Served:
     runs: Runs
     jobs: Jobs
     guard: Guard = field(default_factory=Guard)
+    viewer: PageViewer = field(default_factory=PageViewer)
+    looking: asyncio.Lock = field(default_factory=asyncio.Lock)  # held by who has the viewer
     receiving: set[object] = field(default_factory=set)  # Uploads that are on their way
 
 
