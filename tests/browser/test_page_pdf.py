@@ -8,15 +8,11 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
-from tests.support import files
 from tests.support.page import DESK, PHONE, Visitor, overflow, violations
-from tests.support.serving import served
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.browser.conftest import Visits
 
 SOUNDINGS = "What would a yearly line of soundings cost?"
 

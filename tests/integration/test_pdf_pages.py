@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import struct
 import zlib
-from collections import Counter
 from contextlib import closing
 from hashlib import sha256
 from random import Random
@@ -15,25 +14,22 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 import pytest
 
+from secondlook.document import Extracted, Page
 from secondlook.errors import Damaged, Encrypted, ExtractionError, LimitExceeded, Unsupported
-from secondlook.library.library import samples_folder
 from secondlook.retrieval.parse.extract import extract_bytes
-from secondlook.retrieval.parse.pages import Place, PageViewer
+from secondlook.retrieval.parse.pages import PageViewer, Place
 from secondlook.retrieval.parse.source import ParseLimits
-from tests.support.files import _assembled, pdf
+from tests.support import files
+from tests.support.hostile_forms import raw_pdf
+from tests.support.pdf_form import form
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
-
-    from secondlook.document import Extracted
 
 Printed = tuple[float, float, str]  # left, bottom and words
 WORD = re.compile(r"[^\W_]+")
-WORDS = (
-    "tide harbour lantern quarry orchard ledger copper bridge winter meadow signal timber garden "
-    "ferry market candle river stone wagon letter"
-).split()
+WORDS = ("tide", "harbour", "lantern", "quarry", "orchard", "ledger", "copper", "bridge", "winter")
 
 
 @pytest.fixture(scope="module")
@@ -58,19 +54,19 @@ def printed(*pages: Sequence[Printed], box: str = "", turn: int = 0) -> bytes:
             f"/Contents {5 + 2 * at} 0 R /Resources << /Font << /F1 3 0 R >> >> >>".encode()
         )
         objects.append(b"<< /Length %d >>\nstream\n%s\nendstream" % (len(body), body))
-    return _assembled(objects, f"/Size {len(objects) + 1} /Root 1 0 R")
+    return raw_pdf(*objects)
 
 
-def prose(random: Random, lines: int, *, words: int = 3) -> list[str]:
+def prose(random: Random, lines: int, *, broken: float = 0.3) -> list[str]:
     """Lines of sentences, each word with a number that makes it unlike the others. Some words are
     broken at a line's end."""
     made, rest = [], ""
     for _ in range(lines):
         line = [rest] if rest else []
-        line += [f"{random.choice(WORDS)}{random.randrange(900)}" for _ in range(words)]
+        line += [f"{random.choice(WORDS)}{random.randrange(900)}" for _ in range(3)]
         line[-1] += "." if random.random() < 0.4 else ""
         whole, rest = random.choice(WORDS), ""
-        if random.random() < 0.3:
+        if random.random() < broken:
             line.append(f"{whole[:3]}-")
             rest = whole[3:]
         made.append(" ".join(line))
@@ -93,7 +89,9 @@ def tables(random: Random) -> bytes:
     """Rows of four columns, some cells in two lines, between two paragraphs; three pages."""
 
     def page() -> list[Printed]:
-        found: list[Printed] = [(60, 740 - 13 * at, line) for at, line in enumerate(prose(random, 4))]
+        found: list[Printed] = [
+            (60, 740 - 13 * at, line) for at, line in enumerate(prose(random, 4, broken=0))
+        ]
         columns, bottom = (60.0, 190.0, 300.0, 400.0), 640.0
         names = ("Berth", "Depth in m", "Rent", "Tenant")
         found += [(x, bottom, name) for x, name in zip(columns, names, strict=True)]
@@ -106,7 +104,9 @@ def tables(random: Random) -> bytes:
                 f"{random.choice(WORDS)} {random.choice(WORDS)}",
             )
             found += [(x, bottom, cell) for x, cell in zip(columns, cells, strict=True)]
-        return found + [(60, 340 - 13 * at, line) for at, line in enumerate(prose(random, 4))]
+        return found + [
+            (60, 340 - 13 * at, line) for at, line in enumerate(prose(random, 4, broken=0))
+        ]
 
     return printed(page(), page(), page())
 
@@ -117,17 +117,23 @@ def parsed(data: bytes) -> Extracted:
     return found.extracted
 
 
-def spans(document: Extracted, random: Random, count: int) -> list[tuple[int, int]]:
-    """Sentences, rows, and a few words."""
-    lines = [match.span() for match in re.finditer(r"[^\n]+", document.text)]
-    made = []
-    for _ in range(count):
-        begin, end = random.choice(lines)
-        words = [match.span() for match in re.finditer(r"\S+", document.text[begin:end])]
+def hash_of(data: bytes) -> str:
+    return sha256(data).hexdigest()
+
+
+def stored(folder: Path, data: bytes) -> Path:
+    file = folder / "a.pdf"
+    file.write_bytes(data)
+    return file
+
+
+def spans(text: str, random: Random, count: int) -> Iterator[tuple[int, int]]:
+    """Parts of lines: a few words, a row, a sentence."""
+    for line in random.choices(list(re.finditer(r"[^\n]+", text)), k=count):
+        words = list(re.finditer(r"\S+", line.group()))
         first = random.randrange(len(words))
         last = min(len(words) - 1, first + random.randrange(25))
-        made.append((begin + words[first][0], begin + words[last][1]))
-    return made
+        yield line.start() + words[first].start(), line.start() + words[last].end()
 
 
 def inside(data: bytes, places: list[Place]) -> str:
@@ -146,22 +152,125 @@ def inside(data: bytes, places: list[Place]) -> str:
     return found
 
 
-@pytest.mark.parametrize(("made", "count"), [(two_columns, 60), (tables, 60)])
-def test_rectangles(viewer: PageViewer, tmp_path: Path, made, count) -> None:
-    random = Random(7)
-    data = made(random)
-    document = parsed(data)
-    file = tmp_path / "a.pdf"
-    file.write_bytes(data)
-    bad = 0
-    for start, end in spans(document, random, count):
-        places = viewer.places(file, sha256(data).hexdigest(), document, start, end)
-        said, held = document.text[start:end], inside(data, places)
-        same = set(WORD.findall(said)) == set(WORD.findall(held))
-        if made is two_columns:
-            same = "".join(WORD.findall(said)) == "".join(WORD.findall(held))
-        if not same:
-            bad += 1
-            print(repr(said), places, " ".join(held.split()), sep="\n")
-    print(document.text[:1500])
-    assert not bad
+@pytest.mark.parametrize("made", [two_columns, tables])
+def test_rectangles_hold_the_quoted_words_and_no_others(
+    viewer: PageViewer, tmp_path: Path, made: Callable[[Random], bytes]
+) -> None:
+    data = made(Random(7))
+    file, text = stored(tmp_path, data), parsed(data)
+    wrong, crossed = [], 0
+    for start, end in spans(text.text, Random(8), 30):
+        places = viewer.places(file, hash_of(data), text, start, end)
+        said, held = (WORD.findall(one) for one in (text.text[start:end], inside(data, places)))
+        # Rows name their columns, each of which stands on the page once.
+        same = set(said) == set(held) if made is tables else "".join(said) == "".join(held)
+        wrong += [] if same and held else [(said, held)]
+        sides = {left > 0.5 for one in places for left, *_ in one.rectangles}
+        crossed += len(sides) > 1
+    assert wrong == []
+    assert crossed, "no quote over columns"
+
+
+@pytest.mark.parametrize("turn", [0, 90, 180, 270])
+def test_marks_lie_on_the_print_of_turned_and_cropped_pages(
+    viewer: PageViewer, tmp_path: Path, turn: int
+) -> None:
+    page = [(150, 650, "Lighthouse"), (20, 20, "unseen")]
+    data = printed(page, box="/CropBox [100 500 400 750]", turn=turn)
+    file, text = stored(tmp_path, data), parsed(data)
+    start = text.text.index("Light")
+    ((left, top, right, bottom),) = viewer.places(
+        file, hash_of(data), text, start, start + len("Lighthouse")
+    )[0].rectangles
+    ink = print_in(viewer.picture(file, hash_of(data), 1, 1200))
+    assert left - 0.01 <= ink[0] <= ink[2] <= right + 0.01
+    assert top - 0.01 <= ink[1] <= ink[3] <= bottom + 0.01
+    assert (right - left) * (bottom - top) < 3 * (ink[2] - ink[0]) * (ink[3] - ink[1])
+    start = text.text.index("unseen")
+    assert viewer.places(file, hash_of(data), text, start, start + 6) == [Place(1, [])]
+
+
+def print_in(png: bytes) -> tuple[float, float, float, float]:
+    """Where the dark part of a grey picture lies."""
+    width, height, depth, colour = struct.unpack(">IIBB", png[16:26])
+    assert (depth, colour) == (8, 0)
+    length = struct.unpack(">I", png[33:37])[0]
+    lines = zlib.decompress(png[41 : 41 + length])
+    dark = [divmod(at, width + 1) for at, value in enumerate(lines) if 0 < value < 128]
+    down, across = [one[0] for one in dark], [one[1] - 1 for one in dark]
+    return (
+        min(across) / width,
+        min(down) / height,
+        max(across) / width,
+        max(down) / height,
+    )
+
+
+def test_values_in_a_form_are_marked_in_their_fields(viewer: PageViewer, tmp_path: Path) -> None:
+    data = form()
+    file, text = stored(tmp_path, data), parsed(data)
+    at = text.text.index("Ines")
+    ((*ends,),) = viewer.places(file, hash_of(data), text, at, at + 14)[0].rectangles
+    assert ends == pytest.approx([160 / 612, 80 / 792, 300 / 612, 97 / 792], abs=0.001)
+
+
+def test_what_cannot_be_seen_says_why(viewer: PageViewer, tmp_path: Path) -> None:
+    def seen(data: bytes, page: int = 1) -> bytes:
+        return viewer.picture(stored(tmp_path, data), hash_of(data), page, 400)
+
+    good = printed([(72, 700, "Harbour")])
+    with pytest.raises(Encrypted):
+        seen(files.pdf([["Harbour"]], encrypt_flag=True))
+    with pytest.raises(Damaged):
+        seen(b"%PDF-1.4 and no more")
+    with pytest.raises(Unsupported, match="no page 2"):
+        seen(good, 2)
+    with pytest.raises(ExtractionError, match="changed"):
+        viewer.picture(stored(tmp_path, good), hash_of(b"other"), 1, 400)
+    # Words that are not there, as on a scan that OCR read, are not marked elsewhere.
+    text = Extracted("Depth of berth 4", pages=(Page(1, 0, 16),))
+    file = stored(tmp_path, good)
+    assert viewer.places(file, hash_of(good), text, 0, 16) == [Place(1, [])]
+
+
+HOSTILE = '''
+import os, signal, struct, time
+from types import SimpleNamespace
+PDFIUM_INFO = SimpleNamespace(flags=[])
+class PdfiumError(RuntimeError): pass
+class PdfDocument:
+    """Stands where pdfium stands, and does what the file says."""
+    def __init__(self, data):
+        deed = data.decode().split("|")[1]
+        if deed == "crash": os.kill(os.getpid(), signal.SIGSEGV)
+        if deed == "hang": time.sleep(600)
+        for pipe in range(3, 12):
+            try: os.write(pipe, struct.pack("<Q", len(deed)) + deed.encode())
+            except OSError: pass
+'''
+
+
+def test_a_parser_that_a_page_took_over_gets_nowhere(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    package = tmp_path / "modules" / "pypdfium2"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text(HOSTILE)
+    monkeypatch.syspath_prepend(str(package.parent))
+    text = Extracted("Harbour", pages=(Page(1, 0, 7),))
+    lies = [
+        '{"sha256": "", "seen": [[[0, 0, 9, 9]]]}',
+        '{"sha256": "", "seen": [[[0, 0, NaN, 1]]]}',
+        '{"sha256": "", "seen": "words"}',
+        '{"error": 5}',
+        '{"sha256": "", "seen": [[], []]}',
+    ]
+    with PageViewer(ParseLimits(idle_seconds=1)) as viewer:
+        for deed, error in [
+            ("crash", Damaged),
+            ("hang", LimitExceeded),
+            *((x, Damaged) for x in lies),
+        ]:
+            file = stored(tmp_path, f"%PDF-|{deed}|".encode())
+            with pytest.raises(error):
+                viewer.places(file, "", text, 0, 7)

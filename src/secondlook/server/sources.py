@@ -198,6 +198,7 @@ def _original(library: Library, document: str) -> tuple[DocumentInfo, Path]:
 class Places(BaseModel):
     """Where quoted words stand, page by page."""
 
+    text: str = Field(description="The words that are looked for.")
     pages: int = Field(description="Of the whole document.")
     places: list[Place]
 
@@ -246,7 +247,8 @@ async def show_places(
         item, file = _pdf(opened.library, document)
         text = opened.library.text(item.id)
         places = served.viewer.places(file, item.sha256, text, start, end)
-        return Places(pages=len(text.pages), places=places)
+        words = text.text[start : min(end, start + LONGEST)]
+        return Places(text=words, pages=len(text.pages), places=places)
 
     return await _looked(served, seen)
 

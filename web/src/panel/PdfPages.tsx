@@ -38,7 +38,7 @@ export function PdfPages({ source, library, pages, fall, children }: Props) {
   return (
     <section ref={frame} aria-label={`Pages of ${source.title}`}>
       <p className="source-place" aria-live="polite">{`${pageOf(page)} of ${pages}`}</p>
-      <div className="page-bar">
+      <div className="page-bar source-links">
         {children(page)}
         <button
           type="button"

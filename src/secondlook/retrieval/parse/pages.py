@@ -257,7 +257,7 @@ class _Finder:
         found = sum(boxes.get(at) is not None for at in words)
         if not found or found < _ENOUGH * len(words):
             return []
-        return view.shares(_joined(box for box in boxes.values() if box))
+        return view.shares(_joined({at: box for at, box in boxes.items() if box}))
 
 
 def _beside(stored: str, printed: str) -> dict[int, int]:
@@ -324,17 +324,26 @@ class _View:
         return list(dict.fromkeys(shares))  # type: ignore[arg-type]
 
 
-def _joined(boxes: Iterable[Box]) -> list[Box]:
-    """Those of characters on one line, as far as it has no wide gap, as one."""
+def _joined(boxes: dict[int, Box]) -> list[Box]:
+    """Those of characters that follow each other on one line, across or down, as one."""
     found: list[Box] = []
-    for box in boxes:
-        if found:
-            last = found[-1]
-            height = min(last[3] - last[1], box[3] - box[1])
-            over = min(last[3], box[3]) - max(last[1], box[1])
-            gap = max(last[0], box[0]) - min(last[2], box[2])
-            if 2 * over > height and gap < height:
-                found[-1] = (*map(min, last[:2], box[:2]), *map(max, last[2:], box[2:]))  # type: ignore[assignment]
-                continue
-        found.append(box)
+    before, last = -math.inf, (0.0, 0.0, 0.0, 0.0)
+    for at, box in boxes.items():
+        over = [min(box[end], last[end]) - max(box[end - 2], last[end - 2]) for end in (2, 3)]
+        sides = [min(one[end] - one[end - 2] for one in (box, last)) for end in (2, 3)]
+        goes_on = any(
+            2 * over[across] > sides[across] and -over[1 - across] < sides[across]
+            for across in (1, 0)
+        )
+        if at - before <= 2 and goes_on:  # noqa: PLR2004 - there may be a blank between them
+            left, top, right, bottom = found[-1]
+            found[-1] = (
+                min(left, box[0]),
+                min(top, box[1]),
+                max(right, box[2]),
+                max(bottom, box[3]),
+            )
+        else:
+            found.append(box)
+        before, last = at, box
     return found
