@@ -8,10 +8,15 @@ import httpx
 import pytest
 from playwright.sync_api import expect
 
+from tests.support import files
+from tests.support.library_http import uploaded
 from tests.support.page import DESK, PHONE, Visitor, overflow, violations
+from tests.support.serving import served
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.browser.conftest import Visits
 
 
 SOUNDINGS = "What would a yearly line of soundings cost?"
@@ -62,6 +67,22 @@ def test_a_quote_is_marked_on_its_page_and_pages_are_turned_by_keyboard(
             page.screenshot(path=tmp_path / f"{scheme}-{size['width']}.png")
             assert violations(page) == []
             assert overflow(page) == 0
+
+
+def test_a_file_that_was_changed_is_read_as_text(visit: Visits, tmp_path: Path) -> None:
+    with served(tmp_path) as serving:
+        with httpx.Client(base_url=serving.base_url) as client:
+            uploaded(client, ("gate.pdf", files.pdf([["The gate is closed."], ["It opens."]])))
+        visitor = visit(serving.base_url).opens()
+        visitor.row("gate").get_by_role("button", name="gate").first.click()
+        visitor.button("Read").click()
+        expect(visitor.page.get_by_alt_text("Page 1 of")).to_be_visible()
+        (tmp_path / "library" / "uploads" / "gate.pdf").write_bytes(b"%PDF-1.4 of another")
+        visitor.watch.expects("/pages/2")
+        visitor.button("Next page").click()
+        expect(visitor.page.locator(".source .note")).to_contain_text("was changed")
+        expect(visitor.page.locator(".page-text")).to_contain_text("The gate is closed.")
+        assert violations(visitor.page) == []
 
 
 def _places(visitor: Visitor) -> str:

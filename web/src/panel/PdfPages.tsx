@@ -142,7 +142,7 @@ function Sheet({ address, size, alt, rectangles, quote, fail }: SheetProps) {
   const mark = useRef<HTMLElement>(null);
   // biome-ignore lint/correctness/useExhaustiveDependencies: scrolled to when any of them changes
   useEffect(() => {
-    mark.current?.scrollIntoView({ block: "nearest", inline: "start" });
+    mark.current?.querySelector("i")?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [loaded, rectangles, size]);
   return (
     <>
