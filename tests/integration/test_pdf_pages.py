@@ -17,7 +17,7 @@ import pytest
 from secondlook.document import Extracted, Page
 from secondlook.errors import Damaged, Encrypted, ExtractionError, LimitExceeded, Unsupported
 from secondlook.retrieval.parse.extract import extract_bytes
-from secondlook.retrieval.parse.pages import PageViewer, Place
+from secondlook.retrieval.parse.pages import PageViewer, Place, Rectangle
 from secondlook.retrieval.parse.source import ParseLimits
 from tests.support import files
 from tests.support.hostile_forms import raw_pdf
@@ -86,13 +86,12 @@ def two_columns(random: Random) -> bytes:
 
 
 def tables(random: Random) -> bytes:
-    """Rows of four columns, some cells in two lines, between two paragraphs; three pages."""
+    """Rows of four columns between paragraphs; three pages."""
 
     def page() -> list[Printed]:
-        found: list[Printed] = [
-            (60, 740 - 13 * at, line) for at, line in enumerate(prose(random, 4, broken=0))
-        ]
-        columns, bottom = (60.0, 190.0, 300.0, 400.0), 640.0
+        lines = prose(random, 8, broken=0)
+        found = [(60.0, 740.0 - 50 * at, line) for at, line in enumerate(lines[:3])]
+        columns, bottom = (60.0, 190.0, 300.0, 400.0), 590.0
         names = ("Berth", "Depth in m", "Rent", "Tenant")
         found += [(x, bottom, name) for x, name in zip(columns, names, strict=True)]
         for _ in range(12):
@@ -104,9 +103,7 @@ def tables(random: Random) -> bytes:
                 f"{random.choice(WORDS)} {random.choice(WORDS)}",
             )
             found += [(x, bottom, cell) for x, cell in zip(columns, cells, strict=True)]
-        return found + [
-            (60, 340 - 13 * at, line) for at, line in enumerate(prose(random, 4, broken=0))
-        ]
+        return found + [(60.0, 340.0 - 13 * at, line) for at, line in enumerate(lines[3:])]
 
     return printed(page(), page(), page())
 
@@ -117,14 +114,18 @@ def parsed(data: bytes) -> Extracted:
     return found.extracted
 
 
-def hash_of(data: bytes) -> str:
-    return sha256(data).hexdigest()
-
-
-def stored(folder: Path, data: bytes) -> Path:
+def stored(folder: Path, data: bytes) -> tuple[Path, str]:
+    """A file and its hash."""
     file = folder / "a.pdf"
     file.write_bytes(data)
-    return file
+    return file, sha256(data).hexdigest()
+
+
+def marks(viewer: PageViewer, folder: Path, data: bytes, words: str) -> list[Rectangle]:
+    text = parsed(data)
+    at = text.text.index(words)
+    (place,) = viewer.places(*stored(folder, data), text, at, at + len(words))
+    return place.rectangles
 
 
 def spans(text: str, random: Random, count: int) -> Iterator[tuple[int, int]]:
@@ -160,10 +161,10 @@ def test_rectangles_hold_the_quoted_words_and_no_others(
     file, text = stored(tmp_path, data), parsed(data)
     wrong, crossed = [], 0
     for start, end in spans(text.text, Random(8), 30):
-        places = viewer.places(file, hash_of(data), text, start, end)
+        places = viewer.places(*file, text, start, end)
         said, held = (WORD.findall(one) for one in (text.text[start:end], inside(data, places)))
         # Rows name their columns, each of which stands on the page once.
-        same = set(said) == set(held) if made is tables else "".join(said) == "".join(held)
+        same = "".join(said) == "".join(held) or (made is tables and set(said) == set(held))
         wrong += [] if same and held else [(said, held)]
         sides = {left > 0.5 for one in places for left, *_ in one.rectangles}
         crossed += len(sides) > 1
@@ -177,17 +178,12 @@ def test_marks_lie_on_the_print_of_turned_and_cropped_pages(
 ) -> None:
     page = [(150, 650, "Lighthouse"), (20, 20, "unseen")]
     data = printed(page, box="/CropBox [100 500 400 750]", turn=turn)
-    file, text = stored(tmp_path, data), parsed(data)
-    start = text.text.index("Light")
-    ((left, top, right, bottom),) = viewer.places(
-        file, hash_of(data), text, start, start + len("Lighthouse")
-    )[0].rectangles
-    ink = print_in(viewer.picture(file, hash_of(data), 1, 1200))
+    ((left, top, right, bottom),) = marks(viewer, tmp_path, data, "Lighthouse")
+    ink = print_in(viewer.picture(*stored(tmp_path, data), 1, 1200))
     assert left - 0.01 <= ink[0] <= ink[2] <= right + 0.01
     assert top - 0.01 <= ink[1] <= ink[3] <= bottom + 0.01
     assert (right - left) * (bottom - top) < 3 * (ink[2] - ink[0]) * (ink[3] - ink[1])
-    start = text.text.index("unseen")
-    assert viewer.places(file, hash_of(data), text, start, start + 6) == [Place(1, [])]
+    assert marks(viewer, tmp_path, data, "unseen") == []
 
 
 def print_in(png: bytes) -> tuple[float, float, float, float]:
@@ -197,40 +193,31 @@ def print_in(png: bytes) -> tuple[float, float, float, float]:
     length = struct.unpack(">I", png[33:37])[0]
     lines = zlib.decompress(png[41 : 41 + length])
     dark = [divmod(at, width + 1) for at, value in enumerate(lines) if 0 < value < 128]
-    down, across = [one[0] for one in dark], [one[1] - 1 for one in dark]
-    return (
-        min(across) / width,
-        min(down) / height,
-        max(across) / width,
-        max(down) / height,
-    )
+    down, across = [one[0] / height for one in dark], [(one[1] - 1) / width for one in dark]
+    return min(across), min(down), max(across), max(down)
 
 
 def test_values_in_a_form_are_marked_in_their_fields(viewer: PageViewer, tmp_path: Path) -> None:
-    data = form()
-    file, text = stored(tmp_path, data), parsed(data)
-    at = text.text.index("Ines")
-    ((*ends,),) = viewer.places(file, hash_of(data), text, at, at + 14)[0].rectangles
+    ((*ends,),) = marks(viewer, tmp_path, form(), "Ines Haldorsen")
     assert ends == pytest.approx([160 / 612, 80 / 792, 300 / 612, 97 / 792], abs=0.001)
 
 
 def test_what_cannot_be_seen_says_why(viewer: PageViewer, tmp_path: Path) -> None:
-    def seen(data: bytes, page: int = 1) -> bytes:
-        return viewer.picture(stored(tmp_path, data), hash_of(data), page, 400)
-
-    good = printed([(72, 700, "Harbour")])
-    with pytest.raises(Encrypted):
-        seen(files.pdf([["Harbour"]], encrypt_flag=True))
-    with pytest.raises(Damaged):
-        seen(b"%PDF-1.4 and no more")
-    with pytest.raises(Unsupported, match="no page 2"):
-        seen(good, 2)
+    good = printed([(72, 700, "Page 4")])
+    for data, page, error, why in (
+        (files.pdf([["Harbour"]], encrypt_flag=True), 1, Encrypted, "password"),
+        (b"%PDF-1.4 and no more", 1, Damaged, "not a readable PDF"),
+        (good, 2, Unsupported, "no page 2"),
+    ):
+        with pytest.raises(error, match=why):
+            viewer.picture(*stored(tmp_path, data), page, 400)
+    file, own = stored(tmp_path, good)
     with pytest.raises(ExtractionError, match="changed"):
-        viewer.picture(stored(tmp_path, good), hash_of(b"other"), 1, 400)
+        viewer.picture(file, "0" * 64, 1, 400)
     # Words that are not there, as on a scan that OCR read, are not marked elsewhere.
-    text = Extracted("Depth of berth 4", pages=(Page(1, 0, 16),))
-    file = stored(tmp_path, good)
-    assert viewer.places(file, hash_of(good), text, 0, 16) == [Place(1, [])]
+    text = Extracted("The depth of berth 4", pages=(Page(1, 0, 20),))
+    assert viewer.places(file, own, text, 0, 20) == [Place(1, [])]
+    assert viewer.places(file, own, text, 19, 20) == [Place(1, [])]
 
 
 HOSTILE = '''
@@ -265,12 +252,9 @@ def test_a_parser_that_a_page_took_over_gets_nowhere(
         '{"error": 5}',
         '{"sha256": "", "seen": [[], []]}',
     ]
-    with PageViewer(ParseLimits(idle_seconds=1)) as viewer:
-        for deed, error in [
-            ("crash", Damaged),
-            ("hang", LimitExceeded),
-            *((x, Damaged) for x in lies),
-        ]:
-            file = stored(tmp_path, f"%PDF-|{deed}|".encode())
+    errors = [("crash", Damaged), ("hang", LimitExceeded), *((lie, Damaged) for lie in lies)]
+    with PageViewer(ParseLimits(idle_seconds=5)) as viewer:
+        for deed, error in errors:
+            file, _ = stored(tmp_path, f"%PDF-|{deed}|".encode())
             with pytest.raises(error):
                 viewer.places(file, "", text, 0, 7)

@@ -16,7 +16,7 @@ from secondlook.library.uploads import sha256_of
 from secondlook.retrieval.outline import Outline
 from secondlook.retrieval.parse.pages import WIDTHS, Place
 from secondlook.server.library import DocumentId, OpenedLibrary, document_of, files_of, joined
-from secondlook.server.problems import Problem
+from secondlook.server.problems import Problem, responses
 from secondlook.server.state import FromServer, Served  # noqa: TC001
 
 if TYPE_CHECKING:
@@ -206,7 +206,11 @@ class Places(BaseModel):
 @router.get(
     "/pages/{page}",
     response_class=Response,
-    responses={200: {"description": "A picture", "content": {"image/png": {}}}},
+    responses={
+        200: {"description": "A picture", "content": {"image/png": {}}},
+        304: {"description": "The same picture"},
+        **responses(413, 415),
+    },
 )
 async def show_page(
     opened: OpenedLibrary,
@@ -233,7 +237,7 @@ async def show_page(
     return await _looked(served, seen)
 
 
-@router.get("/places")
+@router.get("/places", responses=responses(413, 415))
 async def show_places(
     opened: OpenedLibrary,
     document: DocumentId,

@@ -116,9 +116,8 @@ def _png(width: int, height: int, is_grey: bool, packed: str) -> bytes:  # noqa:
         raise Damaged("the picture of the page is damaged")
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
+        checked = kind + data
+        return struct.pack(">I", len(data)) + checked + struct.pack(">I", zlib.crc32(checked))
 
     head = struct.pack(">IIBBBBB", width, height, 8, 0 if is_grey else 2, 0, 0, 0)
     parts = (chunk(b"IHDR", head), chunk(b"IDAT", body), chunk(b"IEND", b""))
@@ -158,10 +157,8 @@ def _drawn(page: Any, width: int) -> tuple[int, int, bool, str]:
     scale = min(width / across, pixels, side)
     while True:
         bitmap = page.render(scale=scale, rev_byteorder=True)
-        held, row = bytes(bitmap.buffer), bitmap.width * 3
-        lines = [
-            held[at : at + row] for at in range(0, bitmap.stride * bitmap.height, bitmap.stride)
-        ]
+        held, begins = bytes(bitmap.buffer), range(0, bitmap.stride * bitmap.height, bitmap.stride)
+        lines = [held[at : at + 3 * bitmap.width] for at in begins]
         plain = b"".join(lines)
         is_grey = plain[::3] == plain[1::3] == plain[2::3]
         packed = zlib.compress(b"".join(b"\0" + line[:: 3 if is_grey else 1] for line in lines))
@@ -176,7 +173,7 @@ def _drawn(page: Any, width: int) -> tuple[int, int, bool, str]:
 
 _WORD = re.compile(r"\w+|[^\w\s]")
 _MOST_WORDS, _MOST_CHARS = 20_000, 2_000
-_ENOUGH, _ALIKE = 0.9, 0.8  # of the characters of a quote, of words that are not quite the same
+_ENOUGH, _ALIKE = 0.9, 0.8  # of a quote's characters; of a page's, and of broken words'
 _FINE = 100  # steps of a point
 Box = tuple[float, float, float, float]
 
@@ -255,7 +252,10 @@ class _Finder:
             }
         words = [at for at in wanted if self.text[at].isalnum()] or wanted
         found = sum(boxes.get(at) is not None for at in words)
-        if not found or found < _ENOUGH * len(words):
+        # A word that stands alone on a page of other words, such as a scan's, is another one.
+        known = [at in beside for at, char in enumerate(self.text) if char.isalnum()]
+        is_page = sum(known) >= _ALIKE * len(known)
+        if not (is_page and found and found >= _ENOUGH * len(words)):
             return []
         return view.shares(_joined({at: box for at, box in boxes.items() if box}))
 
@@ -337,12 +337,8 @@ def _joined(boxes: dict[int, Box]) -> list[Box]:
         )
         if at - before <= 2 and goes_on:  # noqa: PLR2004 - there may be a blank between them
             left, top, right, bottom = found[-1]
-            found[-1] = (
-                min(left, box[0]),
-                min(top, box[1]),
-                max(right, box[2]),
-                max(bottom, box[3]),
-            )
+            left, top = min(left, box[0]), min(top, box[1])
+            found[-1] = (left, top, max(right, box[2]), max(bottom, box[3]))
         else:
             found.append(box)
         before, last = at, box

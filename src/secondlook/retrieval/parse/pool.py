@@ -179,6 +179,7 @@ class ParserPool(Closing):
         believed = partial(_seen, form=form, sha256=sha256)
         job = {"path": str(path), "wish": wish}
         with self._looking:
+            found: T | ExtractionError
             ((_, found),) = self._outcomes([(None, lambda worker: worker.run(job, believed))])
         if isinstance(found, ExtractionError):
             raise found
