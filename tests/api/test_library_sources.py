@@ -157,3 +157,24 @@ def test_search_finds_passages_that_can_be_fetched(client: TestClient) -> None:
     assert {hit["title"] for hit in hits} <= {"sales"}
     unknown = client.post(f"{LIBRARY}/search", json={"query": "x", "documents": ["nowhere"]})
     assert (unknown.status_code, unknown.json()["code"]) == (422, "usage_error")
+
+
+def test_a_pdf_is_seen_page_by_page_with_its_words_marked(client: TestClient) -> None:
+    at = f"{LIBRARY}/documents/{documents(client)['survey.pdf']['id']}"
+    shown = client.get(f"{at}/pages/2", params={"width": 600})
+    assert (shown.status_code, shown.headers["content-type"]) == (200, "image/png")
+    assert shown.content.startswith(b"\x89PNG")
+    again = client.get(
+        f"{at}/pages/2", params={"width": 600}, headers={"If-None-Match": shown.headers["ETag"]}
+    )
+    assert (again.status_code, again.content) == (304, b"")
+    page = _text(client, "survey.pdf", page=2)
+    found = client.get(f"{at}/places", params={"start": page["start"], "end": page["end"]}).json()
+    assert found["pages"] == 3
+    ((left, top, right, bottom),) = found["places"][0]["rectangles"]
+    assert (found["places"][0]["page"], 0.1 < left < right < 0.4) == (2, True)
+    assert 0.07 < top < bottom < 0.1
+    assert client.get(f"{at}/pages/4").json()["code"] == "page_missing"
+    assert client.get(f"{at}/pages/2", params={"width": 99_999}).status_code == 422
+    page_html = f"{LIBRARY}/documents/{documents(client)['page.html']['id']}"
+    assert client.get(f"{page_html}/pages/1").json()["code"] == "no_pages"

@@ -56,6 +56,7 @@ def asking(gated: Gated, visit: Visits) -> Visitor:
 
 
 def test_a_run_is_stopped_and_taken_up_again(gated: Gated, asking: Visitor) -> None:
+    expect(asking.page.locator(".card:not(.empty)").first).to_contain_text("found")
     asking.button("Stop").click()
     asking.is_answered("stopped")
     expect(asking.page.locator(".ended")).to_contain_text(re.compile(r"Stopped after \d steps"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from secondlook.retrieval.parse.grid import Line, apart
+from secondlook.retrieval.parse.grid import Line, apart, words_of
 
 Parts = list[tuple[float, str]]
 HEADER: Parts = [(60, "Room"), (140, "Seats"), (200, "Rate")]
@@ -33,7 +33,7 @@ def tables(*page: Parts | float) -> list[list[list[str]]]:
     found = list(apart(lines))
     kept = sum(len(text) for text, _ in found)
     assert kept + sum(len(rows) for _, rows in found) <= len(lines)
-    return [rows for _, rows in found if rows]
+    return [[[words_of(cell) for cell in row] for row in rows] for _, rows in found if rows]
 
 
 def test_rows_end_where_text_or_another_table_begins() -> None:
@@ -60,7 +60,7 @@ def test_a_part_that_stands_in_two_columns_is_cut_at_its_narrow_gaps() -> None:
     both = Line("Seats Rate", seats.left, rate.right, 683, 693, cells=(seats, rate))
     close.cells = (close.cells[0], both)
     (_, rows), _ = apart([close, line(666, HALL), line(649, LOFT)])
-    assert rows[0] == ["Room", "Seats", "Rate"]
+    assert [words_of(cell) for cell in rows[0]] == ["Room", "Seats", "Rate"]
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import type {
   LibrarySummary,
   Models,
   PassageText,
+  Place,
   ProblemDetails,
   RunEvent,
   RunRecord,
@@ -158,6 +159,15 @@ export const documentText = (
   get(at("libraries", library, "documents", id, "text") + query(where), signal);
 export const originalUrl = (library: string, id: string, page: number | null): string =>
   at("libraries", library, "documents", id, "original") + (page ? `#page=${page}` : "");
+export const pageUrl = (library: string, id: string, page: number, width: number): string =>
+  at("libraries", library, "documents", id, "pages", `${page}`) + query({ width });
+export const places = (
+  library: string,
+  id: string,
+  where: { start: number; end: number },
+  signal: AbortSignal,
+): Promise<{ text: string; places: Place[] }> =>
+  get(at("libraries", library, "documents", id, "places") + query(where), signal);
 export const passage = (library: string, id: string): Promise<PassageText> =>
   get(at("libraries", library, "passages", id));
 export const table = (library: string, id: string, rows = 20): Promise<TableView> =>

@@ -219,6 +219,15 @@ export interface SourceText {
   next_page: number | null;
 }
 
+/** Left, top, right and bottom, as shares of a page. */
+export type Rectangle = [number, number, number, number];
+
+/** Where quoted words stand on a page; nowhere if they were not found with certainty. */
+export interface Place {
+  page: number;
+  rectangles: Rectangle[];
+}
+
 export interface PassageText {
   id: string;
   document: string;

@@ -104,6 +104,7 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         made.fetches.close()
         await asyncio.to_thread(made.jobs.close)
         await asyncio.to_thread(made.runs.close)
+        await asyncio.to_thread(made.viewer.close)
 
 
 # A server on a port: listening, starting, and ending so that nothing hangs and nothing is lost.

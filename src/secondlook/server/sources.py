@@ -5,23 +5,29 @@ from __future__ import annotations
 import asyncio
 from contextlib import suppress
 from functools import lru_cache
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, TypeVar
 
-from fastapi import APIRouter, Query
-from fastapi.responses import FileResponse
+from fastapi import APIRouter, Header, Query
+from fastapi import Path as PathOf
+from fastapi.responses import FileResponse, Response
 from pydantic import BaseModel, Field
 
 from secondlook.library.uploads import sha256_of
 from secondlook.retrieval.outline import Outline
+from secondlook.retrieval.parse.pages import WIDTHS, Place
 from secondlook.server.library import DocumentId, OpenedLibrary, document_of, files_of, joined
-from secondlook.server.problems import Problem
+from secondlook.server.problems import Problem, responses
+from secondlook.server.state import FromServer, Served  # noqa: TC001
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from secondlook.document import Extracted
+    from secondlook.library.library import Library
     from secondlook.library.report import DocumentInfo
 
+T = TypeVar("T")
 router = APIRouter(prefix="/api/libraries/{library}/documents/{document}", tags=["library"])
 SHOWN = 4_000  # characters of a text without pages, and of a page that is longer than `LONGEST`
 LONGEST = 40_000  # a sheet with thousands of rows is one page, too: nobody reads it at once
@@ -130,11 +136,12 @@ def _around(text: str, begin: int, stop: int) -> tuple[int, int]:
 
 # The file that a document was read from, for a browser that must not trust it.
 
+_ASK_AGAIN: Final = "private, no-cache"
 _HEADERS: Final = {
     # Whatever it is, it runs nothing and loads nothing; browsers show a PDF all the same.
     "Content-Security-Policy": "sandbox; default-src 'none'",
     "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "private, no-cache",
+    "Cache-Control": _ASK_AGAIN,
 }
 
 
@@ -150,25 +157,115 @@ def _hash(file: Path, _size: int, _changed: int, _number: int) -> str:
 )
 async def show_original(opened: OpenedLibrary, document: DocumentId) -> FileResponse:
     """The file as it was when it was added: a PDF to be shown, everything else to be saved."""
-    item = await asyncio.to_thread(document_of, opened.library, document)
-    return await asyncio.to_thread(_original, item)
+
+    def original() -> FileResponse:
+        item, file = _original(opened.library, document)
+        try:
+            with file.open("rb") as source:  # a PDF may begin a little late
+                shown = item.kind == "pdf" and b"%PDF-" in source.read(1024)
+        except OSError:
+            raise _gone() from None
+        return FileResponse(
+            file,
+            media_type="application/pdf" if shown else "application/octet-stream",
+            filename=file.name.encode("utf-8", "replace").decode(),
+            content_disposition_type="inline" if shown else "attachment",
+            headers=_HEADERS,
+        )
+
+    return await asyncio.to_thread(original)
 
 
-def _original(item: DocumentInfo) -> FileResponse:
+def _gone() -> Problem:
+    said = "the file of this document has changed or is gone since it was added"
+    return Problem(410, "original_gone", said, hint="its text is still here; add the file again")
+
+
+def _original(library: Library, document: str) -> tuple[DocumentInfo, Path]:
     """Only from a place that the catalog has for this document, and only what was read there."""
+    item = document_of(library, document)
     for file in files_of(item):
         with suppress(OSError):
             seen = file.stat()
-            if _hash(file, seen.st_size, seen.st_mtime_ns, seen.st_ino) != item.sha256:
-                continue
-            with file.open("rb") as source:  # a PDF may begin a little late
-                shown = item.kind == "pdf" and b"%PDF-" in source.read(1024)
-            return FileResponse(
-                file,
-                media_type="application/pdf" if shown else "application/octet-stream",
-                filename=file.name.encode("utf-8", "replace").decode(),
-                content_disposition_type="inline" if shown else "attachment",
-                headers=_HEADERS,
-            )
-    said = "the file of this document has changed or is gone since it was added"
-    raise Problem(410, "original_gone", said, hint="its text is still here; add the file again")
+            if _hash(file, seen.st_size, seen.st_mtime_ns, seen.st_ino) == item.sha256:
+                return item, file
+    raise _gone()
+
+
+# The pages of a PDF as they look.
+
+
+class Places(BaseModel):
+    """Where quoted words stand, page by page."""
+
+    text: str = Field(description="The words that are looked for.")
+    pages: int = Field(description="Of the whole document.")
+    places: list[Place]
+
+
+@router.get(
+    "/pages/{page}",
+    response_class=Response,
+    responses={
+        200: {"description": "A picture", "content": {"image/png": {}}},
+        304: {"description": "The same picture"},
+        **responses(413, 415),
+    },
+)
+async def show_page(
+    opened: OpenedLibrary,
+    document: DocumentId,
+    served: FromServer,
+    *,
+    page: Annotated[int, PathOf(ge=1, le=1_000_000)],
+    width: Annotated[int, Query(ge=1, le=WIDTHS[-1], description="In pixels, about.")] = 1200,
+    if_none_match: Annotated[str, Header()] = "",
+) -> Response:
+    """A page of a PDF as a picture."""
+
+    def seen() -> Response:
+        item, file = _pdf(opened.library, document)
+        if page > item.pages:
+            hint = f"its pages are 1 to {item.pages}"
+            raise Problem(404, "page_missing", f"the document has no page {page}", hint=hint)
+        headers = {"ETag": f'"{item.sha256[:32]}-{page}-{width}"', "Cache-Control": _ASK_AGAIN}
+        if headers["ETag"] in if_none_match:
+            return Response(status_code=304, headers=headers)
+        picture = served.viewer.picture(file, item.sha256, page, width)
+        return Response(picture, media_type="image/png", headers=headers)
+
+    return await _looked(served, seen)
+
+
+@router.get("/places", responses=responses(413, 415))
+async def show_places(
+    opened: OpenedLibrary,
+    document: DocumentId,
+    served: FromServer,
+    start: Annotated[int, _Offset],
+    end: Annotated[int, _Offset],
+) -> Places:
+    """On which pages of a PDF its text from `start` to `end` stands, and in which rectangles."""
+
+    def seen() -> Places:
+        item, file = _pdf(opened.library, document)
+        text = opened.library.text(item.id)
+        places = served.viewer.places(file, item.sha256, text, start, end)
+        words = text.text[start : min(end, start + LONGEST)]
+        return Places(text=words, pages=len(text.pages), places=places)
+
+    return await _looked(served, seen)
+
+
+async def _looked(served: Served, work: Callable[[], T]) -> T:
+    """One at a time: the others wait here, and take no thread from other requests."""
+    async with served.looking:
+        return await asyncio.to_thread(work)
+
+
+def _pdf(library: Library, document: str) -> tuple[DocumentInfo, Path]:
+    item, file = _original(library, document)
+    if item.kind != "pdf":
+        said = f"only PDFs are shown as they look; this is of the kind {item.kind}"
+        raise Problem(404, "no_pages", said, hint="read its text")
+    return item, file

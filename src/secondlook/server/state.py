@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import TYPE_CHECKING, Annotated, cast
 
 from fastapi import Depends, Request
 
+from secondlook.retrieval.parse.pages import PageViewer
 from secondlook.server.fetches import Fetches
 from secondlook.server.security import Guard
 from secondlook.settings.sections import DEFAULT_LIBRARY
@@ -25,6 +27,8 @@ class Served:
     runs: Runs
     jobs: Jobs
     guard: Guard = field(default_factory=Guard)
+    viewer: PageViewer = field(default_factory=PageViewer)
+    looking: asyncio.Lock = field(default_factory=asyncio.Lock)  # held by who has the viewer
     receiving: set[object] = field(default_factory=set)  # Uploads that are on their way
     fetches: Fetches = field(default_factory=Fetches)
     changing: Lock = field(default_factory=Lock)  # held while settings change

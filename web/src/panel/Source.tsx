@@ -1,10 +1,13 @@
+import { useState } from "react";
 import { originalUrl } from "../api";
+import { useRemembered } from "../parts/useRemembered";
 import { pageOf } from "../parts/words";
 import type { RunView } from "../run";
 import type { SourceTarget } from "../state";
 import { useSelect } from "../store";
 import { DocumentText } from "./DocumentText";
 import { OtherCitations } from "./OtherCitations";
+import { PdfPages } from "./PdfPages";
 import { SourceHead } from "./SourceHead";
 import { TableSource } from "./TableSource";
 import { targetKey } from "./targets";
@@ -49,10 +52,69 @@ interface BodyProps {
 
 function SourceBody({ source, run, library }: BodyProps) {
   if (source.origin === "web") return <WebText source={source} run={run} />;
-  return (
+  return <DocumentSource source={source} library={library} />;
+}
+
+/** A PDF as it looks or as text, everything else as text. */
+function DocumentSource({ source, library }: { source: SourceTarget; library: string }) {
+  const documents = useSelect((state) => state.documents);
+  const doc = documents?.find(({ id }) => id === source.document);
+  const [view, choose] = useRemembered<"page" | "text">("pdf as", "page");
+  const [why, fall] = useState<string | null>(null);
+  const [unmarked, setUnmarked] = useState(false);
+  const original = (page: number | null) => (
+    <Original source={source} library={library} page={page} />
+  );
+  const text = (
     <DocumentText source={source} library={library}>
-      {(page) => <Original source={source} library={library} page={page} />}
+      {original}
     </DocumentText>
+  );
+  const isPdf = doc?.kind === "pdf";
+  if (!isPdf || !doc.has_original) {
+    return (
+      <>
+        {isPdf && <p className="note">Its file is not there to be shown. This is its text.</p>}
+        {text}
+      </>
+    );
+  }
+  const shown = why === null ? view : "text";
+  const show = (next: "page" | "text") => {
+    choose(next);
+    if (next === "page") setUnmarked(why !== null);
+    fall(null);
+  };
+  return (
+    <>
+      {/* biome-ignore lint/a11y/useSemanticElements: two buttons are no fieldset */}
+      <div className="views" role="group" aria-label="How it is shown">
+        {(["page", "text"] as const).map((one) => (
+          <button
+            key={one}
+            type="button"
+            className="pill"
+            aria-pressed={shown === one}
+            onClick={() => show(one)}
+          >
+            {one === "page" ? "Page" : "Text"}
+          </button>
+        ))}
+      </div>
+      {why !== null && <p className="note">{`${why} This is its text.`}</p>}
+      {shown === "page" ? (
+        <PdfPages
+          source={unmarked ? { ...source, end: source.start } : source}
+          library={library}
+          pages={doc.pages ?? 1}
+          fall={fall}
+        >
+          {original}
+        </PdfPages>
+      ) : (
+        text
+      )}
+    </>
   );
 }
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     Row = list["Line"]
-    Cells = list[list[str]]
+    Cells = list[list[Row]]  # the parts that stand in a cell, of each row
 
 _SAME, _CLOSE, _USUAL, _APART = 0.4, 1.25, 1.75, 2.2
 """Heights of a line between one and the next: on one row, in one cell, in one table, in two."""
@@ -36,7 +36,9 @@ class Line:
     soft_break: bool = False  # it ends in a hyphen that only the line's end made necessary
     is_field: bool = False  # `label: value` of a form's field
     same_row: bool = False  # as the line before; only on pages with filled-in fields
-    cells: tuple[Line, ...] = ()  # its parts at wide gaps; of such a part, those at narrow ones
+    cells: tuple[Line, ...] = ()  # its parts at wide gaps; of such a part, those at narrow ones;
+    # of a form's field its label and its value
+    span: tuple[int, int] = (0, 0)  # of the page's text as pdfium has it, in UTF-16 units
 
     @property
     def height(self) -> float:
@@ -44,6 +46,10 @@ class Line:
 
     def is_beside(self, other: Line) -> bool:
         return other.bottom <= (self.bottom + self.top) / 2 <= other.top
+
+
+def words_of(cell: Row) -> str:
+    return " ".join(part.text for part in cell if part.text)
 
 
 def apart(lines: Sequence[Line]) -> Iterator[tuple[list[Line], Cells]]:
@@ -150,21 +156,19 @@ def _cells(rows: Sequence[Row], columns: Sequence[Sequence[float]]) -> Cells:
     found: Cells = []
     before: Row = []
     for row in rows:
-        cells = [""] * len(columns)
+        cells: list[Row] = [[] for _ in columns]
         for part in sorted(_fitting(row, columns), key=lambda part: part.left):
             middle = (part.left + part.right) / 2
             near = [abs(part.left - one[0]) for one in columns]
             inside = [at for at, one in enumerate(columns) if one[0] <= middle <= one[1]]
             at = inside[0] if inside else near.index(min(near))
-            cells[at] = f"{cells[at]} {part.text}".strip()
+            cells[at].append(part)
         drop = before[0].bottom - row[0].bottom if before else 0.0
         few = len(row) < len(columns)
         lacks_first = not cells[0] and len(row) <= len(columns) // 2
         close = drop < _TIGHT * usual or (lacks_first and drop < _CLOSE * row[0].height)
         if found and few and close:
-            found[-1] = [
-                " ".join(filter(None, pair)) for pair in zip(found[-1], cells, strict=True)
-            ]
+            found[-1] = [one + more for one, more in zip(found[-1], cells, strict=True)]
         else:
             found.append(cells)
         before = row

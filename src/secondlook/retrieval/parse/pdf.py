@@ -6,7 +6,7 @@ import ctypes
 import math
 import re
 from collections import Counter
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from operator import itemgetter
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from secondlook.errors import Damaged, Encrypted, LimitExceeded, NoText, Unsupported
 from secondlook.retrieval.parse.compose import Composer, one_line
-from secondlook.retrieval.parse.grid import Line, apart
+from secondlook.retrieval.parse.grid import Line, apart, words_of
 from secondlook.retrieval.parse.ocr import DPI, HINT, MOST_PIXELS, recognizer
 from secondlook.retrieval.parse.text import write_rows
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from secondlook.document import Extracted
     from secondlook.retrieval.parse.source import Source
 
-_LIGATURES = str.maketrans(
+LIGATURES = str.maketrans(
     {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st", "\u00ad": "-"}
 )
 _LINE_END = re.compile(r"\r\n|\r|\n")
@@ -38,19 +38,7 @@ _NAMED_PAGES = 12
 def parse_pdf(source: Source) -> Extracted:
     import pypdfium2
 
-    try:
-        document = pypdfium2.PdfDocument(source.data if source.data is not None else source.path)
-    except pypdfium2.PdfiumError as error:
-        if getattr(error, "err_code", None) == _PASSWORD_ERROR or "password" in str(error).lower():
-            raise Encrypted(
-                "it is protected by a password", hint="save a copy without password"
-            ) from error
-        raise Damaged(f"it is not a readable PDF: {error}") from error
-    with closing(document):
-        # A build of pdfium with scripts or XFA would run what a form says.
-        if not pypdfium2.PDFIUM_INFO.flags:
-            with suppress(pypdfium2.PdfiumError):
-                document.init_forms()
+    with opened(source) as document:
         source.budget.spend_pages(len(document))
         pages: list[list[Line]] = []
         damaged: list[int] = []
@@ -58,10 +46,7 @@ def parse_pdf(source: Source) -> Extracted:
             source.budget.beat()
             try:
                 with closing(document[index]) as page, closing(page.get_textpage()) as textpage:
-                    lines: list[Line] = []
-                    with suppress(Exception):  # a broken form costs its values, not the page
-                        lines = _form_lines(page, textpage) if page.formenv else []
-                    pages.append(lines or _lines(textpage))
+                    pages.append(lines_of(page, textpage))
             except pypdfium2.PdfiumError:
                 pages.append([])
                 damaged.append(index)
@@ -86,6 +71,33 @@ def parse_pdf(source: Source) -> Extracted:
     return composer.finish("pdf")
 
 
+@contextmanager
+def opened(source: Source) -> Iterator[Any]:
+    import pypdfium2
+
+    try:
+        document = pypdfium2.PdfDocument(source.data if source.data is not None else source.path)
+    except pypdfium2.PdfiumError as error:
+        if getattr(error, "err_code", None) == _PASSWORD_ERROR or "password" in str(error).lower():
+            raise Encrypted(
+                "it is protected by a password", hint="save a copy without password"
+            ) from error
+        raise Damaged(f"it is not a readable PDF: {error}") from error
+    with closing(document):
+        # A build of pdfium with scripts or XFA would run what a form says.
+        if not pypdfium2.PDFIUM_INFO.flags:
+            with suppress(pypdfium2.PdfiumError):
+                document.init_forms()
+        yield document
+
+
+def lines_of(page: Any, textpage: Any) -> list[Line]:
+    lines: list[Line] = []
+    with suppress(Exception):  # a broken form costs its values, not the page
+        lines = _form_lines(page, textpage) if page.formenv else []
+    return lines or _lines(textpage)
+
+
 def _pieces(textpage: Any) -> Iterator[tuple[str, int]]:
     """The lines of a page as pdfium has them, each with its position in UTF-16 units."""
     text = textpage.get_text_range()
@@ -108,15 +120,16 @@ def _line(textpage: Any, words: str, position: int) -> Line:
     is_broken = words[-1] in "\x02\ufffe"
     first = position + len(words) - len(words.lstrip())
     last = max(first, position + len(words.rstrip()) - 1 - is_broken)
-    boxes = [_box(textpage, first + (last - first) * step // 4) for step in range(5)]
+    boxes = [box_of(textpage, first + (last - first) * step // 4) for step in range(5)]
     # A box of the commonest height: an odd symbol or a word in another type does not count.
     heights = Counter(round(top - bottom, 1) for _, bottom, _, top in boxes)
     _, bottom, _, top = max(
         boxes, key=lambda box: (heights[round(box[3] - box[1], 1)], box[3] - box[1])
     )
     words = words.rstrip("\x02\ufffe") + ("-" if is_broken else "")
-    text = words.translate(_LIGATURES).strip()
-    return Line(text, boxes[0][0], boxes[-1][2], bottom, top, is_broken)
+    text = words.translate(LIGATURES).strip()
+    span = (first, last + 1 + is_broken)
+    return Line(text, boxes[0][0], boxes[-1][2], bottom, top, is_broken, span=span)
 
 
 def _lines(textpage: Any) -> list[Line]:
@@ -140,10 +153,10 @@ def _cells(textpage: Any, words: str, position: int, line: Line) -> tuple[Line, 
     wide: list[Line] = []
     for match in _LABEL_WORD.finditer(words):
         first = position + _units(words[: match.start()])
-        left = _box(textpage, first)[0]
-        right = _box(textpage, first + _units(match.group()) - 1)[2]
-        text = match.group().translate(_LIGATURES)
-        part = replace(line, text=text, left=left, right=right, soft_break=False)
+        end = first + _units(match.group())
+        left, right = box_of(textpage, first)[0], box_of(textpage, end - 1)[2]
+        text = match.group().translate(LIGATURES)
+        part = replace(line, text=text, left=left, right=right, soft_break=False, span=(first, end))
         last = wide[-1] if wide else part
         if not wide or left - last.right > line.height:
             wide.append(part)
@@ -152,13 +165,19 @@ def _cells(textpage: Any, words: str, position: int, line: Line) -> tuple[Line, 
         if left - last.right > _NARROW * line.height:
             cells.append(part)
         else:
-            cells[-1] = replace(cells[-1], text=f"{cells[-1].text} {text}", right=right)
+            cells[-1] = _with(cells[-1], part)
         several = tuple(cells) if len(cells) > 1 else ()
-        wide[-1] = replace(last, text=f"{last.text} {text}", right=right, cells=several)
+        wide[-1] = replace(_with(last, part), cells=several)
     return tuple(wide) if 1 < len(wide) <= _MOST_CELLS else ()
 
 
-def _box(textpage: Any, text_index: int) -> tuple[float, float, float, float]:
+def _with(line: Line, part: Line) -> Line:
+    """A line that goes on with what stands after a gap."""
+    span = (line.span[0], part.span[1])
+    return replace(line, text=f"{line.text} {part.text}", right=part.right, span=span)
+
+
+def box_of(textpage: Any, text_index: int) -> tuple[float, float, float, float]:
     """Left, bottom, right, top of a character with its line's full height; zeros if unknown."""
     import pypdfium2.raw as pdfium
 
@@ -263,7 +282,7 @@ def flow(
             for block in _blocks(text, style, bookmarks):
                 writer.write(block, _heading_level(block, style, bookmarks))
             if rows:
-                writer.table(rows)
+                writer.table([[words_of(cell) for cell in row] for row in rows])
         composer.end_page()
 
 
@@ -462,7 +481,8 @@ def _form_lines(page: Any, textpage: Any) -> list[Line]:
         above = max(higher, default=-1)
         box = [*parts, *lines[above : above + 1], item][0]
         at = labels[0] if labels else above + 0.5
-        found.append((at, replace(box, text=f"{text}: {item.value}", is_field=True)))
+        words, held = f"{text}: {item.value}", (*parts, replace(item, text=item.value))
+        found.append((at, replace(box, text=words, is_field=True, cells=held, span=(0, 0))))
     return [line for _, line in sorted([*free.items(), *found], key=itemgetter(0))]
 
 
@@ -472,8 +492,7 @@ def _parts(textpage: Any, words: str, position: int) -> list[Line]:
     for match in _LABEL_WORD.finditer(words):
         line = _line(textpage, match.group(), position + _units(words[: match.start()]))
         if parts and line.left - parts[-1].right <= line.height:
-            text = f"{parts[-1].text} {line.text}"
-            parts[-1] = replace(parts[-1], text=text, right=line.right, soft_break=line.soft_break)
+            parts[-1] = replace(_with(parts[-1], line), soft_break=line.soft_break)
         else:
             parts.append(replace(line, same_row=bool(parts)))
     return parts

@@ -10,6 +10,7 @@ import signal
 import threading
 import time
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from secondlook.document import Extracted  # noqa: TC001  # replies are checked against it
@@ -20,10 +21,11 @@ from secondlook.retrieval.parse.source import DEFAULT_LIMITS, Parsed, ParseLimit
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
 
 Key = TypeVar("Key")
+T = TypeVar("T")
 _HASH = re.compile("([0-9a-f]{64})?")  # it becomes part of a path
 
 _WATCH_SECONDS, _LEAVE_SECONDS = 0.25, 0.5
@@ -41,7 +43,13 @@ class _Worker:
     verdict: str = ""  # why it was killed
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def run(self, path: Path) -> list[Parsed]:
+    def parse(self, path: Path) -> list[Parsed]:
+        found = self.run({"path": str(path)}, partial(_believed, path=path))
+        return [Parsed("", "", 0, error=found)] if isinstance(found, ExtractionError) else found
+
+    def run(
+        self, job: dict[str, Any], believed: Callable[[dict[str, Any]], T]
+    ) -> T | ExtractionError:
         try:
             is_gone = self.process is None or self.process.poll() is not None
             if is_gone:
@@ -54,18 +62,20 @@ class _Worker:
                 with contextlib.suppress(OSError):  # it died at once; reading its answer will tell
                     send(pipes_of(self.process)[0], asdict(self.limits))
             told, said = pipes_of(self.process)
-            send(told, {"path": str(path)})
+            send(told, job)
             while not (message := receive(said)):  # an empty one is a sign of life
                 with self.lock:
                     self.alive = time.monotonic()
                     self.started = min(self.started, self.alive)
-            parsed = _believed(message, path)
+            found = believed(message)
             if message.get("is_spent"):
                 self.stop()
         except (EOFError, OSError) as error:
-            return [Parsed("", "", 0, error=self._reason(error))]
+            return self._reason(error)
+        except ExtractionError as error:
+            return error
         else:
-            return parsed
+            return found
         finally:
             with self.lock:
                 self.alive = 0.0
@@ -129,6 +139,22 @@ class _Said:
     error: tuple[str, str, str | None] | None
 
 
+def _seen(message: dict[str, Any], form: type[T], sha256: str) -> T:
+    """What a parser saw of a file with that hash, in that form."""
+    from pydantic import TypeAdapter, ValidationError
+
+    try:
+        if "error" in message:
+            raise _error(
+                *TypeAdapter(tuple[str, str, str | None]).validate_python(message["error"])
+            )
+        if message["sha256"] != sha256:
+            raise ExtractionError("the file was changed since it was read", hint="add it again")
+        return TypeAdapter(form).validate_python(message["seen"])
+    except (LookupError, ValidationError) as error:
+        raise EOFError("its reply is not what was agreed") from error
+
+
 def _error(name: str, message: str, hint: str | None) -> ExtractionError:
     kinds = {kind.__name__: kind for kind in ExtractionError.__subclasses__()}
     return kinds.get(name, ExtractionError)(message, hint=hint)
@@ -138,16 +164,33 @@ class ParserPool(Closing):
     def __init__(self, workers: int = 1, limits: ParseLimits = DEFAULT_LIMITS) -> None:
         self._limits = limits
         self._size = max(1, workers)
-        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()  # key, path, queue of outcomes
+        self._jobs: queue.SimpleQueue[Any] = queue.SimpleQueue()  # key, work, queue of outcomes
+        self._looking = threading.Lock()
         self._workers: list[_Worker] = []
         self._threads: list[threading.Thread] = []
         self._closed = threading.Event()
 
     def parse(self, jobs: Iterable[tuple[Key, Path]]) -> Iterator[tuple[Key, list[Parsed]]]:
         """Outcomes as they complete, in no fixed order. Takes jobs only as fast as it gives."""
+        return self._outcomes((key, partial(_Worker.parse, path=path)) for key, path in jobs)
+
+    def look(self, path: Path, sha256: str, wish: dict[str, Any], form: type[T]) -> T:
+        """What else `worker.py` can say of a file with that hash. Raises ExtractionError."""
+        believed = partial(_seen, form=form, sha256=sha256)
+        job = {"path": str(path), "wish": wish}
+        with self._looking:
+            found: T | ExtractionError
+            ((_, found),) = self._outcomes([(None, lambda worker: worker.run(job, believed))])
+        if isinstance(found, ExtractionError):
+            raise found
+        return found
+
+    def _outcomes(
+        self, jobs: Iterable[tuple[Key, Callable[[_Worker], T]]]
+    ) -> Iterator[tuple[Key, T]]:
         if self._closed.is_set():
             raise ValueError("the parser pool is closed")
-        done: queue.SimpleQueue[tuple[Key, list[Parsed]]] = queue.SimpleQueue()
+        done: queue.SimpleQueue[tuple[Key, T]] = queue.SimpleQueue()
         waiting = iter(jobs)
         in_flight, is_exhausted = 0, False
         try:
@@ -195,8 +238,8 @@ class ParserPool(Closing):
 
     def _work(self, worker: _Worker) -> None:
         while not self._closed.is_set() and (job := self._jobs.get()) is not None:
-            key, path, done = job
-            done.put((key, worker.run(path)))
+            key, work, done = job
+            done.put((key, work(worker)))
         worker.stop()
 
     def _watch(self) -> None:

@@ -150,7 +150,7 @@ def write_rows(rows: Iterable[Sequence[str]], composer: Composer, *, total: str 
     if first is None:
         return
     head = list(islice(filled, MOST_ROWS + 1))
-    names = _column_names(first, head[0] if head else None)
+    names = column_names(first, head[0] if head else None)
     if not total and len(head) > MOST_ROWS and _is_prose(head[:SHOWN_ROWS]):
         head.extend(islice(filled, MOST_PROSE_ROWS - len(head) + 1))
         if len(head) <= MOST_PROSE_ROWS:
@@ -213,7 +213,7 @@ def _is_prose(rows: Sequence[Sequence[str]]) -> bool:
     return bool(longest) and longest[len(longest) // 2] >= _PROSE_CHARS
 
 
-def _column_names(first: Sequence[str], second: Sequence[str] | None) -> list[str]:
+def column_names(first: Sequence[str], second: Sequence[str] | None) -> list[str]:
     names = [one_line(cell) for cell in first]
     given = [name for name in names if name]
     if second is None or len(given) < 2 or len(names) > _MOST_NAMED_COLUMNS:  # noqa: PLR2004

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import IO, Any
 
+from secondlook.errors import ExtractionError
 from secondlook.processes import confine, die_with_parent, own_pipes, receive, send
 from secondlook.retrieval.parse.extract import as_extraction_error, extract
 from secondlook.retrieval.parse.source import Parsed, ParseLimits
@@ -64,23 +65,34 @@ def serve(next_job: Callable[[], dict[str, Any]], outbox: IO[bytes], limits: Par
             last = now
             send(outbox, {})
 
-    while (path := next_job().get("path")) is not None:
+    while (path := (job := next_job()).get("path")) is not None:
         last = float("-inf")
         beat()
+        reply: dict[str, Any]
         try:
-            parsed = extract(Path(path), limits, beat=beat)
+            if "wish" in job:
+                from secondlook.retrieval.parse.pages import look
+
+                reply = look(Path(path), job["wish"], limits, beat)
+            else:
+                found = extract(Path(path), limits, beat=beat)
+                reply = {"parsed": [_told(one) for one in found]}
         except BaseException as error:  # noqa: BLE001 - SystemExit from a parser costs one file
-            parsed = [Parsed("", "", 0, error=as_extraction_error(error))]
+            why = as_extraction_error(error)
+            reply = {"parsed": [_told(Parsed("", "", 0, error=why))], "error": _why(why)}
         is_spent = _peak_bytes() > limits.memory_bytes // _RETIRE_SHARE
-        send(outbox, {"parsed": [_told(one) for one in parsed], "is_spent": is_spent})
+        send(outbox, {**reply, "is_spent": is_spent})
 
 
 def _told(parsed: Parsed) -> dict[str, Any]:
-    error = parsed.error
-    why = None if error is None else [type(error).__name__, error.message, error.hint]
+    why = None if parsed.error is None else _why(parsed.error)
     held = None if parsed.extracted is None else asdict(parsed.extracted)
     said = {"member": parsed.member, "sha256": parsed.sha256, "bytes": parsed.bytes}
     return {**said, "extracted": held, "error": why}
+
+
+def _why(error: ExtractionError) -> list[str | None]:
+    return [type(error).__name__, error.message, error.hint]
 
 
 def _peak_bytes() -> int:
