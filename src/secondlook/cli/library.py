@@ -136,6 +136,61 @@ def summary(report: AddReport) -> str:
     return f"{said}; {counted(report.passages, 'passage')} in {report.seconds:.1f} s"
 
 
+@command(
+    """\
+\b
+Ctrl-C ends it; the folders stay on the list, which the server goes by as well. Examples:
+  secondlook watch ~/papers                 from now on
+  secondlook watch                          the folders of the list
+  secondlook watch --forget ~/papers        no longer; its documents stay
+""",
+    json=False,
+)
+def watch(
+    call: Call,
+    *,
+    folders: list[Path] | None = argument(None, "Folders to put on the list.", "FOLDER"),
+    forget: bool = flag("--forget", "Take these folders off the list, and end."),
+) -> None:
+    """Keep the library in step with folders, for as long as it runs."""
+    from threading import Event
+
+    from secondlook.library import watch as watching
+
+    if forget and not folders:
+        raise UsageError("no folder to forget", hint="secondlook library status lists them")
+    if not forget:
+        watching.require_watchfiles()
+    failing: set[str] = set()
+
+    def compare(folder: Path) -> bool:
+        with shown_progress(call) as progress:
+            report = library.add([folder], prune=True, wary=True, progress=progress)
+        if report.interrupted:
+            raise KeyboardInterrupt
+        below = {path for path in failing if folder in Path(path).parents}
+        failed = {item.path: item.reason for item in report.failed}
+        print_failed([item for item in failed.items() if item[0] not in below])
+        failing.difference_update(below)
+        failing.update(failed)
+        if len(report.changes) > report.count("unchanged") + len(below & failed.keys()):
+            call.say(f"{folder}: {summary(report)}")
+        return True
+
+    def say(folder: Path, why: str) -> None:
+        call.say(f"{folder} waits: {why}." if why else f"{folder} is watched again.")
+
+    with call.open(create=True) as library:
+        held = watching.keep_in_step(library.path, folders or [], on=not forget)
+        if forget:
+            return
+        if not held.watched:
+            raise UsageError("no folder is watched yet", hint="secondlook watch ~/papers")
+        for folder in held.watched:
+            call.say(f"Watching {folder}. Ctrl-C ends it.")
+        watching.watch(library.path, compare=compare, say=say, stop=Event())
+
+
 # The documents of a library.
 
 
@@ -246,6 +301,7 @@ def status(call: Call) -> None:
     facts |= {name: f"{getattr(found, name):,}" for name in ("documents", "passages", "tables")}
     facts |= {"failed": f"{len(found.failed):,}", "size": size(found.bytes)}
     facts |= {name: getattr(found, name) for name in ("embedder", "language", "format")}
+    facts["watched"] = ", ".join(found.watched)
     for name, value in {**facts, "writing": found.writer}.items():
         if value:
             sys.stdout.write(f"{name:<11}{value}\n")

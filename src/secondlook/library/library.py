@@ -26,6 +26,7 @@ from secondlook.library.commit import Change, Stores, commit, recover
 from secondlook.library.manifest import active_holder, writing
 from secondlook.library.report import DocumentInfo, FailedFile, FileChange, Progress, Status
 from secondlook.library.uploads import delete_originals
+from secondlook.library.watch import about
 from secondlook.passage import Hit, Passage
 from secondlook.processes import Closing
 from secondlook.retrieval.index.lance import disk_bytes
@@ -127,6 +128,7 @@ class Library(Closing):
         meta: Mapping[str, object] | None = None,
         exclude: str | Sequence[str] = (),
         prune: bool = False,
+        wary: bool = False,
         dry_run: bool = False,
         force: bool = False,
         follow_links: bool = False,
@@ -135,6 +137,7 @@ class Library(Closing):
         done: Callable[[FileChange], None] | None = None,
     ) -> AddReport:
         """Bring the library in step with these files and folders. Unchanged files cost a stat.
+        `prune`: documents whose files are gone go; `wary`: not those of a folder that is empty.
         `follow_links`: also links that lead out of these folders.
         `within`: files that do not lie in one of these folders, links followed, are left out.
         `progress` is called with how far it is, `done` with each file once it is safely stored.
@@ -149,6 +152,7 @@ class Library(Closing):
             excludes=(*ingest.exclude, *_listed(exclude)),
             max_bytes=ingest.max_file_mb << 20,
             prune=prune,
+            wary=wary,
             force=force,
             parser=PARSER_VERSION,
             own_folder=self.path,
@@ -409,6 +413,7 @@ class Library(Closing):
             compact_due=stats.compact_due,
             why_compact=stats.why_compact,
             writer=active_holder(self.path),
+            watched=about(self.path).watched,
         )
 
     # The whole

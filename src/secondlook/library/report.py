@@ -97,6 +97,7 @@ class Status:
     why_compact: str
     writer: str | None  # who is writing right now, such as "pid 4711 on host ..."
     tables: int = 0
+    watched: tuple[str, ...] = ()  # folders that it is kept in step with
 
 
 @dataclass(frozen=True, slots=True)

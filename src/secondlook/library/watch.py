@@ -1,0 +1,191 @@
+"""Folders that a library is kept in step with, and what it is called: both stand in its
+`about.json`. Every burst of changes is followed by a comparison of the whole folder, which costs a
+stat per file; so an event that is missed, or a kill, loses nothing."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import time
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryMissing, UsageError
+from secondlook.files import write_whole
+from secondlook.library import publish
+from secondlook.retrieval.discover import is_usually_left_out
+
+if TYPE_CHECKING:
+    import threading
+    from collections.abc import Callable, Iterator, Sequence
+
+    from filelock import BaseFileLock
+
+FILE_NAME = "about.json"
+INSTALL: Final = "pip install watchfiles"
+_LONGEST_TITLE = 100
+_STEP_MS, _BURST_MS = 400, 3000  # a burst ends when nothing changes for a step, or after this
+_LOOK_MS = 1000  # how often the list of folders, and whether each is there, is looked at
+_LOOKS_PER_COMPARISON = 30  # where the system does not tell of changes
+_AT_LEAST_EVERY_SECONDS = 600.0
+_TRY_AGAIN_SECONDS = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    title: str = ""
+    watched: tuple[str, ...] = ()
+
+
+def about(library: Path) -> About:
+    file = library / FILE_NAME
+    try:
+        said = json.loads(file.read_text(encoding="utf-8"))
+        return About(str(said["title"]), tuple(map(str, said["watched"])))
+    except (FileNotFoundError, NotADirectoryError):
+        return About()
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        hint = "delete it, and say again what the library is called and which folders it watches"
+        raise LibraryDamaged(f"{str(file)!r} cannot be read: {error}", hint=hint) from error
+
+
+def entitle(library: Path, title: str) -> str:
+    """The title as it is kept: one line without control characters."""
+    plain = " ".join("".join(char if char.isprintable() else " " for char in title).split())
+    if not plain or len(plain) > _LONGEST_TITLE:
+        said = f"the name of a library has 1 to {_LONGEST_TITLE} characters"
+        raise UsageError(said, hint="such as: Tax papers 2024")
+    with _changing(library):
+        _write(library, replace(about(library), title=plain))
+    return plain
+
+
+def keep_in_step(library: Path, folders: Sequence[Path], *, on: bool = True) -> About:
+    """Watch these folders from now on, or no longer. What was read of them stays."""
+    given = [Path(os.path.abspath(folder.expanduser())) for folder in folders]  # noqa: PTH100 - links stay
+    for folder in given if on else ():
+        if not folder.is_dir():
+            hint = "a single file is added with secondlook add"
+            raise UsageError(f"there is no folder {str(folder)!r} to watch", hint=hint)
+        if folder == library or library in folder.parents:
+            raise UsageError("a library cannot watch its own folder", hint="name your papers")
+    with _changing(library):
+        now = about(library)
+        others = tuple(one for one in now.watched if Path(one) not in given)
+        changed = replace(now, watched=(*others, *map(str, given)) if on else others)
+        _write(library, changed)
+    return changed
+
+
+def _changing(library: Path) -> BaseFileLock:
+    publish.refuse_change(library)
+    if not library.is_dir():
+        raise LibraryMissing(f"there is no library at {str(library)!r}")
+    import filelock
+
+    return filelock.FileLock(library / "about.lock", timeout=10)
+
+
+def _write(library: Path, told: About) -> None:
+    write_whole(library / FILE_NAME, json.dumps(asdict(told), indent=2).encode())
+
+
+# The watch itself: told of changes by the system, it has a folder compared.
+
+
+def require_watchfiles() -> None:
+    if importlib.util.find_spec("watchfiles") is None:
+        raise UsageError("watching folders needs the package watchfiles", hint=INSTALL)
+
+
+def watch(
+    library: Path,
+    *,
+    compare: Callable[[Path], bool],
+    say: Callable[[Path, str], None],
+    stop: threading.Event,
+) -> None:
+    """Until `stop` is set or no folder is left. `compare` brings the library in step with a folder,
+    and is true where that is done; false or `LibraryBusy` has it called again. `say` is told why a
+    folder waits, and of "" when it no longer does."""
+    require_watchfiles()
+    there: dict[Path, tuple[int, int] | None] = {}
+    due: set[Path] = set()
+    told: dict[Path, str] = {}
+    changes = _changes(library, [], stop)
+    compared = time.monotonic()
+    while not stop.is_set() and (folders := [Path(one) for one in about(library).watched]):
+        now = {folder: _identity(folder) for folder in folders}
+        present = {folder for folder in folders if now[folder]}
+        if now != there:
+            # Armed before it is compared: what changes meanwhile is seen in one or the other.
+            due |= {folder for folder in present if now[folder] != there.get(folder)}
+            there, changes = now, _changes(library, sorted(present), stop)
+            next(changes, None)
+        for folder in folders:
+            why = "" if folder in present else "it is not there; nothing is removed"
+            if folder in due & present and not stop.is_set():
+                try:
+                    if compare(folder):
+                        due.discard(folder)
+                except LibraryBusy as busy:
+                    why = busy.message
+                with suppress(OSError):
+                    if not any(folder.iterdir()):
+                        why = "it is empty; nothing is removed, as its disk may be away"
+                compared = time.monotonic()
+                if told.get(folder, "") == why and not why:
+                    continue
+            elif folder in present and told.get(folder):
+                continue  # until it is compared again
+            if told.get(folder, "") != why:
+                say(folder, why)
+            told[folder] = why
+        if due & present:
+            stop.wait(_TRY_AGAIN_SECONDS)
+        for changed in next(changes, ()):
+            due |= {folder for folder in folders if folder in (changed, *changed.parents)}
+        if time.monotonic() - compared > _AT_LEAST_EVERY_SECONDS:
+            due |= set(folders)  # of a network drive nobody tells what others change
+
+
+def _identity(folder: Path) -> tuple[int, int] | None:
+    """Another one after a disk is mounted there; None while it is away."""
+    with suppress(OSError):
+        status = folder.stat()
+        return (status.st_dev, status.st_ino) if folder.is_dir() else None
+    return None
+
+
+def _changes(library: Path, folders: list[Path], stop: threading.Event) -> Iterator[set[Path]]:
+    """What changed, after each burst, or nothing after a while."""
+    import watchfiles
+
+    def matters(_: watchfiles.Change, path: str) -> bool:
+        place = Path(path)
+        if library in (place, *place.parents):
+            return False
+        roots = [folder for folder in folders if folder in place.parents]
+        return any(not is_usually_left_out(place.relative_to(root)) for root in roots)
+
+    options: dict[str, Any] = {"debounce": _BURST_MS, "step": _STEP_MS, "rust_timeout": _LOOK_MS}
+    # OSError: the system watches no more folders, or one went away just now. Then they are compared
+    # now and then.
+    with suppress(OSError, RuntimeError):
+        if folders:
+            for burst in watchfiles.watch(
+                *folders,
+                watch_filter=matters,
+                stop_event=stop,
+                yield_on_timeout=True,
+                ignore_permission_denied=True,
+                **options,
+            ):
+                yield {Path(path) for _, path in burst}
+    looks = 0
+    while not stop.wait(_LOOK_MS / 1000):
+        looks += 1
+        yield set(folders) if looks % _LOOKS_PER_COMPARISON == 0 else set()
