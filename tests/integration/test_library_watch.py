@@ -24,7 +24,8 @@ from secondlook.library.manifest import writing
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-FILES = 200 if os.environ.get("SECONDLOOK_SOAK") else 16
+SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
+FILES = 200 if SOAK else 16
 PATIENCE = 120.0
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows has no kill -9")
@@ -56,12 +57,12 @@ def wait_until(holds: Callable[[], Any], *, within: float = PATIENCE) -> None:
 
 
 def held(library: Path) -> dict[str, str]:
-    """Each file's document, and what it is filed under."""
+    """Each file's document. A moved one keeps the title that its old name gave it."""
     if not (library / "library.json").exists():
         return {}
     with Library.open(library, create=False) as opened:
         return {
-            path: f"{one.id} {one.title} {one.passages} {sorted(one.metadata.items())}"
+            path: f"{one.id}, {one.passages} passages"
             for one in opened.documents()
             for path in one.paths
         }
@@ -114,8 +115,9 @@ def test_a_folder_is_followed_through_a_kill(folder: Path, tmp_path: Path) -> No
         for number in range(0, FILES, 2):
             write(folder, number, "second")
         wanted, duration = fresh(folder, tmp_path / "fresh")
-        wait_until(lambda: held(library) == wanted, within=1.5 * duration + 10)
-        if FILES < 50:  # what moves is not read again
+        within = 1.5 * duration + 10 if SOAK else PATIENCE  # a busy machine is no fault
+        wait_until(lambda: held(library) == wanted, within=within)
+        if not SOAK:  # what moves is not read again
             wait_until(lambda: "Watching" in told.read_text("utf-8"))
             (folder / "part 0").rename(folder / "part 9")
             wait_until(lambda: " moved" in told.read_text("utf-8"))

@@ -71,26 +71,32 @@ def survey(
         else:
             _look(result, catalog, request, found)
     if request.prune:
-        # A root that is missing may be a disk that is not mounted: only its own row may go.
-        roots = request.roots
-        folders = [root for root in roots if root.is_dir()]
-        if request.wary:
-            folders = [root for root in folders if any(root.iterdir())]
-        already = set(result.to_drop)
-        for file in catalog.files():
-            anchor = file.container or file.path
-            if anchor in seen and Path(anchor).exists():
-                continue
-            path = Path(anchor)
-            if _is_own(request, path) and path.exists():
-                continue  # uploads were never part of the folder that is gone through
-            if request.wary and not unread.isdisjoint(path.parents):
-                continue
-            below = any(folder in path.parents for folder in folders)
-            if (below or path in roots) and file.path not in already:
-                result.to_drop.append(file.path)
-                result.changes.append(FileChange(file.path, "removed", file.document))
+        _prune(result, catalog, request, seen, unread)
     return result
+
+
+def _prune(
+    result: Survey, catalog: Catalog, request: Request, seen: set[str], unread: set[Path]
+) -> None:
+    # A root that is missing may be a disk that is not mounted: only its own row may go.
+    roots = request.roots
+    folders = [root for root in roots if root.is_dir()]
+    if request.wary:
+        folders = [root for root in folders if any(root.iterdir())]
+    already = set(result.to_drop)
+    for file in catalog.files():
+        anchor = file.container or file.path
+        if anchor in seen and Path(anchor).exists():
+            continue
+        path = Path(anchor)
+        if _is_own(request, path) and path.exists():
+            continue  # uploads were never part of the folder that is gone through
+        if request.wary and not unread.isdisjoint(path.parents):
+            continue
+        below = any(folder in path.parents for folder in folders)
+        if (below or path in roots) and file.path not in already:
+            result.to_drop.append(file.path)
+            result.changes.append(FileChange(file.path, "removed", file.document))
 
 
 def _is_own(request: Request, path: Path) -> bool:

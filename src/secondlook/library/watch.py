@@ -125,22 +125,14 @@ def watch(
             due |= {folder for folder in present if now[folder] != there.get(folder)}
             there, changes = now, _changes(library, sorted(present), stop)
             next(changes, None)
-        for folder in folders:
-            why = "" if folder in present else "it is not there; nothing is removed"
-            if folder in due & present and not stop.is_set():
-                try:
-                    if compare(folder):
-                        due.discard(folder)
-                except LibraryBusy as busy:
-                    why = busy.message
-                with suppress(OSError):
-                    if not any(folder.iterdir()):
-                        why = "it is empty; nothing is removed, as its disk may be away"
+        for folder in [] if stop.is_set() else folders:
+            if folder not in present:
+                why = "it is not there; nothing is removed"
+            elif folder in due:
+                why = _compared(folder, compare, due)
                 compared = time.monotonic()
-                if told.get(folder, "") == why and not why:
-                    continue
-            elif folder in present and told.get(folder):
-                continue  # until it is compared again
+            else:
+                continue
             if told.get(folder, "") != why:
                 say(folder, why)
             told[folder] = why
@@ -150,6 +142,20 @@ def watch(
             due |= {folder for folder in folders if folder in (changed, *changed.parents)}
         if time.monotonic() - compared > _AT_LEAST_EVERY_SECONDS:
             due |= set(folders)  # of a network drive nobody tells what others change
+
+
+def _compared(folder: Path, compare: Callable[[Path], bool], due: set[Path]) -> str:
+    """Why it waits. An empty folder may be the place of a disk that is away."""
+    try:
+        if compare(folder):
+            due.discard(folder)
+        if not any(folder.iterdir()):
+            return "it is empty; nothing is removed, as its disk may be away"
+    except LibraryBusy as busy:
+        return busy.message
+    except OSError:
+        due.discard(folder)  # it went away just now, which is seen next
+    return ""
 
 
 def _identity(folder: Path) -> tuple[int, int] | None:
