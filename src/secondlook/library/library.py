@@ -177,6 +177,47 @@ class Library(Closing):
         with self._writing(progress):
             return self._intake(progress).add_texts(texts)
 
+    def add_web(
+        self,
+        addresses: str | Iterable[str],
+        *,
+        depth: int = 0,
+        meta: Mapping[str, object] | None = None,
+        progress: Listener | None = None,
+        done: Callable[[FileChange], None] | None = None,
+    ) -> AddReport:
+        """Fetch these web pages and take them in, each a document whose path is its address;
+        `depth`: also pages of the same site, so many links away. Again: what changed is replaced.
+        robots.txt is respected, and a private address refused unless `web.allow_private` is set."""
+        import asyncio
+
+        from secondlook.retrieval.web.fetch import Fetcher, Guard
+        from secondlook.retrieval.web.site import PAGE_LIMITS, Page, read_site
+
+        metadata, tell = _metadata(meta), progress or _ignore
+        published.refuse_change(self.place)
+
+        async def read(folder: Path) -> list[Page]:
+            pages: list[Page] = []
+            guard = Guard(allow_private=self.settings.web.allow_private)
+            async with Fetcher(guard, PAGE_LIMITS) as fetcher:
+                for number, address in enumerate(_listed(addresses)):
+                    own = folder / str(number)
+                    own.mkdir()
+                    pages += await read_site(
+                        address,
+                        depth,
+                        fetcher,
+                        own,
+                        looked=lambda n, url: tell(Progress("looking", files_total=n, current=url)),
+                    )
+            return list({page.url: page for page in pages}.values())
+
+        with tempfile.TemporaryDirectory(prefix="secondlook-") as scratch:
+            pages = asyncio.run(read(Path(scratch)))
+            with self._writing(progress):
+                return self._intake(progress, done).add_pages(pages, metadata)
+
     def remove(self, names: str | Sequence[str], *, purge: bool = False) -> list[FileChange]:
         """Forget documents, by id, path, file name or title. Purged: no byte of them stays.
         Uploaded files, which the library keeps itself, go with them; others are not touched."""
