@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.errors import UsageError
-from secondlook.library import watch as watching
+from secondlook.library import about, watch
 from secondlook.library.library import Library
 from secondlook.library.manifest import writing
 
@@ -154,14 +154,14 @@ def test_the_list_of_folders_is_kept_with_the_library(folder: Path, tmp_path: Pa
         place = library.path
         for wrong in (folder / "no such", place, place / "uploads"):
             with pytest.raises(UsageError):
-                watching.keep_in_step(place, [wrong])
+                about.keep_in_step(place, [wrong])
         both = [folder, folder / "part 1", folder]
-        assert watching.keep_in_step(place, both).watched[-1] == str(folder)
-        watching.entitle(place, " Tax\npapers\x1b 2024 ")
-        assert watching.about(place).title == "Tax papers 2024"
-        watching.keep_in_step(place, [folder], on=False)
+        assert about.keep_in_step(place, both).watched == tuple(map(str, both[:2]))
+        about.entitle(place, " Tax\npapers\x1b 2024 ")
+        assert about.about(place).title == "Tax papers 2024"
+        about.keep_in_step(place, [folder], on=False)
         assert library.status().watched == (str(folder / "part 1"),)
-        (place / watching.FILE_NAME).write_text("[1]", "utf-8")
+        (place / about.FILE_NAME).write_text("[1]", "utf-8")
         with pytest.raises(Exception, match="cannot be read"):
             library.status()
 
@@ -169,5 +169,5 @@ def test_the_list_of_folders_is_kept_with_the_library(folder: Path, tmp_path: Pa
 def test_without_the_package_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(UsageError, match="watchfiles") as caught:
-        watching.require_watchfiles()
+        watch.require_watchfiles()
     assert caught.value.hint == "pip install watchfiles"

@@ -196,6 +196,7 @@ def watch(
     from threading import Event
 
     from secondlook.library import watch as watching
+    from secondlook.library.about import keep_in_step
 
     if forget and not folders:
         raise UsageError("no folder to forget", hint="secondlook library status lists them")
@@ -203,7 +204,7 @@ def watch(
         watching.require_watchfiles()
     failing: set[str] = set()
 
-    def compare(folder: Path) -> bool:
+    def compare(folder: Path) -> None:
         with shown_progress(call) as progress:
             report = library.add([folder], prune=True, wary=True, progress=progress)
         if report.interrupted:
@@ -215,13 +216,12 @@ def watch(
         failing.update(failed)
         if len(report.changes) > report.count("unchanged") + len(below & failed.keys()):
             call.say(f"{folder}: {summary(report)}")
-        return True
 
     def say(folder: Path, why: str) -> None:
         call.say(f"{folder} waits: {why}." if why else f"{folder} is watched again.")
 
     with call.open(create=True) as library:
-        held = watching.keep_in_step(library.path, folders or [], on=not forget)
+        held = keep_in_step(library.path, folders or [], on=not forget)
         if forget:
             return
         if not held.watched:

@@ -20,13 +20,13 @@ from secondlook.library import backup, integrity, report
 from secondlook.library import manifest as manifests
 from secondlook.library import publish as published
 from secondlook.library import stores as opening
+from secondlook.library.about import about
 from secondlook.library.backup import MOST_BYTES
 from secondlook.library.catalog import check_metadata, label
 from secondlook.library.commit import Change, Stores, commit, recover
 from secondlook.library.manifest import active_holder, writing
 from secondlook.library.report import DocumentInfo, FailedFile, FileChange, Progress, Status
 from secondlook.library.uploads import delete_originals
-from secondlook.library.watch import about
 from secondlook.passage import Hit, Passage
 from secondlook.processes import Closing
 from secondlook.retrieval.index.lance import disk_bytes

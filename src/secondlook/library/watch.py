@@ -1,99 +1,29 @@
-"""Folders that a library is kept in step with, and what it is called: both stand in its
-`about.json`. Every burst of changes is followed by a comparison of the whole folder, which costs a
-stat per file; so an event that is missed, or a kill, loses nothing."""
+"""Folders that a library is kept in step with, for as long as somebody watches them. Every burst of
+changes is followed by a comparison of the whole folder, which costs a stat per file: so an event
+that is missed, or a kill, loses nothing."""
 
 from __future__ import annotations
 
 import importlib.util
-import json
-import os
 import time
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from secondlook.errors import LibraryBusy, LibraryDamaged, LibraryMissing, UsageError
-from secondlook.files import write_whole
-from secondlook.library import publish
+from secondlook.errors import LibraryBusy, SecondlookError, UsageError
+from secondlook.library.about import about
 from secondlook.retrieval.discover import is_usually_left_out
 
 if TYPE_CHECKING:
     import threading
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
-    from filelock import BaseFileLock
-
-FILE_NAME = "about.json"
 INSTALL: Final = "pip install watchfiles"
-_LONGEST_TITLE = 100
 _STEP_MS, _BURST_MS = 400, 3000  # a burst ends when nothing changes for a step, or after this
 _LOOK_MS = 1000  # how often the list of folders, and whether each is there, is looked at
 _LOOKS_PER_COMPARISON = 30  # where the system does not tell of changes
 _AT_LEAST_EVERY_SECONDS = 600.0
 _TRY_AGAIN_SECONDS = 2.0
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    title: str = ""
-    watched: tuple[str, ...] = ()
-
-
-def about(library: Path) -> About:
-    file = library / FILE_NAME
-    try:
-        said = json.loads(file.read_text(encoding="utf-8"))
-        return About(str(said["title"]), tuple(map(str, said["watched"])))
-    except (FileNotFoundError, NotADirectoryError):
-        return About()
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        hint = "delete it, and say again what the library is called and which folders it watches"
-        raise LibraryDamaged(f"{str(file)!r} cannot be read: {error}", hint=hint) from error
-
-
-def entitle(library: Path, title: str) -> str:
-    """The title as it is kept: one line without control characters."""
-    plain = " ".join("".join(char if char.isprintable() else " " for char in title).split())
-    if not plain or len(plain) > _LONGEST_TITLE:
-        said = f"the name of a library has 1 to {_LONGEST_TITLE} characters"
-        raise UsageError(said, hint="such as: Tax papers 2024")
-    with _changing(library):
-        _write(library, replace(about(library), title=plain))
-    return plain
-
-
-def keep_in_step(library: Path, folders: Sequence[Path], *, on: bool = True) -> About:
-    """Watch these folders from now on, or no longer. What was read of them stays."""
-    given = [Path(os.path.abspath(folder.expanduser())) for folder in folders]  # noqa: PTH100 - links stay
-    for folder in given if on else ():
-        if not folder.is_dir():
-            hint = "a single file is added with secondlook add"
-            raise UsageError(f"there is no folder {str(folder)!r} to watch", hint=hint)
-        if folder == library or library in folder.parents:
-            raise UsageError("a library cannot watch its own folder", hint="name your papers")
-    with _changing(library):
-        now = about(library)
-        others = tuple(one for one in now.watched if Path(one) not in given)
-        changed = replace(now, watched=(*others, *map(str, given)) if on else others)
-        _write(library, changed)
-    return changed
-
-
-def _changing(library: Path) -> BaseFileLock:
-    publish.refuse_change(library)
-    if not library.is_dir():
-        raise LibraryMissing(f"there is no library at {str(library)!r}")
-    import filelock
-
-    return filelock.FileLock(library / "about.lock", timeout=10)
-
-
-def _write(library: Path, told: About) -> None:
-    write_whole(library / FILE_NAME, json.dumps(asdict(told), indent=2).encode())
-
-
-# The watch itself: told of changes by the system, it has a folder compared.
 
 
 def require_watchfiles() -> None:
@@ -104,13 +34,13 @@ def require_watchfiles() -> None:
 def watch(
     library: Path,
     *,
-    compare: Callable[[Path], bool],
+    compare: Callable[[Path], None],
     say: Callable[[Path, str], None],
     stop: threading.Event,
 ) -> None:
-    """Until `stop` is set or no folder is left. `compare` brings the library in step with a folder,
-    and is true where that is done; false or `LibraryBusy` has it called again. `say` is told why a
-    folder waits, and of "" when it no longer does."""
+    """Until `stop` is set or no folder is left. `compare` brings the library in step with a folder;
+    after `LibraryBusy` it is called again. `say` is told what keeps a folder out of step, and ""
+    when that is over."""
     require_watchfiles()
     there: dict[Path, tuple[int, int] | None] = {}
     due: set[Path] = set()
@@ -144,15 +74,18 @@ def watch(
             due |= set(folders)  # of a network drive nobody tells what others change
 
 
-def _compared(folder: Path, compare: Callable[[Path], bool], due: set[Path]) -> str:
-    """Why it waits. An empty folder may be the place of a disk that is away."""
+def _compared(folder: Path, compare: Callable[[Path], None], due: set[Path]) -> str:
+    """What is wrong, if anything. An empty folder may be the place of a disk that is away."""
     try:
-        if compare(folder):
-            due.discard(folder)
+        compare(folder)
+        due.discard(folder)
         if not any(folder.iterdir()):
             return "it is empty; nothing is removed, as its disk may be away"
     except LibraryBusy as busy:
         return busy.message
+    except SecondlookError as error:  # tried again after the next change
+        due.discard(folder)
+        return error.message
     except OSError:
         due.discard(folder)  # it went away just now, which is seen next
     return ""

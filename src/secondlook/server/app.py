@@ -20,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from secondlook import __version__
 from secondlook.errors import SecondlookError, UsageError
 from secondlook.server import (
+    adding,
     answers,
     asking,
     docs,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
 
     from secondlook.settings.sections import Settings
 
-_DATA = (asking, threads, answers, library, uploads, sources, suggestions, status)
+_DATA = (asking, threads, answers, library, adding, uploads, sources, suggestions, status)
 ROUTERS = tuple(module.router for module in (*_DATA, openai, mcp, docs, pages))
 _OPEN = frozenset({"", "assets", "docs"})  # first parts of the page's paths: they hold no data
 
@@ -69,7 +70,9 @@ def create_app(
         guarded=lambda path: path.lstrip("/").partition("/")[0] not in _OPEN,
     )
     opened = libraries or Libraries(settings)
-    made = Served(settings, opened, Runs(settings, opened), Jobs(opened), guard)
+    jobs = Jobs(opened)
+    watching = adding.Watching(opened, jobs)
+    made = Served(settings, opened, Runs(settings, opened), jobs, watching, guard)
     app = FastAPI(
         title="Secondlook",
         version=__version__,
@@ -96,8 +99,10 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     try:
         for name in made.libraries.names():
             await asyncio.to_thread(made.jobs.take_up, name)
+            await asyncio.to_thread(made.watching.begin, name)
         yield
     finally:
+        await asyncio.to_thread(made.watching.close)
         await asyncio.to_thread(made.jobs.close)
         await asyncio.to_thread(made.runs.close)
 
@@ -206,6 +211,7 @@ class Server(uvicorn.Server):
         if self._drains:
             await asyncio.to_thread(self._served.runs.drain)
         await asyncio.to_thread(self._served.runs.stop)
+        await asyncio.to_thread(self._served.watching.close)
         await asyncio.to_thread(self._served.jobs.close)
         await super().shutdown(sockets=sockets)
 

@@ -17,6 +17,7 @@ from mcp.types import Resource
 from secondlook import __version__
 from secondlook.errors import SecondlookError, UsageError
 from secondlook.server import mcp_tools
+from secondlook.server.adding import Watching
 from secondlook.server.jobs import Jobs
 from secondlook.server.libraries import Libraries
 from secondlook.server.mcp_tools import as_data, document_uri, said, source_text
@@ -130,7 +131,9 @@ def _whole(library: Library, name: str) -> str:
 def serve_on_stdio(settings: Settings) -> None:
     """Until the client hangs up or a signal comes: nothing can interrupt the SDK's reading."""
     libraries = Libraries(settings)
-    service = Served(settings, libraries, Runs(settings, libraries), Jobs(libraries))
+    jobs = Jobs(libraries)
+    watching = Watching(libraries, jobs)
+    service = Served(settings, libraries, Runs(settings, libraries), jobs, watching)
 
     def put_away() -> None:
         service.jobs.close()

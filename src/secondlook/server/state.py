@@ -10,6 +10,7 @@ from fastapi import Depends, Request
 from secondlook.server.security import Guard
 
 if TYPE_CHECKING:
+    from secondlook.server.adding import Watching
     from secondlook.server.jobs import Jobs
     from secondlook.server.libraries import Libraries
     from secondlook.server.runs import Runs
@@ -22,6 +23,7 @@ class Served:
     libraries: Libraries
     runs: Runs
     jobs: Jobs
+    watching: Watching
     guard: Guard = field(default_factory=Guard)
     receiving: set[object] = field(default_factory=set)  # Uploads that are on their way
 

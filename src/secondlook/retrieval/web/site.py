@@ -127,13 +127,12 @@ class _Site:
         if rules is None:
             self._rules[origin] = rules = RobotFileParser()
             said = await self._fetcher.get(origin)
-            if said.status == _OK:
-                text = as_utf8(said.body[: 1 << 19], "").decode("utf-8-sig", "replace")
-                rules.parse(text.splitlines())
-            else:
+            text = as_utf8(said.body[: 1 << 19], "").decode("utf-8-sig", "replace")
+            if said.status != _OK:
                 # A site without rules allows everything; one that cannot say them, nothing.
-                rules.allow_all = 400 <= said.status < 500  # noqa: PLR2004
-                rules.disallow_all = not rules.allow_all
+                is_without = 400 <= said.status < 500  # noqa: PLR2004
+                text = "" if is_without else "User-agent: *\nDisallow: /"
+            rules.parse(text.splitlines())
         if not rules.can_fetch(USER_AGENT, str(url)):
             raise WebSearchError(
                 "the site's robots.txt asks programs not to read it",
