@@ -1,13 +1,14 @@
-import { chooseLibrary } from "../actions";
 import { Brand } from "../parts/Brand";
 import { DropZone } from "../parts/DropZone";
 import { closeSheet, Sheet } from "../parts/Sheet";
 import { Tabs, tabId, tabPanelId } from "../parts/Tabs";
 import { useRemembered } from "../parts/useRemembered";
 import { home } from "../routes";
-import { useSelect } from "../store";
+import { AddMore } from "./AddMore";
 import { Holdings } from "./Holdings";
+import { Libraries } from "./Libraries";
 import { Threads } from "./Threads";
+import { WatchedFolders } from "./WatchedFolders";
 import "./library.css";
 
 const TABS = [
@@ -23,6 +24,8 @@ export function Library() {
       <>
         <Holdings />
         <DropZone size="small">Drop files here, or choose</DropZone>
+        <AddMore />
+        <WatchedFolders />
       </>
     ),
     asked: <Threads />,
@@ -35,7 +38,7 @@ export function Library() {
           New<span className="sr"> question</span>
         </a>
       </div>
-      <ChooseLibrary />
+      <Libraries />
       <Tabs name="library" label="This library" tabs={TABS} chosen={view} choose={setView} />
       {TABS.map((tab) => (
         <div
@@ -50,23 +53,5 @@ export function Library() {
         </div>
       ))}
     </Sheet>
-  );
-}
-
-function ChooseLibrary() {
-  const libraries = useSelect((state) => state.settings?.libraries);
-  const library = useSelect((state) => state.library);
-  if (!libraries || libraries.length < 2) return null;
-  return (
-    <label className="choose-library">
-      <span className="sr">Which library</span>
-      <select value={library} onChange={(event) => chooseLibrary(event.target.value)}>
-        {libraries.map((name) => (
-          <option key={name} value={name}>
-            {name === "default" ? "My library" : name}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }
