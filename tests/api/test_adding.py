@@ -76,7 +76,7 @@ def test_a_folder_is_watched_while_the_server_runs(tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "first.txt").write_text("The first note.", "utf-8")
 
-    def until(names: set[str]) -> None:
+    def until(client: TestClient, names: set[str]) -> None:
         deadline = time.monotonic() + 60
         while set(documents(client)) != names:
             assert time.monotonic() < deadline, documents(client)
@@ -86,14 +86,14 @@ def test_a_folder_is_watched_while_the_server_runs(tmp_path: Path) -> None:
         client._transport.client = ("127.0.0.1", 50000)  # type: ignore[attr-defined]
         told = watched(client, folder).json()
         assert told["folders"] == [{"folder": str(folder), "waits": ""}]
-        until({"first.txt"})
+        until(client, {"first.txt"})
         (folder / "first.txt").rename(folder / "second.txt")
         (folder / "third.txt").write_text("The third note.", "utf-8")
-        until({"second.txt", "third.txt"})
+        until(client, {"second.txt", "third.txt"})
         assert client.get(f"{LIBRARY}/watched").json()["changes"] >= 2
     (folder / "third.txt").unlink()
     with client_of(tmp_path) as client:  # the list was kept
-        until({"second.txt"})
+        until(client, {"second.txt"})
         client._transport.client = ("127.0.0.1", 50000)  # type: ignore[attr-defined]
         assert watched(client, folder, on=False).json()["folders"] == []
 

@@ -9,6 +9,7 @@ import pytest
 from secondlook.library.library import Library
 from secondlook.library.report import pasted
 from secondlook.retrieval.web import site as bounds
+from secondlook.retrieval.web.fetch import Limits
 from tests.support import web_site
 from tests.support.files import pdf
 from tests.support.serving import settings_at
@@ -107,7 +108,7 @@ def test_bounds_hold(site: Site, library: Library, monkeypatch: pytest.MonkeyPat
     report = library.add_web(site.url("/guide/0"), depth=5)
     assert report.count("added") == 5
     assert "5 pages were read" in report.failed[-1].reason
-    monkeypatch.setattr(bounds, "PAGE_LIMITS", bounds.Limits(20, 2000))
+    monkeypatch.setattr(bounds, "PAGE_LIMITS", Limits(20, 2000))
     assert "has more than" in library.add_web(site.url("/huge")).failed[0].reason
     web_site.PAGES["/robots.txt"] = fixed(b"", status=503)  # it cannot say what it allows
     assert "robots.txt" in library.add_web(site.url("/paper")).failed[0].reason

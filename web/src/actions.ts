@@ -172,9 +172,9 @@ export function nameLibrary(title: string): Promise<boolean> {
 export function removeLibrary(): Promise<boolean> {
   return attempt(async () => {
     await api.removeLibrary(getState().library);
+    chooseLibrary("default");
     location.hash = home;
     await refreshSettings();
-    chooseLibrary("default");
   });
 }
 
@@ -266,9 +266,9 @@ function sayWhatWasThere({ files }: Job): void {
   );
   const [first] = known;
   if (!first) return;
-  const same = first.reason ? `: ${first.reason}` : ", unchanged";
+  const same = first.reason ? ` (${first.reason})` : "";
   const what = known.length > 1 ? `${known.length} of them are` : `${first.name} is`;
-  say(`${what} in the library already${known.length > 1 ? "" : same}. Nothing was added for that.`);
+  say(`${what} in the library already${known.length > 1 ? "" : same}. Nothing had to be added.`);
 }
 
 export function limitTo(documents: string[]): void {

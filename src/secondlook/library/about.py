@@ -67,7 +67,7 @@ def keep_in_step(library: Path, folders: Sequence[Path], *, on: bool = True) -> 
     given = [Path(os.path.abspath(folder.expanduser())) for folder in folders]  # noqa: PTH100 - links stay
     for folder in given if on else ():
         if not folder.is_dir():
-            hint = "a single file is added with secondlook add"
+            hint = "check how it is written; a single file is added, not watched"
             raise UsageError(f"there is no folder {str(folder)!r} to watch", hint=hint)
         if library.absolute() in (folder, *folder.parents):
             raise UsageError("a library cannot watch its own folder", hint="name your papers")

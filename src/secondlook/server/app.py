@@ -40,6 +40,7 @@ from secondlook.server.libraries import Libraries
 from secondlook.server.runs import Runs
 from secondlook.server.security import MEGABYTE, Guard, Limits, Security, Token, is_everywhere
 from secondlook.server.state import Served
+from secondlook.server.watching import Watching
 from secondlook.telemetry import watch_queue
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def create_app(
     )
     opened = libraries or Libraries(settings)
     jobs = Jobs(opened)
-    watching = adding.Watching(opened, jobs)
+    watching = Watching(opened, jobs)
     made = Served(settings, opened, Runs(settings, opened), jobs, watching, guard)
     app = FastAPI(
         title="Secondlook",

@@ -17,12 +17,12 @@ from mcp.types import Resource
 from secondlook import __version__
 from secondlook.errors import SecondlookError, UsageError
 from secondlook.server import mcp_tools
-from secondlook.server.adding import Watching
 from secondlook.server.jobs import Jobs
 from secondlook.server.libraries import Libraries
 from secondlook.server.mcp_tools import as_data, document_uri, said, source_text
 from secondlook.server.runs import Runs
 from secondlook.server.state import Served
+from secondlook.server.watching import Watching
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,10 +10,10 @@ from fastapi import Depends, Request
 from secondlook.server.security import Guard
 
 if TYPE_CHECKING:
-    from secondlook.server.adding import Watching
     from secondlook.server.jobs import Jobs
     from secondlook.server.libraries import Libraries
     from secondlook.server.runs import Runs
+    from secondlook.server.watching import Watching
     from secondlook.settings.sections import Settings
 
 
