@@ -42,6 +42,7 @@ def watch(
     after `LibraryBusy` it is called again. `say` is told what keeps a folder out of step, and ""
     when that is over."""
     require_watchfiles()
+    library = library.absolute()
     there: dict[Path, tuple[int, int] | None] = {}
     due: set[Path] = set()
     told: dict[Path, str] = {}
