@@ -98,7 +98,7 @@ def _handler(site: Site) -> type[BaseHTTPRequestHandler]:
             address = urlsplit(self.path)
             asked = {name: values[0] for name, values in parse_qs(address.query).items()}
             with contextlib.suppress(OSError):
-                _PAGES.get(address.path, _missing)(self, site, asked)
+                PAGES.get(address.path, _missing)(self, site, asked)
 
         def log_message(self, *_: object) -> None:
             """Quiet."""
@@ -188,7 +188,7 @@ def _reset(to: BaseHTTPRequestHandler, _site: Site, _asked: dict[str, str]) -> N
     to.connection.close()
 
 
-def _fixed(
+def fixed(
     body: bytes, kind: str | None = "text/html; charset=utf-8", *, status: int = 200, **headers: str
 ) -> Callable[[BaseHTTPRequestHandler, Site, dict[str, str]], None]:
     def page(to: BaseHTTPRequestHandler, _site: Site, _asked: dict[str, str]) -> None:
@@ -197,37 +197,37 @@ def _fixed(
     return page
 
 
-_PAGES: dict[str, Callable[[BaseHTTPRequestHandler, Site, dict[str, str]], None]] = {
+PAGES: dict[str, Callable[[BaseHTTPRequestHandler, Site, dict[str, str]], None]] = {
     "/search": _search,
-    "/nonsense/search": _fixed(b"{not json", "application/json"),
-    "/list/search": _fixed(b"[1, 2]", "application/json"),
-    "/deep/search": _fixed(b"[" * 200_000, "application/json"),
-    "/forbidden/search": _fixed(b"", status=403),
-    "/busy/search": _fixed(b"", status=429),
-    "/moved/search": _fixed(b"", None, status=301, Location="http://169.254.169.254/search"),
-    "/inward/search": _fixed(b"", None, status=301, Location="http://10.0.0.1/search"),
-    "/article": _fixed(ARTICLE.encode(), Set_Cookie="seen=1"),
-    "/plain": _fixed(b"A lighthouse in plain words.", "text/plain"),
-    "/untyped": _fixed(ARTICLE.encode(), None),
-    "/pdf": _fixed(pdf([["The lighthouse on paper."]]), "application/pdf"),
-    "/mislabelled": _fixed(UMLAUTS.encode(), "text/html; charset=iso-8859-1"),
-    "/cyrillic": _fixed(CYRILLIC.encode("cp1251"), "text/html; charset=windows-1251"),
-    "/odd": _fixed(UMLAUTS.encode("cp1252"), "text/html; charset=punycode"),
-    "/image": _fixed(b"\x89PNG\r\n\x1a\n", "image/png"),
-    "/binary": _fixed(bytes(range(256)) * 64, "text/html"),
-    "/empty": _fixed(b" \n "),
-    "/furniture": _fixed(b"<html><body><script>1</script></body></html>"),
-    "/fault": _fixed(b"<p>The lighthouse is broken.</p>", status=500),
-    "/brotli": _fixed(b"\x0b\x02\x80", Content_Encoding="br"),
-    "/damaged": _fixed(b"\x1f\x8bnothing of the kind", Content_Encoding="gzip"),
-    "/loop": _fixed(b"", None, status=302, Location="/loop"),
-    "/nowhere": _fixed(b"<p>A redirect to nowhere.</p>", status=302),
+    "/nonsense/search": fixed(b"{not json", "application/json"),
+    "/list/search": fixed(b"[1, 2]", "application/json"),
+    "/deep/search": fixed(b"[" * 200_000, "application/json"),
+    "/forbidden/search": fixed(b"", status=403),
+    "/busy/search": fixed(b"", status=429),
+    "/moved/search": fixed(b"", None, status=301, Location="http://169.254.169.254/search"),
+    "/inward/search": fixed(b"", None, status=301, Location="http://10.0.0.1/search"),
+    "/article": fixed(ARTICLE.encode(), Set_Cookie="seen=1"),
+    "/plain": fixed(b"A lighthouse in plain words.", "text/plain"),
+    "/untyped": fixed(ARTICLE.encode(), None),
+    "/pdf": fixed(pdf([["The lighthouse on paper."]]), "application/pdf"),
+    "/mislabelled": fixed(UMLAUTS.encode(), "text/html; charset=iso-8859-1"),
+    "/cyrillic": fixed(CYRILLIC.encode("cp1251"), "text/html; charset=windows-1251"),
+    "/odd": fixed(UMLAUTS.encode("cp1252"), "text/html; charset=punycode"),
+    "/image": fixed(b"\x89PNG\r\n\x1a\n", "image/png"),
+    "/binary": fixed(bytes(range(256)) * 64, "text/html"),
+    "/empty": fixed(b" \n "),
+    "/furniture": fixed(b"<html><body><script>1</script></body></html>"),
+    "/fault": fixed(b"<p>The lighthouse is broken.</p>", status=500),
+    "/brotli": fixed(b"\x0b\x02\x80", Content_Encoding="br"),
+    "/damaged": fixed(b"\x1f\x8bnothing of the kind", Content_Encoding="gzip"),
+    "/loop": fixed(b"", None, status=302, Location="/loop"),
+    "/nowhere": fixed(b"<p>A redirect to nowhere.</p>", status=302),
     "/redirect": _redirect,
     "/hops": _count_down,
     "/slow": _slow,
     "/huge": _huge,
     "/bomb": _bomb,
-    "/zipped": _fixed(gzip.compress(ARTICLE.encode()), "text/html", Content_Encoding="gzip"),
+    "/zipped": fixed(gzip.compress(ARTICLE.encode()), "text/html", Content_Encoding="gzip"),
     "/reset": _reset,
 }
 

@@ -138,6 +138,64 @@ export function upload(parts: File[][]): Promise<boolean> {
   });
 }
 
+export function addText(text: string, title: string): Promise<boolean> {
+  return adding((library) => api.addText(library, text, title));
+}
+
+/** Pages of the web, and what they link to on their site so many links away. */
+export function addAddresses(addresses: string[], depth: number): Promise<boolean> {
+  return adding((library) => api.addAddresses(library, addresses, depth));
+}
+
+function adding(start: (library: string) => Promise<Job>): Promise<boolean> {
+  return attempt(async () => {
+    const { library } = getState();
+    const job = await start(library);
+    void attempt(() => watchJob(library, job));
+  });
+}
+
+/** What a watch changed meanwhile is read anew. */
+export async function refreshWatched(): Promise<void> {
+  const { library, watched: before } = getState();
+  await attempt(async () => {
+    const watched = await api.watched(library);
+    dispatch({ type: "watched", library, watched });
+    if (before && before.changes !== watched.changes) await refreshDocuments();
+  });
+}
+
+export function watchFolder(folder: string, on: boolean): Promise<boolean> {
+  return attempt(async () => {
+    const { library } = getState();
+    dispatch({ type: "watched", library, watched: await api.watchFolder(library, folder, on) });
+  });
+}
+
+export function makeLibrary(title: string): Promise<boolean> {
+  return attempt(async () => {
+    const { name } = await api.makeLibrary(title);
+    await refreshSettings();
+    chooseLibrary(name);
+  });
+}
+
+export function nameLibrary(title: string): Promise<boolean> {
+  return attempt(async () => {
+    await api.nameLibrary(getState().library, title);
+    await refreshSettings();
+  });
+}
+
+export function removeLibrary(): Promise<boolean> {
+  return attempt(async () => {
+    await api.removeLibrary(getState().library);
+    chooseLibrary("default");
+    location.hash = home;
+    await refreshSettings();
+  });
+}
+
 export function addSamples(): Promise<boolean> {
   return attempt(async () => {
     const { library } = getState();
@@ -205,6 +263,7 @@ async function watchJob(library: string, job: Job): Promise<void> {
 async function followJob(library: string, job: Job): Promise<void> {
   const take = (batch: Job[]): boolean => {
     const latest = batch.at(-1);
+    if (latest && !isOpen(latest)) sayWhatWasThere(latest);
     if (latest && library === getState().library) dispatch({ type: "job", job: latest });
     return latest !== undefined && !isOpen(latest);
   };
@@ -216,6 +275,18 @@ async function followJob(library: string, job: Job): Promise<void> {
     followedJobs.delete(job.id);
   }
   await refreshDocuments();
+}
+
+/** Files that brought nothing new, which the list of documents does not show. */
+function sayWhatWasThere({ files }: Job): void {
+  const known = files.filter(
+    ({ status, reason }) => status === "unchanged" || reason?.startsWith("same content as"),
+  );
+  const [first] = known;
+  if (!first) return;
+  const same = first.reason ? ` (${first.reason})` : "";
+  const what = known.length > 1 ? `${known.length} of them are` : `${first.name} is`;
+  say(`${what} in the library already${known.length > 1 ? "" : same}. Nothing had to be added.`);
 }
 
 export function limitTo(documents: string[]): void {

@@ -24,6 +24,7 @@ import type {
   Thread,
   ThreadSummary,
   Verification,
+  Watched,
 } from "./types";
 
 export class Problem extends Error {
@@ -96,8 +97,9 @@ async function post<T>(path: string, body: unknown = {}): Promise<T> {
   return (await send(path, withBody("POST", body))).json() as Promise<T>;
 }
 
-async function put(path: string, body: unknown): Promise<void> {
-  await send(path, withBody("PUT", body));
+async function put<T>(path: string, body: unknown): Promise<T> {
+  const response = await send(path, withBody("PUT", body));
+  return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
 async function remove<T>(path: string): Promise<T> {
@@ -141,6 +143,21 @@ export const job = (library: string, id: string): Promise<Job> =>
   get(at("libraries", library, "jobs", id));
 export const addSamples = (library: string): Promise<Job> =>
   post(at("libraries", library, "samples"));
+export const addText = (library: string, text: string, title: string): Promise<Job> =>
+  post(at("libraries", library, "texts"), { text, title });
+export const addAddresses = (library: string, addresses: string[], depth: number): Promise<Job> =>
+  post(at("libraries", library, "addresses"), { addresses, depth });
+export const watched = (library: string): Promise<Watched> =>
+  get(at("libraries", library, "watched"));
+export const watchFolder = (library: string, folder: string, on: boolean): Promise<Watched> =>
+  put(at("libraries", library, "watched"), { folder, on });
+export const makeLibrary = (title: string): Promise<{ name: string }> =>
+  post(at("libraries"), { title });
+export const nameLibrary = (library: string, title: string): Promise<{ name: string }> =>
+  put(at("libraries", library), { title });
+export const removeLibrary = async (library: string): Promise<void> => {
+  await send(at("libraries", library), { method: "DELETE" });
+};
 export const stopJob = async (library: string, id: string): Promise<void> => {
   await send(at("libraries", library, "jobs", id), { method: "DELETE" });
 };

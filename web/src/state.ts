@@ -10,6 +10,7 @@ import type {
   Settings,
   Suggestion,
   ThreadSummary,
+  Watched,
 } from "./types";
 
 /** A place in a document, to be shown with its words marked. */
@@ -46,6 +47,8 @@ export interface State {
   /** null until they were read for the first time. */
   documents: Doc[] | null;
   jobs: Job[];
+  /** null until it was read. */
+  watched: Watched | null;
   /** Of this library, those gone on with last first; `total` counts those not read yet as well. */
   threads: ThreadSummary[] | null;
   totalThreads: number;
@@ -78,6 +81,7 @@ export const initialState: State = {
   libraries: [],
   documents: null,
   jobs: [],
+  watched: null,
   threads: null,
   totalThreads: 0,
   search: "",
@@ -101,6 +105,7 @@ export type Action =
   | { type: "library"; library: string }
   | { type: "libraries"; libraries: LibrarySummary[] }
   | { type: "documents"; library: string; documents: Doc[]; jobs: Job[] }
+  | { type: "watched"; library: string; watched: Watched }
   | { type: "job"; job: Job }
   | { type: "job gone"; id: string }
   | { type: "threads"; threads: ThreadSummary[]; total: number }
@@ -132,6 +137,8 @@ export function reduce(state: State, action: Action): State {
       return { ...state, libraries: action.libraries };
     case "documents":
       return withDocuments(state, action);
+    case "watched":
+      return action.library === state.library ? { ...state, watched: action.watched } : state;
     case "job":
       return { ...state, jobs: withJob(state.jobs, action.job) };
     case "job gone":
@@ -209,7 +216,15 @@ function changeRun(state: State, id: string | null, change: (run: RunView) => Ru
 
 function withLibrary(state: State, library: string): State {
   if (library === state.library) return state;
-  return { ...state, library, documents: null, jobs: [], ...notReadYet, limitedTo: [] };
+  return {
+    ...state,
+    library,
+    documents: null,
+    jobs: [],
+    watched: null,
+    ...notReadYet,
+    limitedTo: [],
+  };
 }
 
 const notReadYet = { threads: null, totalThreads: 0, search: "", suggestions: null };

@@ -99,6 +99,10 @@ export interface Settings {
   limits: { question_characters: number; upload_bytes: number; files_per_upload: number };
   token_required: boolean;
   libraries: string[];
+  /** What each library is called, by its name. */
+  titles: Record<string, string>;
+  /** Libraries that were made here, and can be deleted. */
+  own: string[];
   sandbox: string | null;
 }
 
@@ -178,6 +182,17 @@ export interface Doc {
   reason: string | null;
   tables: { id: string; name: string; rows: number; columns: number }[];
   has_original: boolean;
+  /** Of the web page that it was read from. */
+  address?: string | null;
+}
+
+/** Folders that a library is kept in step with. */
+export interface Watched {
+  folders: { folder: string; waits: string }[];
+  /** Whether this client may name folders by their path. */
+  allowed: boolean;
+  /** Goes up with every file that a watch changed. */
+  changes: number;
 }
 
 export interface JobFile {

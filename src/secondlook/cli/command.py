@@ -33,7 +33,7 @@ STOPPED = "Stopped."
 
 _QUIET = "Print results and errors, nothing else."
 LibraryOption = Annotated[
-    Path | None, typer.Option("--library", metavar="PATH", help="The library to use.")
+    Path | None, typer.Option("--library", metavar="PATH", help="The library to use, or its name.")
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help=_QUIET)]
 DebugOption = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
@@ -76,7 +76,13 @@ class Call(Common):
         """`how`: texts and a preset."""
         from secondlook.settings import load
 
-        return load({"library.path": self.library, **(flags or {})}, **how)
+        given = self.library
+        if given is not None and len(given.parts) == 1 and not given.exists():
+            from secondlook.library.about import named_library
+
+            usual = load(**how).settings.library.path
+            given = named_library(usual, str(given)) or given
+        return load({"library.path": given, **(flags or {})}, **how)
 
     def open(self, loaded: Loaded | None = None, *, create: bool = False) -> Library:
         from secondlook.library.library import Library

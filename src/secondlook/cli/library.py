@@ -31,20 +31,35 @@ from secondlook.cli.command import (
 from secondlook.cli.progress import shown_progress
 from secondlook.cli.search import tables_group
 from secondlook.errors import LibraryMissing, UsageError
+from secondlook.library.report import is_address, pasted
 
 if TYPE_CHECKING:
+    from secondlook.library.library import Library
     from secondlook.library.report import AddReport, Status
+    from secondlook.settings import Loaded
 
 STDIN = "-"
 _MAX_LINES = 20
 
 
-@command("\b\nExample:\n  secondlook add --prune ~/papers   forgets what is gone\n")
+@command(
+    """\
+\b
+Examples:
+  secondlook add --prune ~/papers                  forgets what is gone
+  secondlook add https://example.org/guide --depth 1    and the pages it links to
+  pbpaste | secondlook add - --title "Call with the bank"
+"""
+)
 def add(  # one parameter per flag
     call: Call,
     *,
-    paths: list[str] | None = argument(None, "Files and folders; - reads standard input.", "PATH"),
+    paths: list[str] | None = argument(
+        None, "Files, folders, web addresses; - reads standard input.", "PATH"
+    ),
     name: str | None = option(None, "File name of what standard input holds: report.pdf.", "NAME"),
+    title: str | None = option(None, "Title of the text that standard input holds.", "TITLE"),
+    depth: int = option(0, "Also pages of the same site, so many links away.", "N", max=5, min=0),
     meta: list[str] | None = option(None, "Metadata to filter by; repeatable.", "KEY=VALUE"),
     exclude: list[str] | None = option(None, "Leave out, as in .gitignore; repeatable.", "PATTERN"),
     prune: bool = flag("--prune", "Remove documents whose files are gone."),
@@ -58,36 +73,61 @@ def add(  # one parameter per flag
     about_files = bool(exclude or prune or dry_run or force or follow_links or jobs is not None)
     if not given or not all(path.strip() for path in given):
         raise UsageError("nothing to add", hint="Name files or folders: secondlook add ~/papers")
-    if (STDIN in given) != bool(name) or (name and (len(given) > 1 or about_files)):
+    if (STDIN in given) != bool(name or title) or (
+        (name or title) and (len(given) > 1 or about_files or bool(name) == bool(title))
+    ):
         # Standard input has no file name, so its kind is unknown; it is always read, and whole.
-        said = "- (standard input) stands alone, with --name and at most --meta"
+        said = "- (standard input) stands alone, with --name or --title and at most --meta"
         raise UsageError(said, hint="For example: secondlook add - --name report.pdf")
     metadata = parse_pairs(meta, "--meta")
     loaded = call.load({"ingest.workers": jobs})
-    files = [] if name else [_expanded(path) for path in given]
-    missing = [str(file) for file in files if not os.path.lexists(file)]
-    if missing and not prune:  # with --prune, a path that is gone may be just what is meant
-        said = f"no such file or folder: {', '.join(map(repr, missing))}"
-        raise UsageError(said, hint="Check the spelling. For deleted files: add --prune.")
-    from secondlook.library.library import passing_library
-
-    try:
-        held = call.open(loaded, create=not dry_run)
-    except LibraryMissing:  # a dry run must not even make one
-        held = passing_library(loaded.settings)  # type: ignore[assignment]
-    with held as library:
-        if name:
-            report = library.add_bytes(sys.stdin.buffer.read(), name, meta=metadata)
-        else:
-            with shown_progress(call) as progress:
-                how: dict[str, Any] = {"exclude": exclude or [], "prune": prune}
-                how |= {"dry_run": dry_run, "force": force, "follow_links": follow_links}
-                report = library.add(files, meta=metadata, progress=progress, **how)
+    if name or title:
+        with call.open(loaded, create=True) as library:
+            report = _from_stdin(library, name, title, metadata)
+    elif addresses := [path for path in given if is_address(path)]:
+        if about_files or len(addresses) < len(given):
+            said = "web addresses are added by themselves, with at most --depth and --meta"
+            raise UsageError(said, hint="For example: secondlook add https://example.org --depth 1")
+        with call.open(loaded, create=True) as library, shown_progress(call) as progress:
+            report = library.add_web(addresses, depth=depth, meta=metadata, progress=progress)
+    else:
+        how = {"exclude": exclude or [], "prune": prune, "follow_links": follow_links}
+        report = _from_disk(call, loaded, given, **how, dry_run=dry_run, force=force, meta=metadata)
     _tell(call, report)
     if report.interrupted:
         sys.stderr.write("Stopped. What is reported is kept; the same command adds the rest.\n")
         return INTERRUPTED
     return FAILED if report.changes and len(report.failed) == len(report.changes) else 0
+
+
+def _from_disk(call: Call, loaded: Loaded, given: list[str], **how: Any) -> AddReport:
+    from secondlook.library.library import passing_library
+
+    files = [_expanded(path) for path in given]
+    missing = [str(file) for file in files if not os.path.lexists(file)]
+    if missing and not how["prune"]:  # with --prune, a path that is gone may be just what is meant
+        said = f"no such file or folder: {', '.join(map(repr, missing))}"
+        raise UsageError(said, hint="Check the spelling. For deleted files: add --prune.")
+    try:
+        held = call.open(loaded, create=not how["dry_run"])
+    except LibraryMissing:  # a dry run must not even make one
+        held = passing_library(loaded.settings)  # type: ignore[assignment]
+    with held as library, shown_progress(call) as progress:
+        return library.add(files, progress=progress, **how)
+
+
+def _from_stdin(
+    library: Library, name: str | None, title: str | None, metadata: dict[str, str]
+) -> AddReport:
+    data = sys.stdin.buffer.read()
+    if name:
+        return library.add_bytes(data, name, meta=metadata)
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        hint = "a file of another kind needs its name: secondlook add - --name report.pdf"
+        raise UsageError("standard input holds no text in UTF-8", hint=hint) from error
+    return library.add_texts([pasted(text, title or "", metadata)])
 
 
 def _expanded(path: str) -> Path:
@@ -134,6 +174,61 @@ def summary(report: AddReport) -> str:
     if report.dry_run:
         return f"{said} (dry run: nothing was changed)"
     return f"{said}; {counted(report.passages, 'passage')} in {report.seconds:.1f} s"
+
+
+@command(
+    """\
+\b
+Ctrl-C ends it; the folders stay on the list, which the server goes by as well. Examples:
+  secondlook watch ~/papers                 from now on
+  secondlook watch                          the folders of the list
+  secondlook watch --forget ~/papers        no longer; its documents stay
+""",
+    json=False,
+)
+def watch(
+    call: Call,
+    *,
+    folders: list[Path] | None = argument(None, "Folders to put on the list.", "FOLDER"),
+    forget: bool = flag("--forget", "Take these folders off the list, and end."),
+) -> None:
+    """Keep the library in step with folders, for as long as it runs."""
+    from threading import Event
+
+    from secondlook.library import watch as watching
+    from secondlook.library.about import keep_in_step
+
+    if forget and not folders:
+        raise UsageError("no folder to forget", hint="secondlook library status lists them")
+    if not forget:
+        watching.require_watchfiles()
+    failing: set[str] = set()
+
+    def compare(folder: Path) -> None:
+        with shown_progress(call) as progress:
+            report = library.add([folder], prune=True, wary=True, progress=progress)
+        if report.interrupted:
+            raise KeyboardInterrupt
+        below = {path for path in failing if folder in Path(path).parents}
+        failed = {item.path: item.reason for item in report.failed}
+        print_failed([item for item in failed.items() if item[0] not in below])
+        failing.difference_update(below)
+        failing.update(failed)
+        if len(report.changes) > report.count("unchanged") + len(below & failed.keys()):
+            call.say(f"{folder}: {summary(report)}")
+
+    def say(folder: Path, why: str) -> None:
+        call.say(f"{folder} waits: {why}." if why else f"{folder} is watched again.")
+
+    with call.open(create=True) as library:
+        held = keep_in_step(library.path, folders or [], on=not forget)
+        if forget:
+            return
+        if not held.watched:
+            raise UsageError("no folder is watched yet", hint="secondlook watch ~/papers")
+        for folder in held.watched:
+            call.say(f"Watching {folder}. Ctrl-C ends it.")
+        watching.watch(library.path, compare=compare, say=say, stop=Event())
 
 
 # The documents of a library.
@@ -246,6 +341,7 @@ def status(call: Call) -> None:
     facts |= {name: f"{getattr(found, name):,}" for name in ("documents", "passages", "tables")}
     facts |= {"failed": f"{len(found.failed):,}", "size": size(found.bytes)}
     facts |= {name: getattr(found, name) for name in ("embedder", "language", "format")}
+    facts["watched"] = ", ".join(found.watched)
     for name, value in {**facts, "writing": found.writer}.items():
         if value:
             sys.stdout.write(f"{name:<11}{value}\n")

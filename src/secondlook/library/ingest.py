@@ -14,6 +14,7 @@ from hashlib import sha256
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
+from urllib.parse import urlsplit
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from secondlook.library.commit import (
 )
 from secondlook.library.report import AddReport, FileChange, Progress, Text
 from secondlook.library.survey import MEMBER_SEPARATOR, Request, Survey, survey
+from secondlook.library.uploads import sha256_of
 from secondlook.retrieval.parse.pool import ParserPool
 from secondlook.retrieval.parse.source import PARSER_VERSION, Parsed, ParseLimits
 from secondlook.tables.read import READER_VERSION
@@ -45,6 +47,7 @@ if TYPE_CHECKING:
     from secondlook.library.tables import TableStore
     from secondlook.reading.port import Embedder
     from secondlook.retrieval.index.port import Vectors
+    from secondlook.retrieval.web.site import Page
     from secondlook.settings.sections import IngestSettings
     from secondlook.tables.worker import Worker
 
@@ -136,8 +139,8 @@ class Intake:
     def add_bytes(self, data: bytes, name: str, metadata: Mapping[str, str]) -> AddReport:
         digest = sha256(data).hexdigest()
         row = _loose_row(f"stdin:{name}", digest, len(data), metadata)
-        if unchanged := self._unchanged(row):
-            return AddReport([unchanged], self._seconds())
+        if held := self._held(row):
+            return AddReport([held], self._seconds())
         with tempfile.TemporaryDirectory() as scratch:
             # The parser goes by content and name, so the scratch file keeps the last part of it.
             file = Path(scratch) / (Path(name).name or "stdin")
@@ -146,7 +149,7 @@ class Intake:
             return self._take_in((ReadFile([row], parts, file) for _, parts in parsed), [], 1)
 
     def add_texts(self, texts: Iterable[Text]) -> AddReport:
-        unchanged: list[FileChange] = []
+        held: list[FileChange] = []
         new: list[ReadFile] = []
         for text in texts:
             check_metadata(text.metadata)
@@ -154,19 +157,51 @@ class Intake:
             data = whole.encode(errors="replace")
             digest = sha256(data).hexdigest()
             row = _loose_row(f"text:{text.name}", digest, len(data), text.metadata)
-            if same := self._unchanged(row):
-                unchanged.append(same)
+            if same := self._held(row):
+                held.append(same)
                 continue
             extracted = Extracted(text.text, title=text.title or text.name)
             new.append(ReadFile([row], [Parsed("", digest, len(data), extracted, None)]))
-        return self._take_in(iter(new), unchanged, len(new))
+        return self._take_in(iter(new), held, len(new))
 
-    def _unchanged(self, row: FileRow) -> FileChange | None:
+    def add_pages(self, pages: Iterable[Page], metadata: Mapping[str, str]) -> AddReport:
+        """Their source is their address. What fails keeps what was read of it before."""
+        changes: list[FileChange] = []
+        to_read: dict[str, list[FileRow]] = {}
+        places: dict[str, Path] = {}
+        for page in pages:
+            if page.file is None:
+                changes.append(FileChange(page.url, "failed", reason=page.problem))
+                continue
+            digest, known = sha256_of(page.file), self._stores.catalog.file(page.url)
+            labels = {**(known.metadata if known else {}), **metadata}
+            row = _loose_row(page.url, digest, page.file.stat().st_size, labels)
+            row = replace(row, folders=[urlsplit(page.url).hostname or ""])
+            if held := self._held(row):
+                changes.append(held)
+            else:
+                to_read.setdefault(digest, []).append(row)
+                places.setdefault(digest, page.file)
+        for change in changes:
+            self._stored(change)
+        sources = (
+            ReadFile(to_read[one], parts, places[one]) for one, parts in self._parsed(places)
+        )
+        return self._take_in(sources, changes, sum(map(len, to_read.values())))
+
+    def _held(self, row: FileRow) -> FileChange | None:
+        """What need not be read: as it was, or the content of a document under another name."""
         known = self._stores.catalog.file(row.path)
         said = (row.sha256, row.metadata, row.parser)
         if known and known.document and (known.sha256, known.metadata, known.parser) == said:
             return FileChange(known.path, "unchanged", known.document)
-        return None
+        held = self._stores.catalog.document(document_id(row.sha256))
+        if held is None or version_of_parser(held.parser) != PARSER_VERSION:
+            return None
+        attach(self._stores, [replace(row, document=held.id)], [])
+        if known and known.document == held.id:
+            return FileChange(row.path, "updated", held.id, 0, "labels changed")
+        return FileChange(row.path, "duplicate", held.id, 0, f"same content as {held.title!r}")
 
     def _survey(self, request: Request) -> Survey:
         def looked(count: int, path: str) -> None:

@@ -20,6 +20,7 @@ from secondlook.library import backup, integrity, report
 from secondlook.library import manifest as manifests
 from secondlook.library import publish as published
 from secondlook.library import stores as opening
+from secondlook.library.about import about
 from secondlook.library.backup import MOST_BYTES
 from secondlook.library.catalog import check_metadata, label
 from secondlook.library.commit import Change, Stores, commit, recover
@@ -127,6 +128,7 @@ class Library(Closing):
         meta: Mapping[str, object] | None = None,
         exclude: str | Sequence[str] = (),
         prune: bool = False,
+        wary: bool = False,
         dry_run: bool = False,
         force: bool = False,
         follow_links: bool = False,
@@ -135,6 +137,7 @@ class Library(Closing):
         done: Callable[[FileChange], None] | None = None,
     ) -> AddReport:
         """Bring the library in step with these files and folders. Unchanged files cost a stat.
+        `prune`: documents whose files are gone go; `wary`: not those of a folder that is empty.
         `follow_links`: also links that lead out of these folders.
         `within`: files that do not lie in one of these folders, links followed, are left out.
         `progress` is called with how far it is, `done` with each file once it is safely stored.
@@ -149,6 +152,7 @@ class Library(Closing):
             excludes=(*ingest.exclude, *_listed(exclude)),
             max_bytes=ingest.max_file_mb << 20,
             prune=prune,
+            wary=wary,
             force=force,
             parser=PARSER_VERSION,
             own_folder=self.path,
@@ -172,6 +176,47 @@ class Library(Closing):
         """Take in texts that are in no file, each a document named by `Text.name`."""
         with self._writing(progress):
             return self._intake(progress).add_texts(texts)
+
+    def add_web(
+        self,
+        addresses: str | Iterable[str],
+        *,
+        depth: int = 0,
+        meta: Mapping[str, object] | None = None,
+        progress: Listener | None = None,
+        done: Callable[[FileChange], None] | None = None,
+    ) -> AddReport:
+        """Fetch these web pages and take them in, each a document whose path is its address;
+        `depth`: also pages of the same site, so many links away. Again: what changed is replaced.
+        robots.txt is respected, and a private address refused unless `web.allow_private` is set."""
+        import asyncio
+
+        from secondlook.retrieval.web.fetch import Fetcher, Guard
+        from secondlook.retrieval.web.site import PAGE_LIMITS, Page, read_site
+
+        metadata, tell = _metadata(meta), progress or _ignore
+        published.refuse_change(self.place)
+
+        async def read(folder: Path) -> list[Page]:
+            pages: list[Page] = []
+            guard = Guard(allow_private=self.settings.web.allow_private)
+            async with Fetcher(guard, PAGE_LIMITS) as fetcher:
+                for number, address in enumerate(_listed(addresses)):
+                    own = folder / str(number)
+                    own.mkdir()
+                    pages += await read_site(
+                        address,
+                        depth,
+                        fetcher,
+                        own,
+                        looked=lambda n, url: tell(Progress("looking", files_total=n, current=url)),
+                    )
+            return list({page.url: page for page in pages}.values())
+
+        with tempfile.TemporaryDirectory(prefix="secondlook-") as scratch:
+            pages = asyncio.run(read(Path(scratch)))
+            with self._writing(progress):
+                return self._intake(progress, done).add_pages(pages, metadata)
 
     def remove(self, names: str | Sequence[str], *, purge: bool = False) -> list[FileChange]:
         """Forget documents, by id, path, file name or title. Purged: no byte of them stays.
@@ -409,6 +454,7 @@ class Library(Closing):
             compact_due=stats.compact_due,
             why_compact=stats.why_compact,
             writer=active_holder(self.path),
+            watched=about(self.path).watched,
         )
 
     # The whole

@@ -97,6 +97,7 @@ class Status:
     why_compact: str
     writer: str | None  # who is writing right now, such as "pid 4711 on host ..."
     tables: int = 0
+    watched: tuple[str, ...] = ()  # folders that it is kept in step with
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +106,29 @@ class Text:
     text: str
     title: str | None = None
     metadata: dict[str, str] = field(default_factory=dict)
+
+
+_LONGEST_TITLE = 200
+
+
+def is_address(text: str) -> bool:
+    return text[:8].lower().startswith(("http://", "https://"))
+
+
+def pasted(text: str, title: str = "", metadata: dict[str, str] | None = None) -> Text:
+    """A text that a person pasted, named by its title or else by its first line."""
+    if not text.strip():
+        raise UsageError("there is no text to add", hint="paste some, or name a file")
+    named = title.strip() or text.strip().splitlines()[0]
+    plain = "".join(char if char.isprintable() else " " for char in named)[:_LONGEST_TITLE]
+    shown = " ".join(plain.split()) or "Pasted text"
+    # `!/` separates a member from its archive in a path.
+    return Text(
+        shown.replace("!/", "! /"),
+        text,
+        title=shown if title.strip() else None,
+        metadata=metadata or {},
+    )
 
 
 # How rows and ranked entries look from outside.

@@ -28,6 +28,7 @@ class Request:
     max_bytes: int = 1 << 30
     max_table_bytes: int = 64 << 30
     prune: bool = False
+    wary: bool = False  # a folder that is empty or cannot be read may be a disk that is away
     force: bool = False
     parser: str = ""  # version of the parser: what another version read is read again
     stale: frozenset[str] = frozenset()  # documents to read again although nothing changed
@@ -51,6 +52,7 @@ def survey(
 ) -> Survey:
     result = Survey()
     seen: set[str] = set()
+    unread: set[Path] = set()
     there = discover(
         request.roots,
         excludes=request.excludes,
@@ -64,26 +66,37 @@ def survey(
             continue
         seen.add(str(found.path))
         if isinstance(found, Skipped):
+            unread.add(found.path)
             _skip(result, catalog, found)
         else:
             _look(result, catalog, request, found)
     if request.prune:
-        # A root that is missing may be a disk that is not mounted: only its own row may go.
-        roots = request.roots
-        folders = [root for root in roots if root.is_dir()]
-        already = set(result.to_drop)
-        for file in catalog.files():
-            anchor = file.container or file.path
-            if anchor in seen and Path(anchor).exists():
-                continue
-            path = Path(anchor)
-            if _is_own(request, path) and path.exists():
-                continue  # uploads were never part of the folder that is gone through
-            below = any(folder in path.parents for folder in folders)
-            if (below or path in roots) and file.path not in already:
-                result.to_drop.append(file.path)
-                result.changes.append(FileChange(file.path, "removed", file.document))
+        _prune(result, catalog, request, seen, unread)
     return result
+
+
+def _prune(
+    result: Survey, catalog: Catalog, request: Request, seen: set[str], unread: set[Path]
+) -> None:
+    # A root that is missing may be a disk that is not mounted: only its own row may go.
+    roots = request.roots
+    folders = [root for root in roots if root.is_dir()]
+    if request.wary:
+        folders = [root for root in folders if any(root.iterdir())]
+    already = set(result.to_drop)
+    for file in catalog.files():
+        anchor = file.container or file.path
+        if anchor in seen and Path(anchor).exists():
+            continue
+        path = Path(anchor)
+        if _is_own(request, path) and path.exists():
+            continue  # uploads were never part of the folder that is gone through
+        if request.wary and not unread.isdisjoint(path.parents):
+            continue
+        below = any(folder in path.parents for folder in folders)
+        if (below or path in roots) and file.path not in already:
+            result.to_drop.append(file.path)
+            result.changes.append(FileChange(file.path, "removed", file.document))
 
 
 def _is_own(request: Request, path: Path) -> bool:

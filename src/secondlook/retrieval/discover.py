@@ -7,7 +7,8 @@ import os
 import stat
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import cache
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
@@ -29,6 +30,16 @@ DEFAULT_EXCLUDES: tuple[str, ...] = (
     *("go.sum", "*.min.js", "*.min.css"),
 )
 """Left out of folders unless named as an argument. Hidden files and folders are `.*`."""
+
+
+def is_usually_left_out(place: PurePath) -> bool:
+    """Whether what lies there, below a folder that was named, is left out by default."""
+    return _left_out_by_default().match_file(place.as_posix())
+
+
+@cache
+def _left_out_by_default() -> GitIgnoreSpec:
+    return _compiled(DEFAULT_EXCLUDES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,7 @@ def discover(
     patterns as in `.gitignore`: such files are left out silently. `follow_links`: also to what
     lies below none of the arguments."""
     roots = [Path(os.path.abspath(path.expanduser())) for path in paths]  # noqa: PTH100 - resolve() would follow links
-    walk = _Walk(_compiled(DEFAULT_EXCLUDES), _compiled(excludes), max_bytes, max_table_bytes)
+    walk = _Walk(_left_out_by_default(), _compiled(excludes), max_bytes, max_table_bytes)
     walk.inside = None if follow_links else tuple(map(_real, roots))
     for root in roots:
         yield from walk.argument(root)

@@ -20,6 +20,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from secondlook import __version__
 from secondlook.errors import SecondlookError, UsageError
 from secondlook.server import (
+    adding,
     answers,
     asking,
     docs,
@@ -40,6 +41,7 @@ from secondlook.server.libraries import Libraries
 from secondlook.server.runs import Runs
 from secondlook.server.security import MEGABYTE, Guard, Limits, Security, Token, is_everywhere
 from secondlook.server.state import Served
+from secondlook.server.watching import Watching
 from secondlook.telemetry import watch_queue
 
 if TYPE_CHECKING:
@@ -48,7 +50,9 @@ if TYPE_CHECKING:
 
     from secondlook.settings.sections import Settings
 
-_DATA = (asking, threads, answers, library, uploads, sources, suggestions, status, models)
+_DATA = (
+    asking, threads, answers, library, adding, uploads, sources, suggestions, status, models,
+)  # fmt: skip
 ROUTERS = tuple(module.router for module in (*_DATA, openai, mcp, docs, pages))
 _OPEN = frozenset({"", "assets", "docs"})  # first parts of the page's paths: they hold no data
 
@@ -72,7 +76,9 @@ def create_app(
         guarded=lambda path: path.lstrip("/").partition("/")[0] not in _OPEN,
     )
     opened = libraries or Libraries(settings)
-    made = Served(opened, Runs(settings, opened), Jobs(opened), guard, keeps=keeps)
+    jobs = Jobs(opened)
+    watching = Watching(opened, jobs)
+    made = Served(opened, Runs(settings, opened), jobs, watching, guard, keeps=keeps)
     app = FastAPI(
         title="Secondlook",
         version=__version__,
@@ -99,9 +105,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     try:
         for name in made.libraries.names():
             await asyncio.to_thread(made.jobs.take_up, name)
+            await asyncio.to_thread(made.watching.begin, name)
         yield
     finally:
         made.fetches.close()
+        await asyncio.to_thread(made.watching.close)
         await asyncio.to_thread(made.jobs.close)
         await asyncio.to_thread(made.runs.close)
         await asyncio.to_thread(made.viewer.close)
@@ -211,6 +219,7 @@ class Server(uvicorn.Server):
         if self._drains:
             await asyncio.to_thread(self._served.runs.drain)
         await asyncio.to_thread(self._served.runs.stop)
+        await asyncio.to_thread(self._served.watching.close)
         await asyncio.to_thread(self._served.jobs.close)
         await super().shutdown(sockets=sockets)
 

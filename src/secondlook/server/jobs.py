@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 from secondlook.errors import SecondlookError
 from secondlook.library.manifest import active_holder
 from secondlook.library.publish import refuse_change
+from secondlook.library.report import is_address
 from secondlook.library.survey import MEMBER_SEPARATOR
 from secondlook.library.uploads import Staging, sweep
 from secondlook.server.problems import Problem
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 
     from secondlook.library.library import Library
-    from secondlook.library.report import FileChange, Progress
+    from secondlook.library.report import FileChange, Progress, Text
     from secondlook.server.libraries import Libraries
     from secondlook.settings.sections import Settings
 
@@ -36,10 +37,20 @@ FileStatus = Literal["waiting", "indexing", "ready", "failed", "unchanged"]
 Stage = Literal["waiting", "looking", "reading", "tables", "indexing", "checking", "finishing"]
 ENDED: Final[frozenset[JobStatus]] = frozenset({"done", "failed", "stopped"})
 MOST_FILES = 200  # listed of one job; failed ones beyond it are listed too, up to as many again
+LOOSE: Final = ("stdin:", "text:")  # how paths of what lies in no file begin
 _KEPT = 50  # jobs of a library that have ended and can still be asked for
 _MOST_WAITING = 100
 _MOST_PASSAGES = 200_000  # of one job
 _POLL_SECONDS = 0.2
+
+
+def name_of(path: str) -> str:
+    """Of a file its name, of a page its address, of a text what it was called."""
+    if is_address(path):
+        return path
+    for loose in LOOSE:
+        path = path.removeprefix(loose)
+    return PurePath(path).name or path
 
 
 class JobFile(BaseModel):
@@ -178,7 +189,7 @@ class RunningJob:
             most = 2 * MOST_FILES if failed else MOST_FILES
             if anchor not in self._places and len(form.files) < most:
                 self._places[anchor] = len(form.files)
-                form.files.append(JobFile(name=PurePath(anchor).name, status="waiting"))
+                form.files.append(JobFile(name=name_of(anchor), status="waiting"))
             if (at := self._places.get(anchor)) is None:
                 return
             file = form.files[at]
@@ -195,6 +206,12 @@ class RunningJob:
         with self._changing() as form:
             if (at := self._places.get(str(place))) is not None:
                 form.files[at].reason = f"{form.files[at].reason or ''}{reason}"
+
+    def forget_waiting(self) -> None:
+        """At the end of work whose files have other names than what was asked for."""
+        with self._changing() as form:
+            form.files = [one for one in form.files if one.status not in {"waiting", "indexing"}]
+            form.files_total = len(form.files)
 
     @contextmanager
     def _changing(self) -> Iterator[Job]:
@@ -228,6 +245,58 @@ class Placed:
         """It was stopped before it began, or the server stops: nothing has been stored."""
 
     leave = drop
+
+
+class Followed(Placed):
+    """A watched folder: what is gone goes, and nothing is told of what stays as it was."""
+
+    def __init__(self, folder: Path, changed: Callable[[], None]) -> None:
+        super().__init__([folder])
+        self._changed = changed
+
+    def run(self, library: Library, job: RunningJob) -> None:
+        known = {item.path: item.reason for item in library.failed_files()}
+
+        def done(change: FileChange) -> None:
+            if change.change != "unchanged" and known.get(change.path) != change.reason:
+                self._changed()
+                if change.change != "removed":
+                    job.done(change)
+
+        with suppress(KeyboardInterrupt):
+            library.add(self._paths, prune=True, wary=True, progress=job.progress, done=done)
+
+
+class Fetched(Placed):
+    """Web addresses, which a person named."""
+
+    def __init__(self, addresses: Sequence[str], depth: int) -> None:
+        super().__init__([])
+        self._addresses, self._depth = tuple(addresses), depth
+
+    def names(self) -> list[str]:
+        return list(self._addresses)
+
+    def run(self, library: Library, job: RunningJob) -> None:
+        how: dict[str, Any] = {"progress": job.progress, "done": job.done}
+        with suppress(KeyboardInterrupt):
+            library.add_web(self._addresses, depth=self._depth, **how)
+            job.forget_waiting()  # a redirect was stored under the address that it leads to
+
+
+class Pasted(Placed):
+    def __init__(self, text: Text) -> None:
+        super().__init__([])
+        self._text = text
+
+    def names(self) -> list[str]:
+        return [self._text.name]
+
+    def run(self, library: Library, job: RunningJob) -> None:
+        with suppress(KeyboardInterrupt):
+            for change in library.add_texts([self._text], progress=job.progress).changes:
+                job.done(change)
+            job.forget_waiting()
 
 
 class Uploaded:

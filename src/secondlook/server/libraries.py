@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
+import shutil
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from secondlook.errors import LibraryMissing
+from secondlook.errors import LibraryMissing, UsageError
+from secondlook.library.about import about, checked_title, entitle, libraries_beside, new_place
 from secondlook.settings.sections import DEFAULT_LIBRARY, Settings
 
 if TYPE_CHECKING:
@@ -14,6 +17,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from secondlook.engine.secondlook import Secondlook
+
+_UNTITLED: Final = {DEFAULT_LIBRARY: "My library"}
+_MOST_LIBRARIES = 100
 
 
 class Libraries:
@@ -32,7 +38,55 @@ class Libraries:
         self._closed = False
 
     def names(self) -> tuple[str, ...]:
-        return (DEFAULT_LIBRARY, *self._settings.serve.library_paths)
+        return (DEFAULT_LIBRARY, *self._places())
+
+    def _places(self) -> dict[str, Path]:
+        """Those beside the usual one, and those of the settings, which come first."""
+        beside = libraries_beside(self._settings.library.path)
+        return {
+            **self._settings.serve.library_paths,
+            **beside,
+            **self._settings.serve.library_paths,
+        }
+
+    def titles(self) -> dict[str, str]:
+        """What each is called."""
+        return {
+            name: about(self.path(name)).title or _UNTITLED.get(name, name) for name in self.names()
+        }
+
+    def make(self, title: str) -> str:
+        """A new one beside the usual one; its name."""
+        title = checked_title(title)
+        with self._lock:
+            if title.casefold() in (one.casefold() for one in self.titles().values()):
+                raise UsageError(
+                    f"there is a library {title!r} already", hint="give it another name"
+                )
+            if len(self.names()) > _MOST_LIBRARIES:
+                said = f"there are {_MOST_LIBRARIES} libraries already"
+                raise UsageError(said, hint="delete one, or add to one of them")
+            place = new_place(self._settings.library.path, title, self.names())
+            library = self._settings.library.model_copy(update={"path": place})
+            self._opening(self._settings.model_copy(update={"library": library})).close()
+        entitle(place, title)
+        return place.name
+
+    def may_delete(self, name: str) -> bool:
+        return name in libraries_beside(self._settings.library.path) and (
+            name not in self._settings.serve.library_paths
+        )
+
+    async def delete(self, name: str) -> None:
+        """With all that it holds. On the loop that the engines work on, as `aclose` is."""
+        path = self.path(name)
+        for held in (self._without_web, self._engines):
+            if (engine := held.pop(name, None)) is not None:
+                await (engine.adetach() if held is self._without_web else engine.aclose())
+        # First out of sight, so that a half deleted one is never opened.
+        gone = path.with_name(f".{name}-{secrets.token_hex(4)}")
+        await asyncio.to_thread(path.rename, gone)
+        await asyncio.to_thread(shutil.rmtree, gone, ignore_errors=True)
 
     def path(self, name: str) -> Path:
         return self.settings(name).library.path
@@ -44,7 +98,7 @@ class Libraries:
         if name == DEFAULT_LIBRARY:
             return self._settings
         try:
-            path = self._settings.serve.library_paths[name]
+            path = self._places()[name]
         except KeyError:
             hint = f"there are {', '.join(self.names())}"
             raise LibraryMissing(f"there is no library {name!r} here", hint=hint) from None

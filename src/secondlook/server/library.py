@@ -15,11 +15,11 @@ from pydantic import BaseModel, Field
 
 from secondlook.answer import Scalar  # noqa: TC001
 from secondlook.library.manifest import active_holder
-from secondlook.library.report import FailedFile
+from secondlook.library.report import FailedFile, is_address
 from secondlook.library.survey import MEMBER_SEPARATOR
 from secondlook.library.uploads import is_upload
 from secondlook.retrieval.outline import Outline
-from secondlook.server.jobs import Job, Placed
+from secondlook.server.jobs import LOOSE, Fetched, Job, Placed, name_of
 from secondlook.server.problems import OrWithPoint, Problem
 from secondlook.server.state import FromServer  # noqa: TC001
 from secondlook.tables.query import Query as TableQuery
@@ -42,7 +42,6 @@ _AS_HELD = (
     *("id", "kind", "pages", "passages", "characters"),
     *("language", "author", "date", "added", "metadata"),
 )
-_LOOSE = ("stdin:", "text:")  # how paths of what lies in no file begin
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +103,7 @@ class Document(BaseModel):
     tables: list[TableOfDocument] = Field(default_factory=list)
     has_original: bool = Field(default=False, description="Whether its file is there to open.")
     uploaded: bool = Field(default=False, description="Whether the library keeps its file itself.")
+    address: str | None = Field(default=None, description="Of the web page that it was read from.")
 
 
 class HeadingForm(BaseModel):
@@ -161,16 +161,14 @@ def _form(
         tables=[TableOfDocument(**_table(tables[name])) for name in item.tables if name in tables],
         has_original=any(file.is_file() for file in files_of(item)),
         uploaded=any(is_upload(library.path, _anchor(path)) for path in item.paths),
+        address=next(filter(is_address, item.paths), None),
     )
 
 
 def _file_name(item: DocumentInfo | FailedFile) -> str:
     if not isinstance(item, FailedFile) and not item.paths:
         return _text(item.title)
-    path = item.path if isinstance(item, FailedFile) else item.paths[0]
-    for loose in _LOOSE:
-        path = path.removeprefix(loose)
-    return _text(PurePath(path).name or path)
+    return _text(name_of(item.path if isinstance(item, FailedFile) else item.paths[0]))
 
 
 def _text(said: str) -> str:
@@ -181,7 +179,7 @@ def _text(said: str) -> str:
 def files_of(item: DocumentInfo) -> list[FilePath]:
     """Files that are the document itself, not an archive that holds it."""
     own = [path for path in item.paths if MEMBER_SEPARATOR not in path]
-    return [FilePath(path) for path in own if not path.startswith(_LOOSE)]
+    return [FilePath(path) for path in own if not (path.startswith(LOOSE) or is_address(path))]
 
 
 def _anchor(path: str) -> str:
@@ -259,9 +257,11 @@ async def delete_document(opened: OpenedLibrary, document: DocumentId) -> Respon
 
 @router.post("/documents/{document}/reindex", status_code=202)
 async def reindex_document(opened: OpenedLibrary, document: DocumentId) -> Job:
-    """Reads its file again, also where it is unchanged."""
+    """Reads its file again, also where it is unchanged; of a web page, what is there now."""
     item = await asyncio.to_thread(_found, opened.library, document)
     paths = (item.path,) if isinstance(item, FailedFile) else item.paths
+    if addresses := list(filter(is_address, paths)):
+        return opened.jobs.start(opened.name, Fetched(addresses, 0)).form()
     places = [place for path in paths if (place := FilePath(_anchor(path))).is_file()]
     if not places:
         said = "the file of this document is no longer where it was read from"

@@ -22,6 +22,7 @@ from secondlook.server.libraries import Libraries
 from secondlook.server.mcp_tools import as_data, document_uri, said, source_text
 from secondlook.server.runs import Runs
 from secondlook.server.state import Served
+from secondlook.server.watching import Watching
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -130,7 +131,8 @@ def _whole(library: Library, name: str) -> str:
 def serve_on_stdio(settings: Settings) -> None:
     """Until the client hangs up or a signal comes: nothing can interrupt the SDK's reading."""
     libraries = Libraries(settings)
-    service = Served(libraries, Runs(settings, libraries), Jobs(libraries))
+    jobs = Jobs(libraries)
+    service = Served(libraries, Runs(settings, libraries), jobs, Watching(libraries, jobs))
 
     def put_away() -> None:
         service.jobs.close()

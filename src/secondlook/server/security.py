@@ -99,7 +99,7 @@ class Guard:
 
     def _foreign_host(self, headers: Headers) -> Problem | None:
         given = headers.getlist("host")
-        name = _host_name(given[0]) if len(given) == 1 else None
+        name = host_name(given[0]) if len(given) == 1 else None
         if name is not None and self.knows(name):
             return None
         said = f"this server does not answer to {', '.join(given)[:200]!r}"
@@ -167,7 +167,7 @@ def _foreign_form(method: str, headers: Headers) -> Problem | None:
     return Problem(415, "content_type_not_allowed", said, hint=hint)
 
 
-def _host_name(given: str) -> str | None:
+def host_name(given: str) -> str | None:
     """`[::1]:8765` and `localhost:8765` without the port."""
     try:
         parts = urlsplit(f"//{given}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from secondlook.server.jobs import Jobs
     from secondlook.server.libraries import Libraries
     from secondlook.server.runs import Runs
+    from secondlook.server.watching import Watching
     from secondlook.settings.sections import Settings
 
 
@@ -26,6 +27,7 @@ class Served:
     libraries: Libraries
     runs: Runs
     jobs: Jobs
+    watching: Watching
     guard: Guard = field(default_factory=Guard)
     viewer: PageViewer = field(default_factory=PageViewer)
     looking: asyncio.Lock = field(default_factory=asyncio.Lock)  # held by who has the viewer

@@ -1,4 +1,4 @@
-"""What the server can do, whether it lives, its workflows as graphs, and metrics."""
+"""What the server can do, whether it lives, its workflows as graphs, metrics, and its libraries."""
 
 import asyncio
 from functools import cache
@@ -12,14 +12,17 @@ from pydantic import BaseModel, Field
 from secondlook import __version__
 from secondlook.errors import SecondlookError
 from secondlook.graphs.registry import WORKFLOWS
+from secondlook.library.about import entitle
 from secondlook.models.specs import parse_spec
 from secondlook.retrieval.terms import language_name
+from secondlook.server.asking import run_rows
 from secondlook.server.problems import Problem
 from secondlook.server.runs import QUESTION_CHARACTERS
 from secondlook.server.security import MEGABYTE
-from secondlook.server.state import FromServer
+from secondlook.server.state import FromServer, Served
 from secondlook.server.uploads import FILES_PER_UPLOAD
 from secondlook.settings.sections import LANGUAGES
+from secondlook.store.database import ALL
 from secondlook.telemetry import scraped
 
 router = APIRouter()
@@ -45,6 +48,8 @@ class SettingsShown(BaseModel):
     limits: dict[str, int]
     token_required: bool
     libraries: list[str]
+    titles: dict[str, str] = Field(description="What each library is called, by its name.")
+    own: list[str] = Field(description="Libraries that were made here, and can be deleted.")
     sandbox: str | None = Field(description="What confines generated code; None = it is not run.")
 
 
@@ -56,6 +61,7 @@ def workflows() -> list[WorkflowShown]:
 async def show_settings(served: FromServer) -> SettingsShown:
     """What a page needs to know of the server. No secret and no path."""
     settings = served.settings
+    titles = await asyncio.to_thread(served.libraries.titles)
     return SettingsShown(
         version=__version__,
         workflows=workflows(),
@@ -73,7 +79,9 @@ async def show_settings(served: FromServer) -> SettingsShown:
             "files_per_upload": FILES_PER_UPLOAD,
         },
         token_required=served.guard.token.value is not None,
-        libraries=list(served.libraries.names()),
+        libraries=list(titles),
+        titles=titles,
+        own=[name for name in titles if served.libraries.may_delete(name)],
         sandbox=await asyncio.to_thread(_sandbox, settings.sandbox.backend),
     )
 
@@ -209,3 +217,68 @@ async def list_libraries(served: FromServer) -> list[LibraryForm]:
         )
         found.append(form)
     return found
+
+
+# Libraries: made, named, deleted
+
+
+class LibraryTitle(BaseModel, extra="forbid", strict=True):
+    title: str = Field(min_length=1, max_length=200, examples=["Tax papers 2024"])
+
+
+class NamedLibrary(BaseModel):
+    name: str = Field(description="Its name in addresses, for good.", examples=["tax-papers-2024"])
+    title: str = Field(examples=["Tax papers 2024"])
+    can_delete: bool = Field(description="False for those that the server was started with.")
+
+
+LibraryName = Annotated[str, Path(max_length=64)]
+
+
+def _named(served: Served, name: str) -> NamedLibrary:
+    title, can_delete = served.libraries.titles()[name], served.libraries.may_delete(name)
+    return NamedLibrary(name=name, title=title, can_delete=can_delete)
+
+
+@router.post("/api/libraries", status_code=201, tags=["library"])
+async def make_library(asked: LibraryTitle, served: FromServer) -> NamedLibrary:
+    """An empty one, beside the library that the server was started with."""
+    name = await asyncio.to_thread(served.libraries.make, asked.title)
+    return await asyncio.to_thread(_named, served, name)
+
+
+@router.put("/api/libraries/{library}", tags=["library"])
+async def name_library(
+    library: LibraryName, asked: LibraryTitle, served: FromServer
+) -> NamedLibrary:
+    """Changes its title alone; addresses go on with its name."""
+
+    await served.libraries.aengine(library)  # the usual one is made by the first who needs it
+
+    def named() -> NamedLibrary:
+        entitle(served.libraries.path(library), asked.title)
+        return _named(served, library)
+
+    return await asyncio.to_thread(named)
+
+
+@router.delete("/api/libraries/{library}", status_code=204, tags=["library"])
+async def delete_library(library: LibraryName, served: FromServer) -> Response:
+    """With its documents, uploaded files and what was asked of it. Files elsewhere stay."""
+
+    def delete() -> None:
+        served.libraries.path(library)  # there is one
+        if not served.libraries.may_delete(library):
+            said = f"the library {library!r} was not made on this page"
+            raise Problem(409, "library_kept", said, hint="remove its documents instead")
+        runs = [run for run in served.runs.in_memory() if run.ask.library == library]
+        if served.jobs.active(library) or not all(run.ended for run in runs):
+            said = "something is being added to this library, or a question is being answered"
+            raise Problem(409, "library_busy", said, hint="wait until it is done, or stop it")
+        for row in run_rows(served.runs, ALL, short=False):
+            if row.library == library:
+                served.runs.forget(row.id)
+        served.runs.work.submit(served.libraries.delete(library)).result(60)
+
+    await asyncio.to_thread(delete)
+    return Response(status_code=204)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 APP_NAME = "secondlook"
 DEFAULT_LIBRARY = "default"  # the library that the server was started with
-_LIBRARY_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+LIBRARY_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ORIGIN = re.compile(r"https?://[^\s/]+")
 _URL = r"^https?://[^\s/]+"
 
@@ -55,7 +55,7 @@ class ServeSettings(Section):
     def _are_of_the_right_form(self) -> Self:
         for given in self.libraries:
             name, equals, path = given.partition("=")
-            if not equals or not _LIBRARY_NAME.fullmatch(name) or name == DEFAULT_LIBRARY:
+            if not equals or not LIBRARY_NAME.fullmatch(name) or name == DEFAULT_LIBRARY:
                 raise ValueError(
                     f"serve.libraries has {given!r}, which is not of the form name=path with a "
                     f"name of small letters, digits, - and _ (and not {DEFAULT_LIBRARY!r})"

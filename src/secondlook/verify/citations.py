@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from secondlook.errors import UsageError
 from secondlook.library.library import Library, Shelf
+from secondlook.library.report import is_address
 from secondlook.reading.numbers import missing_numbers
 from secondlook.reading.support import (
     DEFAULT_MIN_SUPPORT,
@@ -143,7 +144,7 @@ def _check_passage(listed: SeenPassage, held: Held, report: Report) -> None:
 def check_file(citation: Citation, where: str, held: Held, report: Report) -> None:
     """Whether the original file still is what was read, where it still is there."""
     path = citation.path
-    if path is None or path.startswith(("stdin:", "text:")) or "!/" in path:
+    if path is None or path.startswith(("stdin:", "text:")) or "!/" in path or is_address(path):
         return  # what lies in an archive was hashed by itself
     if path not in held.hashes:
         held.hashes[path] = sha256_of(Path(path))

@@ -1,4 +1,3 @@
-import { chooseLibrary } from "../actions";
 import { Brand } from "../parts/Brand";
 import { DropZone } from "../parts/DropZone";
 import { closeSheet, Sheet } from "../parts/Sheet";
@@ -6,9 +5,11 @@ import { Tabs, tabId, tabPanelId } from "../parts/Tabs";
 import { OpenSettings } from "../parts/TopBar";
 import { useRemembered } from "../parts/useRemembered";
 import { home } from "../routes";
-import { useSelect } from "../store";
+import { AddMore } from "./AddMore";
 import { Holdings } from "./Holdings";
+import { Libraries } from "./Libraries";
 import { Threads } from "./Threads";
+import { WatchedFolders } from "./WatchedFolders";
 import "./library.css";
 
 const TABS = [
@@ -24,6 +25,8 @@ export function Library() {
       <>
         <Holdings />
         <DropZone size="small">Drop files here, or choose</DropZone>
+        <AddMore />
+        <WatchedFolders />
       </>
     ),
     asked: <Threads />,
@@ -39,7 +42,7 @@ export function Library() {
           </a>
         </span>
       </div>
-      <ChooseLibrary />
+      <Libraries />
       <Tabs name="library" label="This library" tabs={TABS} chosen={view} choose={setView} />
       {TABS.map((tab) => (
         <div
@@ -54,23 +57,5 @@ export function Library() {
         </div>
       ))}
     </Sheet>
-  );
-}
-
-function ChooseLibrary() {
-  const libraries = useSelect((state) => state.settings?.libraries);
-  const library = useSelect((state) => state.library);
-  if (!libraries || libraries.length < 2) return null;
-  return (
-    <label className="choose-library">
-      <span className="sr">Which library</span>
-      <select value={library} onChange={(event) => chooseLibrary(event.target.value)}>
-        {libraries.map((name) => (
-          <option key={name} value={name}>
-            {name === "default" ? "My library" : name}
-          </option>
-        ))}
-      </select>
-    </label>
   );
 }

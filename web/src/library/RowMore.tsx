@@ -28,6 +28,11 @@ export function ReadyMore({ doc, gone }: { doc: NotedDoc } & Leaving) {
             {doc.tables.length > 1 ? `See table ${table.name}` : "See table"}
           </button>
         ))}
+        {doc.address && (
+          <a className="link" href={doc.address} target="_blank" rel="noreferrer">
+            See the page itself
+          </a>
+        )}
         {doc.characters > 0 && (
           <button type="button" onClick={() => openSource(documentTarget(doc))}>
             Read
@@ -35,7 +40,7 @@ export function ReadyMore({ doc, gone }: { doc: NotedDoc } & Leaving) {
         )}
         <AskOnlyHere doc={doc} />
         <button type="button" onClick={() => void reindex(doc.id)}>
-          Index again
+          {doc.address ? "Fetch again" : "Index again"}
         </button>
         <Delete doc={doc} gone={gone} />
       </div>
@@ -83,11 +88,15 @@ function Delete({ doc, gone }: { doc: NotedDoc } & Leaving) {
   }
   return (
     <Confirm yes="Delete" no="Keep" onYes={remove} onNo={() => setAsked(false)}>
-      {doc.uploaded
-        ? "Delete it, and the copy that was uploaded?"
-        : "Delete it from the library? Your own file stays where it is."}
+      {deletionOf(doc)}
     </Confirm>
   );
+}
+
+function deletionOf(doc: NotedDoc): string {
+  if (doc.uploaded) return "Delete it, and the copy that was uploaded?";
+  if (!doc.has_original) return "Delete it from the library?";
+  return "Delete it from the library? Your own file stays where it is.";
 }
 
 export function FailedMore({ row, dismiss, gone }: { row: Row; dismiss: () => void } & Leaving) {

@@ -89,6 +89,7 @@ function stateOfFile(file: JobFile): RowState {
 }
 
 function endingOf(name: string): string {
+  if (/^https?:/.test(name)) return "web";
   const dot = name.lastIndexOf(".");
   return dot > 0 ? name.slice(dot + 1).toLowerCase() : "file";
 }
