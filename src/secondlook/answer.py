@@ -23,9 +23,12 @@ StopReason = Literal[
     "error",
 ]
 Tier = Literal["sure", "likely"]  # `likely`: more likely right than wrong, and marked as not sure
-Method = Literal["extractive", "generative", "computed", "outline", "summary", "survey", "catalogue", "none"]
+Method = Literal[
+    "extractive", "generative", "computed", "outline", "summary", "survey", "catalogue", "none"
+]
 """How the text came about: a span of a passage, a model's words, arithmetic on cited values,
-headings and lead sentences, what each document of a set says, titles and counts of the library."""
+headings and lead sentences, what each document of a set says, the titles and counts of the
+library."""
 Operation = Literal["difference", "sum", "least", "most", "same", "years"]
 """What code does with cited values: `years` counts them between two dates."""
 Origin = Literal["library", "web"]

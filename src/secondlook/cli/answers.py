@@ -40,6 +40,7 @@ _METHODS = {
     "computed": "computed from what the passages say",
     "outline": "an outline: headings and lead sentences, no model",
     "summary": "a summary, part by part",
+    "survey": "every document of the set was asked",
     "catalogue": "from the list of your documents; nothing was searched",
 }
 

@@ -46,7 +46,7 @@ PresetOption = Annotated[
 ]
 _RISK = "Largest share of answers that may be wrong: 0.05."
 RiskOption = Annotated[float | None, typer.Option("--max-risk", metavar="SHARE", help=_RISK)]
-_WORKFLOWS = "auto, linear, adaptive, corrective, research, analyst or summary."
+_WORKFLOWS = "auto, linear, adaptive, corrective, research, analyst, summary or survey."
 OPTIONS: dict[str, tuple[Any, object]] = {
     "table": (TableOption, None),
     "workflow": (str | None, option(None, _WORKFLOWS, "NAME")),

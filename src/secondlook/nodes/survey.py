@@ -6,7 +6,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import defaultdict
-from decimal import Decimal, InvalidOperation
+from dataclasses import replace
+from decimal import Decimal
 from itertools import pairwise
 from statistics import median
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from langgraph.runtime import Runtime  # noqa: TC002
 from typing_extensions import TypedDict
 
-from secondlook.answer import Analysis, Claim, InputTable, ResultTable
+from secondlook.answer import Analysis, ResultTable
 from secondlook.library.library import search_options
 from secondlook.nodes import ranking
 from secondlook.nodes.combine import flat, stands_in, stated_values
@@ -28,7 +29,6 @@ from secondlook.nodes.screen import kept_clean
 from secondlook.nodes.state import (
     Cited,
     Draft,
-    DraftData,
     Evidence,
     Finishing,
     Found,
@@ -46,9 +46,9 @@ from secondlook.roles.wants import is_everything
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from secondlook.answer import StopReason, Tier
+    from secondlook.answer import Answer, Claim, StopReason, Tier
     from secondlook.nodes.context import Titled
-    from secondlook.passage import Passage
+    from secondlook.nodes.state import DraftData
     from secondlook.roles.surveys import Kind, Plan
 
 MOST_BATCHES: Final = 250
@@ -60,9 +60,11 @@ _OPENING: Final = 300  # Characters that tell what kind of document it is
 _LEAST_GAP: Final = 0.05
 _LEAST_ALIKE: Final = 0.45
 _APART: Final = 0.2
-"""What a set is told by: how much more alike its documents are to its name than the next one is; how
-alike the best is; and how much less alike the others a document is that is named beside them. Seen
-on small collections of our own: sets had gaps of 0.065 and more, and no other word one above 0.05."""
+"""What a set is told by: how much more alike its documents are to its name than the next one is;
+how alike the best is; and how much less alike the others a document is that only speaks of them.
+Seen on two small collections of our own: the kinds had gaps from 0.065, other words up to 0.08."""
+_LEAST_LIKELY: Final = 0.3  # A value that is less likely right is not shown at all
+_MOST_COMPARED: Final = 1000  # Documents; of more those that a search for the set's name finds
 _DAYS: Final = {"days": 1, "weeks": 7, "months": Decimal("30.4"), "years": Decimal("365.25")}
 _ITEMS: Final = re.compile(r"[,;\n]|\band\b|&")
 _LABEL: Final = re.compile(r"\A[^:,;]{1,40}:")
@@ -72,7 +74,7 @@ _HELP: Final = 'name them with --document, or ask: secondlook survey "rent, end"
 
 class FieldData(TypedDict):
     label: str
-    phrasings: list[str]  # Once they have been compared, the one that is asked
+    phrasings: list[str]  # Once they have been compared, the best and the second best
     kinds: list[Kind]
 
 
@@ -112,10 +114,6 @@ class AskedEach(ToAsk, Trace):
     pass
 
 
-class ToTally(Surveyed, Question):
-    pass
-
-
 class Tallied(Draft, Trace):
     pass
 
@@ -138,7 +136,10 @@ async def choose_set(state: Question, runtime: Runtime[Context]) -> AskedEach:
         if scope["documents"] is not None or scope["labels"] or is_everything(plan.which):
             chosen = list(held)
         else:
-            chosen, doubted = await asyncio.to_thread(members, context, plan.which, held)
+            for name in (plan.which, state["question"]):  # the one that tells them apart
+                chosen, doubted = await asyncio.to_thread(members, context, name, held)
+                if chosen:
+                    break
         ended = "" if chosen else f"I could not tell which documents {plan.which!r} are: {_HELP}."
         chosen, unmet = await _naming(context, plan, chosen)
         if unmet and plan.act != "list" and not ended:
@@ -172,6 +173,11 @@ def members(
     """The documents that are of the kind, by what they are called and how they begin, and those
     that only speak of it: they are like its name and unlike the others. None of either where no
     clear gap tells the kind from the rest."""
+    if len(held) > _MOST_COMPARED:
+        options = search_options(context.settings.search, k=_MOST_COMPARED)
+        hits = context.shelf.find(which, options, Filter())
+        near = {hit.passage.document for hit in hits}
+        held = [one for one in held if one.id in near]
     ids = [f"{one.id}.0" for one in held]
     firsts = context.shelf.passages(ids)
     there = [one for one, name in zip(held, ids, strict=True) if name in firsts]
@@ -237,7 +243,7 @@ async def ask_each(state: ToAsk, runtime: Runtime[Context]) -> AskedEach:
             if not fields:
                 cells = [await _opening(context, document)]
             else:
-                cells = [await _cell(context, document, one["phrasings"][0], one) for one in fields]
+                cells = [await _agreed(context, document, one) for one in fields]
             row: RowData = {"document": document, "cells": [cell for cell, _ in cells]}
             return row, [item for _, some in cells for item in some]
 
@@ -275,8 +281,25 @@ async def _best_phrasing(
     for phrasing in field["phrasings"]:
         cells = [(await _cell(context, one, phrasing, field))[0] for one, _ in documents]
         worth.append(sum(cell["confidence"] or 0.0 for cell in cells if cell["short"] is not None))
-    best = field["phrasings"][worth.index(max(worth))]
-    return {**field, "phrasings": [best]}
+    order = sorted(range(len(worth)), key=lambda at: -worth[at])
+    best = [field["phrasings"][at] for at in order[:2] if worth[at]] or field["phrasings"][:1]
+    return {**field, "phrasings": best}
+
+
+async def _agreed(
+    context: Context, document: str, field: FieldData
+) -> tuple[CellData, list[Found]]:
+    """A number or a date is sure only where the question in other words gives the same; where it
+    gives none, the other words may."""
+    phrasings = field["phrasings"]
+    cell, found = await _cell(context, document, phrasings[0], field)
+    if len(phrasings) == 1 or (cell["value"] is None and cell["short"] is not None):
+        return cell, found
+    other, others = await _cell(context, document, phrasings[1], field)
+    differs = other["value"] is not None and other["value"] != cell["value"]
+    if differs and (other["confidence"] or 0.0) > (cell["confidence"] or 0.0):
+        cell, found = other, others
+    return {**cell, "sure": cell["sure"] and not differs}, found
 
 
 async def _cell(
@@ -289,14 +312,14 @@ async def _cell(
     hits = await asyncio.to_thread(context.shelf.find, question, options, where)
     read = await ranking.read(context, question, [found_by(hit) for hit in hits[:_PASSAGES]])
     placed, _ = await kept_clean(context, ranking.ranked(read, blend=search.blend, k=_PASSAGES))
-    draft = await extract(context, question, placed)
-    if not draft["sentences"]:
-        return _missing(draft["confidence"]), []
+    draft = await extract(_open_minded(context), question, placed)
+    confidence = draft["confidence"]
+    if not draft["sentences"] or (confidence is not None and confidence < _LEAST_LIKELY):
+        return _missing(confidence), []
     (sentence,) = draft["sentences"]
     place = sentence["cited"][0]
     passage = (await ranking.texts(context, [place["passage"]]))[place["passage"]]
     quote = passage.text[place["start"] - passage.start : place["end"] - passage.start]
-    confidence = draft["confidence"]
     short = draft["short"] or sentence["text"]
     if "items" in field["kinds"]:
         short = flat(_LABEL.sub("", sentence["text"]))
@@ -317,6 +340,12 @@ async def _cell(
         cell = {**cell, "short": typed.written, "value": typed.value, "unit": typed.unit}
     cell["sentence"] = {**sentence, "text": cell["short"] or ""}
     return cell, [item for item in placed if item["id"] == place["passage"]]
+
+
+def _open_minded(context: Context) -> Context:
+    """What would not do as an answer by itself is a doubtful value, and is named as such."""
+    answer = context.settings.answer.model_copy(update={"enable_abstention": False})
+    return replace(context, settings=context.settings.model_copy(update={"answer": answer}))
 
 
 class _Typed(NamedTuple):
@@ -363,38 +392,50 @@ async def _opening(context: Context, document: str) -> tuple[CellData, list[Foun
 
 
 class _Result(NamedTuple):
-    head: str  # What the answer begins with; empty where a claim says it
+    head: str  # What the answer begins with
     short: str | None
     claims: tuple[Sentence, ...] = ()
 
 
-async def tally(state: ToTally, runtime: Runtime[Context]) -> Tallied:
+async def tally(state: Surveyed) -> Tallied:
+    draft, said = tallied(state)
+    return {"draft": draft, "steps": [step("tally", said, rows=len(state["rows"]))], "warnings": []}
+
+
+def tallied(state: Surveyed) -> tuple[DraftData, str]:
+    """The draft, and what is said of it. Its note is what the answer begins with."""
     rows, act = state["rows"], state["act"]
     titles = dict(state["documents"])
     good = [row for row in rows if _answered(row)]
     reason = state["ended"] if not rows else ""
-    stop: StopReason = "cannot_proceed" if reason else "answered"
+    stop: StopReason = "no_evidence" if reason else "answered"
     result = None
     if not reason and 2 * len(good) < len(rows):
         stop, reason = "low_confidence", f"Only {len(good)} of {len(rows)} documents answered."
     elif not reason:
         result = _results()[act](state, good, titles)
         if isinstance(result, str):
-            stop, reason, result = "cannot_proceed", result, None
+            stop, reason, result = "no_evidence", result, None
     if result is None:
-        draft = {**withheld(stop, reasons=[reason]), "note": reason}
-        if stop == "cannot_proceed":  # It has looked, and nothing was broken
-            draft["stop"] = "no_evidence"
-        return {"draft": draft, "steps": [step("tally", reason)], "warnings": []}
+        return {**withheld(stop, reasons=[reason]), "note": reason}, reason
     cells = [cell for row in rows for cell in row["cells"]]
     known = [one["confidence"] for one in cells if one["confidence"] is not None]
     reasons = ["no surer than the least sure of its values"] if known else []
     confidence = min(known) if known and len(good) == len(rows) else None
-    draft = {**withheld("answered", confidence=confidence, reasons=reasons), "method": "survey"}
     told = [cell["sentence"] for row in rows for cell in row["cells"] if cell["sentence"]]
-    draft |= {"sentences": [*result.claims, *told], "short": result.short, "note": result.head}
-    said = result.head or result.short or "Made a table."
-    return {"draft": draft, "steps": [step("tally", said, rows=len(rows))], "warnings": []}
+    head = result.head
+    if len(good) < len(state["documents"]):
+        head = (
+            f"Of {len(good)} of {len(state['documents'])} documents: {head[:1].lower()}{head[1:]}"
+        )
+    draft: DraftData = {
+        **withheld("answered", confidence=confidence, reasons=reasons),
+        "method": "survey",
+        "sentences": [*result.claims, *told],
+        "short": result.short,
+        "note": head,
+    }
+    return draft, head
 
 
 def _results() -> Mapping[str, Callable[..., _Result | str]]:
@@ -514,13 +555,17 @@ def _joined(texts: Sequence[str]) -> str:
 
 
 async def finish(state: ToFinish, runtime: Runtime[Context]) -> Finished:
-    context, draft = runtime.context, state["draft"]
+    return finished(await surveyed(state, runtime.context))
+
+
+async def surveyed(state: ToFinish, context: Context, *, stop: StopReason | None = None) -> Answer:
+    """The answer that a survey amounts to, also where it was cut short."""
+    draft = state["draft"] if stop is None else {**tallied(state)[0], "stop": stop}
     head = draft["note"] if draft["sentences"] else None
-    plain = await assembled(
-        {**state, "draft": {**draft, "note": None if head else draft["note"]}}, context
-    )
+    bare: DraftData = {**draft, "note": None if head else draft["note"]}
+    plain = await assembled({**state, "draft": bare}, context)
     if not plain.claims:
-        return finished(plain)
+        return plain
     rows, titles = state["rows"], dict(state["documents"])
     numbers = {(one.passage, one.start, one.end): one.number for one in plain.citations}
 
@@ -528,7 +573,6 @@ async def finish(state: ToFinish, runtime: Runtime[Context]) -> Finished:
         place = cell["sentence"]["cited"][0] if cell["sentence"] else None
         return numbers.get((place["passage"], place["start"], place["end"])) if place else None
 
-    single = not state["fields"] or len(state["fields"]) == 1
     computed = [claim for claim in plain.claims if claim.computation is not None]
     lines = []
     for row in rows:
@@ -541,9 +585,7 @@ async def finish(state: ToFinish, runtime: Runtime[Context]) -> Finished:
     text = "\n\n".join(
         filter(None, [head, " ".join(map(marked, computed)), "\n".join(lines), _coverage(state)])
     )
-    labels = [one["label"] or "value" for one in state["fields"]] or ["begins"]
-    if single and state["fields"]:
-        labels = [state["fields"][0]["label"]]
+    labels = [one["label"] for one in state["fields"]] or ["begins"]
     table = ResultTable(
         columns=("document", *labels),
         rows=tuple(
@@ -561,9 +603,9 @@ async def finish(state: ToFinish, runtime: Runtime[Context]) -> Finished:
         "text": f"{lead(tier, None, draft['method'])}{text}",
         "tier": tier,
         "analysis": analysis,
-        "status": "partial" if state["ended"] else "answered",
+        "status": "partial" if state["asked"] < len(titles) else plain.status,
     }
-    return finished(plain.model_copy(update=update))
+    return plain.model_copy(update=update)
 
 
 def _claim_of(claims: Sequence[Claim], cell: CellData, number: int | None) -> Claim | None:
