@@ -87,16 +87,16 @@ def workshop(folder: Path) -> None:
         (folder / f"{firm.split()[0].lower()}-agreement.md").write_text(
             f"# Supply agreement with {firm}\n\n"
             f"This agreement is made between Fenwick Workshop and {firm}, the supplier.\n\n"
-            f"## Deliveries\n\n{firm} delivers every {day} before noon. The driver rings the bell at "
-            f"the yard gate.\n\n## Contact\n\nQuestions are answered by {person}.\n\n"
+            f"## Deliveries\n\n{firm} delivers every {day} before noon. The driver rings the bell "
+            f"at the yard gate.\n\n## Contact\n\nQuestions are answered by {person}.\n\n"
             f"## Ending the agreement\n\nEither side may end the agreement with {notice} notice in "
             "writing.\n"
         )
     for at, (date, people, topic) in enumerate(WORKSHOP_MINUTES, 1):
         (folder / f"minutes-{at}.txt").write_text(
             f"Minutes of the workshop meeting of {date}\n\nPresent: {', '.join(people)}\n\n"
-            f"1. The minutes of the last meeting were approved.\n2. The members spoke about {topic}. "
-            f"{people[0]} will ask for prices.\n3. The meeting closed at nine.\n"
+            f"1. The minutes of the last meeting were approved.\n2. The members spoke about "
+            f"{topic}. {people[0]} will ask for prices.\n3. The meeting closed at nine.\n"
         )
     (folder / "price-list.txt").write_text(
         "Price list 2025\n\nHourly rate of the workshop: £38\nHire of the lathe per day: £55\n"
@@ -117,11 +117,12 @@ def estate(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for place, tenant, start, end, rent, deposit, notice in LEASES:
         (folder / f"{place.split(maxsplit=1)[1].lower().replace(' ', '-')}.txt").write_text(
-            f"LEASE\n\nof the property {place}, Dunholm\n\nbetween Ashby Estates (the landlord) and "
-            f"{tenant} (the tenant)\n\n1. Term. The lease begins on {start} and ends on {end}.\n\n"
-            f"2. Rent. The tenant pays a monthly rent of £{rent}, on the first day of each month.\n\n"
-            f"3. Deposit. The tenant has paid a deposit of £{deposit}, which is held by the Deposit "
-            f"Trust.\n\n4. Notice. The tenant may end the lease early with {notice} notice.\n\n"
+            f"LEASE\n\nof the property {place}, Dunholm\n\nbetween Ashby Estates (the landlord) "
+            f"and {tenant} (the tenant)\n\n1. Term. The lease begins on {start} and ends on {end}.\n\n"
+            f"2. Rent. The tenant pays a monthly rent of £{rent}, on the first day of each "
+            "month.\n\n"
+            f"3. Deposit. The tenant has paid a deposit of £{deposit}, which is held by the "
+            f"Deposit Trust.\n\n4. Notice. The tenant may end the lease early with {notice} notice.\n\n"
             "5. Repairs. The landlord keeps the roof and the boiler in repair.\n"
         )
     for insurer, what, premium, excess, expiry in POLICIES:
@@ -143,10 +144,10 @@ def estate(folder: Path) -> None:
             "planned. There was no other business.\n"
         )
     (folder / "bins.txt").write_text(
-        "Waste collection in Dunholm\n\nGrey bins are emptied on Wednesdays, green bins every second "
-        "Friday.\n"
+        "Waste collection in Dunholm\n\nGrey bins are emptied on Wednesdays, green bins every "
+        "second Friday.\n"
     )
     (folder / "plumber.txt").write_text(
-        "Dear Mr Ashby,\n\nthe boiler at 8 Quay Road needs a new valve. I can come on 2 May 2025 and "
-        "would charge £140 for it.\n\nKind regards,\nD. Pell, plumber\n"
+        "Dear Mr Ashby,\n\nthe boiler at 8 Quay Road needs a new valve. I can come on 2 May 2025 "
+        "and would charge £140 for it.\n\nKind regards,\nD. Pell, plumber\n"
     )

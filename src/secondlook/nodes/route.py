@@ -121,7 +121,7 @@ async def _decided(
         workflow, why = ANALYST, "Tables came with the question"
     else:
         signs = await signs_of(context, question)
-        if not signs.likely and await asyncio.to_thread(is_survey, context, question, scope):
+        if not signs.named and await asyncio.to_thread(is_survey, context, question, scope):
             return [_call(SURVEY, question, scope, "It is asked of every document of a set")], {}
         over_tables = signs.certain
         if signs.likely and not signs.certain:  # a close call: whoever is more likely right

@@ -63,6 +63,7 @@ _APART: Final = 0.2
 """What a set is told by: how much more alike its documents are to its name than the next one is;
 how alike the best is; and how much less alike the others a document is that only speaks of them.
 Seen on two small collections of our own: the kinds had gaps from 0.065, other words up to 0.08."""
+_SURELY_ONE: Final = 0.5  # Less likely put to every document, an answer is only likely
 _LEAST_LIKELY: Final = 0.3  # A value that is less likely right is not shown at all
 _MOST_COMPARED: Final = 1000  # Documents; of more those that a search for the set's name finds
 _DAYS: Final = {"days": 1, "weeks": 7, "months": Decimal("30.4"), "years": Decimal("365.25")}
@@ -97,6 +98,7 @@ class RowData(TypedDict):
 class Surveyed(TypedDict):
     act: str
     which: str
+    likely: float  # That the question is put to every document of a set at all
     most: int
     fields: list[FieldData]
     documents: list[list[str]]  # Id and title of each of the set
@@ -151,6 +153,7 @@ async def choose_set(state: Question, runtime: Runtime[Context]) -> AskedEach:
     return {
         "act": plan.act if plan else "list",
         "which": plan.which if plan else "",
+        "likely": plan.likely if plan else 0.0,
         "most": plan.most if plan else 1,
         "fields": [
             {"label": one.label, "phrasings": list(one.phrasings), "kinds": list(one.kinds)}
@@ -268,7 +271,7 @@ async def ask_each(state: ToAsk, runtime: Runtime[Context]) -> AskedEach:
 
 
 def _answered(row: RowData) -> bool:
-    return all(cell["short"] is not None for cell in row["cells"])
+    return any(cell["short"] is not None for cell in row["cells"])
 
 
 async def _best_phrasing(
@@ -296,9 +299,9 @@ async def _agreed(
     if len(phrasings) == 1 or (cell["value"] is None and cell["short"] is not None):
         return cell, found
     other, others = await _cell(context, document, phrasings[1], field)
+    if cell["short"] is None:
+        return {**other, "sure": False}, others
     differs = other["value"] is not None and other["value"] != cell["value"]
-    if differs and (other["confidence"] or 0.0) > (cell["confidence"] or 0.0):
-        cell, found = other, others
     return {**cell, "sure": cell["sure"] and not differs}, found
 
 
@@ -406,7 +409,8 @@ def tallied(state: Surveyed) -> tuple[DraftData, str]:
     """The draft, and what is said of it. Its note is what the answer begins with."""
     rows, act = state["rows"], state["act"]
     titles = dict(state["documents"])
-    good = [row for row in rows if _answered(row)]
+    first = 1 if act != "list" else None  # What is computed is computed of the first field
+    good = [row for row in rows if _answered({**row, "cells": row["cells"][:first]})]
     reason = state["ended"] if not rows else ""
     stop: StopReason = "no_evidence" if reason else "answered"
     result = None
@@ -620,24 +624,29 @@ def _claim_of(claims: Sequence[Claim], cell: CellData, number: int | None) -> Cl
 def _all_sure(state: Surveyed) -> bool:
     cells = [cell for row in state["rows"] for cell in row["cells"]]
     whole = state["asked"] == len(state["documents"]) and not state["doubted"]
-    return whole and all(cell["sure"] for cell in cells)
+    return whole and state["likely"] >= _SURELY_ONE and all(cell["sure"] for cell in cells)
 
 
 def _coverage(state: Surveyed) -> str:
     """How many were asked, who answered, and who is doubtful, silent or left out, by name."""
     rows, titles = state["rows"], dict(state["documents"])
-    missing = [row for row in rows if not _answered(row)]
-    doubtful = [
-        row for row in rows if row not in missing and not all(cell["sure"] for cell in row["cells"])
-    ]
-    said = [f"Asked {len(rows)} documents; {len(rows) - len(missing)} answered."]
-    for what, some in (("Doubtful", doubtful), ("Not stated in", missing)):
-        if some:
-            said.append(f"{what}: {', '.join(titles[row['document']] for row in some)}.")
-    if state["doubted"]:
-        said.append(f"Left out, though alike: {', '.join(state['doubted'])}.")
+    labels = [one["label"] for one in state["fields"]]
+
+    def named(wanted: Callable[[CellData], bool]) -> list[str]:
+        found = []
+        for row in rows:
+            some = [at for at, cell in enumerate(row["cells"]) if wanted(cell)]
+            which = f" ({', '.join(labels[at] for at in some)})" if len(labels) > 1 else ""
+            found += [f"{titles[row['document']]}{which}"] if some else []
+        return found
+
+    told = {
+        "Doubtful": named(lambda cell: cell["short"] is not None and not cell["sure"]),
+        "Not stated in": named(lambda cell: cell["short"] is None),
+        "Left out, though alike": state["doubted"],
+    }
     left = [title for _, title in state["documents"][state["asked"] :]]
-    if left:
-        more = f" and {len(left) - BATCH} more" if len(left) > BATCH else ""
-        said.append(f"Not asked: {', '.join(left[:BATCH])}{more}.")
-    return " ".join(said)
+    more = f" and {len(left) - BATCH} more" if len(left) > BATCH else ""
+    said = [f"Asked {len(rows)} documents; {sum(map(_answered, rows))} answered."]
+    said += [f"{what}: {', '.join(some)}." for what, some in told.items() if some]
+    return " ".join([*said, *([f"Not asked: {', '.join(left[:BATCH])}{more}."] if left else [])])

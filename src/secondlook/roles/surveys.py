@@ -17,7 +17,7 @@ from secondlook.reading.languages import ENGLISH, other_language
 from secondlook.reading.understander import understander
 from secondlook.retrieval.terms import query_terms
 from secondlook.roles.follow_up import names
-from secondlook.roles.wants import LONGEST, Act, Survey, read_form, wanted
+from secondlook.roles.wants import LONGEST, Act, Survey, is_everything, read_form, wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,11 +34,16 @@ KINDS: Final[dict[Act, tuple[Kind, ...]]] = {
 }  # fmt: skip
 """What a value must be for the act; texts will do for the others."""
 SURE: Final = 0.8
-"""From here on the head is believed. Fitted without one of `wants-12` and `wants-13` and tried on it,
-it takes at most 1 % of the questions there that are none, and finds 36 to 48 % of those that
+"""From here on the head is believed. Fitted without one of `wants-12` and `wants-13` and tried on
+it, it takes at most 1 % of the questions there that are none, and finds 36 to 48 % of those that
 are; of `test-wants` it takes none."""
-_WORD: Final = re.compile(r"[^\s,;:?!()\"]+")
+_MARKS: Final = ',;:?!()"'
+_WORD: Final = re.compile(rf"([^\s{_MARKS}]+)[{_MARKS}]*")
 _PAIR: Final = ("Alpha", "Beta")  # Two documents that a set is taken to have
+_TOTALS: Final = ("What is the total amount due?", "What is the amount payable in total?")
+"""What is asked where a sum names no field: what all the invoices come to."""
+_OF_TOTALS: Final = frozenset(query_terms(" ".join(_TOTALS)))
+_MOST: Final = 5  # Phrasings that are compared
 _COMPARED: Final = frozenset({"earliest", "latest", "most", "least"})
 
 
@@ -80,29 +85,32 @@ def planned(question: str) -> Plan | None:
     tags = [TAGS[at] for at in scores.argmax(axis=1)]
     if "which" not in tags:  # somebody must name the set: the word that most likely does
         tags[int(scores[:, TAGS.index("which")].argmax())] = "which"
-    runs = _runs(words, tags, "which")
+    runs = sorted(_runs(words, tags, "which"), key=is_everything)  # "minutes" before "the folder"
     named = [one for one in names(f"{text[:1].lower()}{text[1:]}") if one not in runs[0]]
     known = set(query_terms(" ".join([runs[0], *named])))
     left = [*runs[1:], *_runs(words, tags, "condition")]
-    conditions = tuple(one for one in left if set(query_terms(one)) - known)
+    conditions = tuple(
+        one for one in left if set(query_terms(one)) - known and not is_everything(one)
+    )
     fields = _fields(act, runs[0], text, _runs(words, tags, "field"))
     return Plan(act, runs[0], fields, tuple(named), conditions, likely=likely)
 
 
 def _of_form(survey: Survey) -> Plan:
     asked = [one for one in survey.fields if not one.sign]
+    act: Act = "list" if survey.by else survey.act  # Groups are shown by their rows
     fields = tuple(
         Field(
             one.question.rstrip("?"),
             (f"What is the {one.question}", one.question)
             if len(one.question.split()) <= len(_PAIR)
             else (one.question,),
-            KINDS.get(survey.act, ("text",)),
+            KINDS.get(act, ("text",)),
         )
         for one in asked
     )
     conditions = tuple(f"{one.question} {one.value}" for one in survey.fields if one.sign)
-    return Plan(survey.act, survey.which, fields, (), conditions, survey.most)
+    return Plan(act, survey.which, fields, (), conditions, survey.most)
 
 
 def _fields(act: Act, which: str, text: str, runs: Sequence[str]) -> tuple[Field, ...]:
@@ -111,12 +119,15 @@ def _fields(act: Act, which: str, text: str, runs: Sequence[str]) -> tuple[Field
     kinds = KINDS.get(act, ("text",))
     if act == "list" and len(runs) > 1:
         return tuple(Field(one, (f"What is the {one}?", one), kinds) for one in runs)
-    phrasings = [*_compared(act, which, text), *(f"What is the {one}?" for one in runs[:1]), text]
-    if act in {"sum", "mean", "most", "least"}:
-        phrasings.append("What is the total?")
-    if act in {"earliest", "latest"}:
-        phrasings.append("What is the date?")
-    return (Field(runs[0] if runs else act, tuple(dict.fromkeys(phrasings)), kinds),)
+    own = [one for one in runs if set(query_terms(one)) - _OF_TOTALS]
+    phrasings = [*_compared(act, which, text), *(f"What is the {one}?" for one in own)]
+    if "number" in kinds and act not in _COMPARED:
+        phrasings += [f"How much is the {one}?" for one in own]
+    if "number" in kinds and not own:
+        phrasings += _TOTALS
+    if "number" not in kinds or not runs:
+        phrasings.append(text)
+    return (Field((own or runs or [act])[0], tuple(dict.fromkeys(phrasings))[:_MOST], kinds),)
 
 
 def _compared(act: Act, which: str, text: str) -> list[str]:
@@ -133,27 +144,27 @@ def _compared(act: Act, which: str, text: str) -> list[str]:
 
 
 def _runs(words: Sequence[str], tags: Sequence[str], tag: str) -> list[str]:
-    """Words in a row that are part of the same."""
+    """Words in a row that are part of the same; a mark ends a row."""
     found: list[list[str]] = []
     for at, (word, own) in enumerate(zip(words, tags, strict=True)):
-        if own == tag and at and tags[at - 1] == tag:
+        if own == tag and at and tags[at - 1] == tag and words[at - 1][-1] not in _MARKS:
             found[-1].append(word)
         elif own == tag:
             found.append([word])
-    return [" ".join(one) for one in found]
+    return [" ".join(one).strip(_MARKS) for one in found]
 
 
 # The head, and what it goes by.
 
 
 def heard(question: str) -> tuple[list[str], Vectors, Vectors]:
-    """The words of a question, a vector of each, and one of all of it."""
+    """The words of a question with the marks behind them, a vector of each, and one of all."""
     text = " ".join(question.split())
     text = f"wants: {text[:1].lower()}{text[1:]}"
     offsets, vectors = understander().vectors(text)
     words, each = [], []
     for found in _WORD.finditer(text, len("wants:")):
-        start, end = found.span()
+        start, end = found.span(1)
         at = [one for one, (a, b) in enumerate(offsets) if a < end and b > start and a < b]
         if at:
             words.append(found[0])
