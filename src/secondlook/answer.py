@@ -23,9 +23,12 @@ StopReason = Literal[
     "error",
 ]
 Tier = Literal["sure", "likely"]  # `likely`: more likely right than wrong, and marked as not sure
-Method = Literal["extractive", "generative", "computed", "outline", "summary", "catalogue", "none"]
+Method = Literal[
+    "extractive", "generative", "computed", "outline", "summary", "survey", "catalogue", "none"
+]
 """How the text came about: a span of a passage, a model's words, arithmetic on cited values,
-headings and lead sentences, the titles and counts of the library."""
+headings and lead sentences, what each document of a set says, the titles and counts of the
+library."""
 Operation = Literal["difference", "sum", "least", "most", "same", "years"]
 """What code does with cited values: `years` counts them between two dates."""
 Origin = Literal["library", "web"]
@@ -37,9 +40,9 @@ ScreenVerdict = Literal["safe", "refused", "unclear", "not screened"]
 EvidenceKind = Literal["documents", "tables"]
 """What an answer rests on: quoted places of documents, or a result computed from tables."""
 Met = Literal["met", "not met", "unknown"]
-AnalysisKind = Literal["computed", "generated", "concept", "limitation"]
+AnalysisKind = Literal["computed", "generated", "concept", "limitation", "survey"]
 """By our own code from a question that it understands; by code that a model wrote; an explanation
-of a word; or that the tables cannot answer, and why."""
+of a word; that the tables cannot answer, and why; or what each document of a set says."""
 ResolvedHow = Literal["exact", "case", "fuzzy", "value", "meaning"]
 Remedy = Literal["rewrite_code", "revise_requirements", "reexamine_data", "cannot_proceed"]
 Scalar = str | int | float | bool | None
@@ -291,6 +294,9 @@ class ResultTable(Record):
     columns: tuple[str, ...]
     rows: tuple[tuple[Scalar, ...], ...]
     total_rows: int
+    citations: tuple[tuple[int | None, ...], ...] = Field(
+        default=(), description="Of a survey: the citation behind each cell."
+    )
 
 
 class AnalysisFigure(Record):

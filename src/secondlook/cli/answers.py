@@ -40,6 +40,7 @@ _METHODS = {
     "computed": "computed from what the passages say",
     "outline": "an outline: headings and lead sentences, no model",
     "summary": "a summary, part by part",
+    "survey": "every document of the set was asked",
     "catalogue": "from the list of your documents; nothing was searched",
 }
 
@@ -308,6 +309,7 @@ def _kept_out(research: Research, passages: Sequence[SeenPassage]) -> Iterator[s
 _MOST_ROWS = 20
 _MOST_COLUMNS = 12
 _WIDEST = 40
+_TWO = 2  # Columns: the document, and what it says
 
 
 def print_analysis(
@@ -318,7 +320,10 @@ def print_analysis(
     analysis = answer.analysis
     if analysis is None:
         return
-    if analysis.table is not None:
+    # What a survey asked of one field stands in its text.
+    if analysis.table is not None and (
+        analysis.kind != "survey" or len(analysis.table.columns) > _TWO
+    ):
         _print_table(console, analysis.table)
     ran = analysis.sql or analysis.code
     if code and ran:

@@ -46,7 +46,7 @@ PresetOption = Annotated[
 ]
 _RISK = "Largest share of answers that may be wrong: 0.05."
 RiskOption = Annotated[float | None, typer.Option("--max-risk", metavar="SHARE", help=_RISK)]
-_WORKFLOWS = "auto, linear, adaptive, corrective, research, analyst or summary."
+_WORKFLOWS = "auto, linear, adaptive, corrective, research, analyst, summary or survey."
 OPTIONS: dict[str, tuple[Any, object]] = {
     "table": (TableOption, None),
     "workflow": (str | None, option(None, _WORKFLOWS, "NAME")),
@@ -181,6 +181,45 @@ def ask(
             show_nearest(engine, answer)
         if not answer.passages and answer.analysis is None:
             explain_nothing(call, engine.library, how.filters)
+    return answer.exit_code
+
+
+@command(
+    """\
+\b
+Examples:
+  secondlook survey "rent, start, end, deposit" --documents lease
+  secondlook survey "total, due date" --documents invoices --csv invoices.csv
+
+\b
+Each document is read by itself, without a chat model; a value that is not
+stated is left empty, and a doubtful one is named. Questions such as "what is
+the total of all invoices" go to ask.
+"""
+)
+def survey(
+    call: Call,
+    *,
+    fields: list[str] = argument(..., "What each document is asked, with commas.", "FIELDS"),
+    documents: str = option("documents", "Which ones, as you call them.", "NAME", "--documents"),
+    csv: Path | None = option(None, "Save the table.", "FILE", "--csv"),
+    timeout: float | None = option(None, "The most time it may take.", "SECONDS"),
+) -> int:
+    """A table with a row for each document of a set, each cell cited."""
+    from secondlook.export.charts import check_table_name
+
+    asked = [one.strip(" ?") for one in " ".join(fields).split(",") if one.strip(" ?")]
+    if not asked or not documents.strip():
+        hint = 'such as secondlook survey "rent, end" --documents lease'
+        raise UsageError("there is nothing to ask, or nobody to ask it of", hint=hint)
+    if csv is not None:
+        check_table_name(csv)
+    question = f"survey list: {' || '.join(f'{one}?' for one in asked)} || {documents.strip()}"
+    loaded = call.load({"budget.seconds": timeout})
+    with library_for(call, loaded, over_tables=False) as library, opened_engine(library) as engine:
+        answer = answer_live(call, engine, question, trace=False, workflow="survey")
+        show_answer(call, answer)
+        save_parts(call, answer, chart=None, table=csv)
     return answer.exit_code
 
 

@@ -42,7 +42,7 @@ Start here:
 `secondlook COMMAND --help` has examples for each command.
 """
 CHAPTERS = {
-    "Every day": ("demo", "add", "ask", "chat", "search", "serve"),
+    "Every day": ("demo", "add", "ask", "chat", "survey", "search", "serve"),
     "Upkeep": ("library", "watch", "runs", "models", "config", "trust", "doctor", "sandbox"),
     "Checking and measuring": ("verify", "eval", "calibrate", "graph"),
 }
@@ -70,7 +70,7 @@ app = typer.Typer(
     context_settings={"help_option_names": sorted(HELP_OPTIONS), "max_content_width": 100},
 )
 add_commands(app, {"demo": chat.demo, "add": library.add, "ask": ask.ask, "chat": chat.chat})
-add_commands(app, {"watch": library.watch})
+add_commands(app, {"survey": ask.survey, "watch": library.watch})
 add_commands(app, {"search": search.search, "serve": serving.serve, "verify": verify})
 add_commands(app, {"calibrate": evaluate.calibrate, "models": models.models})
 add_commands(app, {"doctor": doctor.doctor, "graph": doctor.graph, "trust": doctor.trust})

@@ -330,6 +330,12 @@ async def _failed(
         ],
         "draft": {**withheld(reason), "note": note},
     }
+    if state.get("rows"):
+        from secondlook.nodes.survey import ToFinish, surveyed
+
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(_SECONDS_TO_TELL):
+                return await surveyed(cast("ToFinish", {**state, **whole}), context, stop=reason)
     best = best_of(state.get("drafts", []))
     standing = None if best is None else cut(best)
     if "plan" in state:

@@ -144,7 +144,7 @@ def _cheapest(verdicts: Sequence[Verdict], prices: Mapping[str, _Price], referen
 
 SECOND_SEARCH = "adaptive.enable_adaptive_retrieval"
 WEB = "web.enable_web_search"
-_NOT_FOR_QUESTIONS = frozenset({"summary"})
+_NOT_FOR_QUESTIONS = frozenset({"summary", "survey"})
 _OVER_TABLES = frozenset({"analyst"})  # not compared with what answers from texts
 _THREE: tuple[tuple[str, dict[str, bool]], ...] = (
     (BASELINE, {}),

@@ -17,6 +17,7 @@ from secondlook.nodes.route import (
     MOST_CALLS,
     PLAIN,
     SUMMARY,
+    SURVEY,
     ToCall,
     after_call,
     call,
@@ -67,7 +68,7 @@ _OF_ITS_OWN: Final = 2  # `consider` and `finish`
 def called(settings: Settings) -> tuple[str, ...]:
     chosen = settings.auto.routes
     from_documents = (chosen.one_fact, chosen.several_facts, chosen.account)
-    return tuple(dict.fromkeys((*from_documents, PLAIN, CHOOSING, ANALYST, SUMMARY)))
+    return tuple(dict.fromkeys((*from_documents, PLAIN, CHOOSING, ANALYST, SUMMARY, SURVEY)))
 
 
 def most_visits(settings: Settings) -> int:  # noqa: ARG001  # every workflow is asked by settings

@@ -131,6 +131,11 @@ WORKFLOWS = {
             last=(("summarise", "summarise_whole"),),
         ),
         Workflow(
+            "survey",
+            "put one question to every document of a set, and count, add up or list what they say",
+            last=(),
+        ),
+        Workflow(
             "auto",
             "looks at the question and at what there is, and picks one of the others, saying why",
             last=(),

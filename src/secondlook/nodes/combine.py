@@ -193,7 +193,7 @@ def _operands(
             if (passage := held.get(place["passage"])) is None:
                 continue
             quote = passage.text[place["start"] - passage.start : place["end"] - passage.start]
-            values = _candidates(draft["short"] or "", quote, combining, wanted)
+            values = stated_values(draft["short"] or "", quote, combining, wanted)
             if written := next((one for one in values if stands_in(one, quote)), None):
                 found.append((Stated(written, name), place))
                 break
@@ -202,7 +202,7 @@ def _operands(
     return found
 
 
-def _candidates(short: str, quote: str, combining: Combining, wanted: str) -> Iterator[str]:
+def stated_values(short: str, quote: str, combining: Combining, wanted: str) -> Iterator[str]:
     """The value as a quote writes it, whole: a span of the reader may lack the unit or the year.
     `wanted` is the property that `both` asks for."""
     if combining in _DATED:

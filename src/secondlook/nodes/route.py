@@ -31,9 +31,11 @@ from secondlook.nodes.state import (
     step,
     trouble,
 )
+from secondlook.nodes.survey import members
 from secondlook.nodes.understand import asks_for_concept, asks_for_data, entry_for, term_of
 from secondlook.reading.languages import foreign
 from secondlook.roles.ambiguity import unresolved
+from secondlook.roles.surveys import SURE, planned
 from secondlook.roles.wants import PRONOUN, TALK, summary_of, wanted
 from secondlook.tables.understand.interpreter import understand
 from secondlook.tables.understand.readings import reading_data
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
 
 ANALYST: Final = "analyst"
 SUMMARY: Final = "summary"
+SURVEY: Final = "survey"
 CATALOGUE: Final = "catalogue"  # no workflow, but a node of `auto`
 CHOOSING: Final = "research"
 PLAIN: Final = "linear"  # The workflow that grades nothing
@@ -118,6 +121,8 @@ async def _decided(
         workflow, why = ANALYST, "Tables came with the question"
     else:
         signs = await signs_of(context, question)
+        if not signs.named and await asyncio.to_thread(is_survey, context, question, scope):
+            return [_call(SURVEY, question, scope, "It is asked of every document of a set")], {}
         over_tables = signs.certain
         if signs.likely and not signs.certain:  # a close call: whoever is more likely right
             documents, document = await _looked(runtime, question, scope)
@@ -132,6 +137,14 @@ async def _decided(
         if not over_tables:
             workflow, why = from_documents(want, question, context.settings.auto)
     return [_call(workflow, question, summed or scope, why)], likely
+
+
+def is_survey(context: Context, question: str, scope: Scope) -> bool:
+    """Whether it is put to every document of a set, of which the library holds several."""
+    plan = None if context.titles is None else planned(question)
+    if plan is None or plan.likely < SURE or context.titles is None:
+        return False
+    return len(members(context, plan.which, context.titles(scope))[0]) > 1
 
 
 async def _parts(context: Context, question: str, want: Want, scope: Scope) -> list[CallData]:
@@ -276,6 +289,9 @@ async def _other(context: Context, state: ToLookAgain) -> tuple[str | None, str]
         name = from_documents(want, question, context.settings.auto)[0] if documents else None
         return name, "no table answers"
     seen = [one["id"] for one in state["answers"][-1]["passages"] if one["origin"] == "library"]
+    if first["workflow"] == SURVEY:
+        want = await asyncio.to_thread(wanted, question)
+        return from_documents(want, question, context.settings.auto)[0], "no set answers"
     if first["workflow"] != PLAIN and seen:
         with suppress(Exception):  # the answer that is there matters more than another try
             held = await texts(context, seen[:1])

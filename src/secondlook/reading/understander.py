@@ -31,6 +31,7 @@ SEARCHED, BRANCHES, LEAST_LOGARITHM = 120, 4, float(np.log(0.01))
 """A search for other texts: tokens that are tried, ways to go on from each, and what is so unlikely
 that it is not gone on with."""
 ENDINGS = ("'", "s", "?", ",", ".", "ing", "ed", "d", "es", '"')  # What a word may be followed by
+HEARD = ("read_v_0", "read_v_3")  # Which of its layers `vectors` takes
 _WORD = re.compile(r"\w+(?:[-'\u2019.&]\w+)*")
 _BEGIN, _END, _UNKNOWN = 0, 1, 2
 
@@ -107,6 +108,15 @@ class Understander:
             if begun.is_whole:
                 break
         return self._written(begun)
+
+    def vectors(self, given: str) -> tuple[list[tuple[int, int]], Floats]:
+        """Where each token stands in the text, and a vector of what the first half of the model
+        makes of it there: a head that was fitted on them tells things that nobody writes."""
+        read, offsets = self._begun(given).read, self._tokenizer.encode(given).offsets
+        parts = [read[name][0].swapaxes(0, 1) for name in HEARD]
+        made = np.concatenate([one.reshape(len(one), -1) for one in parts], axis=1)
+        count = min(len(offsets), len(made))
+        return offsets[:count], made[:count]
 
     def _several(self, given: str) -> list[Written]:
         """The likeliest texts, likeliest first, as far as `SEARCHED` tokens lead."""

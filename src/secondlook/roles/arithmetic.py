@@ -82,7 +82,7 @@ def computed(operation: Operation, stated: Sequence[Stated]) -> str | None:  # n
         return None
     apart = operation == "difference"
     value = abs(numbers[0] - numbers[1]) if apart else sum(numbers, Decimal(0))
-    return _written(value, "percentage points" if apart and unit == "%" else unit)
+    return written(value, "percentage points" if apart and unit == "%" else unit)
 
 
 def sentence(operation: Operation, stated: Sequence[Stated], result: str) -> str:
@@ -110,11 +110,12 @@ def _by_the_day(texts: Sequence[str]) -> str:
     return f", counted by calendar year ({days[1][0] - days[0][0] - 1} full)"
 
 
-def _written(value: Decimal, unit: str) -> str:
+def written(value: Decimal, unit: str) -> str:
     figures = f"{value:,f}"
     if "." in figures:
         figures = figures.rstrip("0").rstrip(".")
     if unit in {"$", "£", "€", "¥"}:
+        figures = f"{value:,.2f}" if "." in figures else figures
         return f"-{unit}{figures[1:]}" if value < 0 else f"{unit}{figures}"
     if unit == "%":
         return f"{figures}%"

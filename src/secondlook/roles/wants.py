@@ -201,7 +201,11 @@ def read_form(written: str) -> Want | None:
 
 
 def _named(text: str) -> str:
-    return "" if _EVERYTHING.fullmatch(text) else text
+    return "" if is_everything(text) else text
+
+
+def is_everything(text: str) -> bool:
+    return _EVERYTHING.fullmatch(text) is not None
 
 
 # What parts must be like, whoever writes them.

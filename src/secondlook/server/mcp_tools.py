@@ -48,7 +48,9 @@ MOST_BYTES = 16 << 20  # of one document that comes as text or base64 in a messa
 _SAFE: Any = {"destructive_hint": False, "idempotent_hint": True, "open_world_hint": False}
 _READS = ToolAnnotations(read_only_hint=True, **_SAFE)
 _ADDS = ToolAnnotations(read_only_hint=False, **_SAFE)
-WorkflowName = Literal["auto", "linear", "adaptive", "corrective", "research", "analyst", "summary"]
+WorkflowName = Literal[
+    "auto", "linear", "adaptive", "corrective", "research", "analyst", "summary", "survey"
+]
 Workflow = Annotated[WorkflowName | None, Field(description="Left out: the engine decides.")]
 LibraryName = Annotated[str, Field(description="Leave it out for the usual one.")]
 Documents = Annotated[list[str] | None, Field(description="Only these: ids, names or titles.")]

@@ -71,7 +71,7 @@ def rests_on(answer: Answer) -> RestsOn:
     """Quoted sources; a result that can be computed again; or, marked as such, general
     knowledge."""
     analysis = answer.analysis
-    if analysis is None or analysis.kind == "limitation":
+    if analysis is None or analysis.kind in {"limitation", "survey"}:
         return "sources"
     if analysis.kind == "concept":
         return "sources" if analysis.grounded else "nothing"
