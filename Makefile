@@ -64,7 +64,7 @@ $(VENV)/.dev: requirements/dev.txt requirements/training.txt $(VENV)/.base
 	bash scripts/install-debian-packages
 	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/dev.txt
 	$(BIN)/python -m pip install --quiet -r requirements/training.txt
-	$(BIN)/python -m pip install --quiet --no-deps -e ./weights -e ".[analyst,ocr,gguf,openai,ollama,web,eval,mcp,milvus,postgres,telemetry]"
+	$(BIN)/python -m pip install --quiet --no-deps -e ./weights -e ".[analyst,ocr,gguf,openai,ollama,watch,web,eval,mcp,milvus,postgres,telemetry]"
 	touch $@
 
 # Versions and hashes of everything we install, without the address of any registry.

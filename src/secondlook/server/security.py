@@ -135,7 +135,7 @@ class Guard:
     def check_owner(self, headers: Headers) -> None:
         """What decides which model and which servers are asked is for who holds the token. Without
         one it is for this machine alone: a proxy before us may let anybody through."""
-        name = _host_name(headers["host"]) or ""
+        name = host_name(headers["host"]) or ""
         forwarded = "forwarded" in headers or "x-forwarded-for" in headers
         if self.token.value is None and (forwarded or not is_loopback(name)):
             said = "settings are not changed from other machines without a token"

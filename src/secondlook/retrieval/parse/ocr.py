@@ -71,8 +71,8 @@ def _read_by_models(picture: Any) -> list[Line]:
     for box, text, sure in zip(read.boxes, read.txts, read.scores, strict=True):
         if text.strip() and sure >= _LEAST_SURE:
             # Pictures count downward, pages upward.
-            (left, top), (right, bottom) = box.min(axis=0), box.max(axis=0)
-            found.append(Line(text.strip(), *map(float, (left, right, -bottom, -top))))
+            (left, top), (right, bottom) = box.min(axis=0).tolist(), box.max(axis=0).tolist()
+            found.append(Line(text.strip(), left, right, -bottom, -top))
     return found
 
 
