@@ -65,7 +65,9 @@ def test_a_change_counts_for_the_next_question_and_not_for_one_that_runs(tmp_pat
         assert (after["model"], after["method"]) == (f"openai:clerk@{address}", "generative")
         asked = len(chat.chats)
         gate.open()
+        ends = time.monotonic() + 60
         while told(client.get(f"/api/runs/{running}"))["status"] == "running":
+            assert time.monotonic() < ends
             time.sleep(0.05)
         before = told(client.get(f"/api/runs/{running}"))["answer"]
         assert before["model"] == "ollama:function"

@@ -295,8 +295,19 @@ def config(
         sys.stdout.write(harmless(f"{key:<{left}}  {value:<{middle}}  {loaded.origin[key]}\n"))
 
 
+def _completed(incomplete: str) -> list[str]:
+    from secondlook.settings import KEYS
+
+    return [key for key in KEYS if key.startswith(incomplete)]
+
+
+_KEY: str = typer.Argument(
+    ..., metavar="KEY", help="Such as search.k (docs/settings.md).", autocompletion=_completed
+)
+
+
 @command("\b\nExample:\n  secondlook config get models.default\n")
-def get_setting(call: Call, *, key: str = argument(..., "Which one.", "KEY")) -> None:
+def get_setting(call: Call, *, key: str = _KEY) -> None:
     """Print one setting, as it counts here."""
     from secondlook.settings import check_key
 
@@ -320,7 +331,7 @@ A list is written with commas. Keys of providers: secondlook models key. Example
 def set_setting(
     call: Call,
     *,
-    key: str = argument(..., "Which one, such as search.k (docs/settings.md).", "KEY"),
+    key: str = _KEY,
     value: str = argument(..., "What it shall be.", "VALUE"),
 ) -> None:
     """Set one for good, in your own settings file; its comments stay."""
@@ -334,7 +345,7 @@ def set_setting(
 
 
 @command("\b\nExample:\n  secondlook config unset answer.max_risk\n")
-def unset_setting(call: Call, *, key: str = argument(..., "Which one.", "KEY")) -> None:
+def unset_setting(call: Call, *, key: str = _KEY) -> None:
     """Take one out of your own settings file: the default counts again."""
     _change(call, key, None)
 

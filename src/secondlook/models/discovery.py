@@ -62,12 +62,12 @@ def reachable(settings: ModelSettings, address: str | None = None) -> list[Reach
     local = [(f"ollama:{one}", ollama) for one in find_ollama()[1] or ()]
     local += [(f"openai:{one}@{address}", other) for one in served_at(address or "")]
     prices = map(parse_spec, Prices(settings.prices).names())
-    known = [spec for spec in prices if spec.key and not spec.base_url]
+    hosted = [spec for spec in prices if spec.key and not spec.base_url]
     used = [spec for spec in Cast(settings).specs() if spec.named]
     found = [Reachable(spec, fitness(spec)[1]) for spec in used]
     found += [Reachable(parse_spec(f"gguf:{path}"), gguf, size) for path, size in find_gguf()]
     found += [Reachable(parse_spec(text), fix) for text, fix in local]
-    found += [Reachable(spec, fitness(spec)[1]) for spec in known]
+    found += [Reachable(spec, fitness(spec)[1]) for spec in hosted]
     first: dict[tuple[str, str | None], Reachable] = {}
     for one in found:
         known = first.setdefault((one.spec.name, one.spec.address), one)
