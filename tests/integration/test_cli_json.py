@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from secondlook.cli.main import main
+from secondlook.library.about import keep_in_step
 
 PAGE = Path(__file__).parents[2] / "docs" / "json.md"
 FREE_KEYS = {"metadata", "parts", "settings"}
@@ -51,6 +52,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (documents / "empty.txt").write_bytes(b"")
     (documents / "paged.txt").write_text("Wasps build nests of paper.\f\nThey sting when near.\n")
     assert main(["add", "-q", str(documents), "--library", str(folder / "lib")]) == 0
+    keep_in_step(folder / "lib", [documents])
     return folder
 
 

@@ -150,6 +150,7 @@ export function addAddresses(addresses: string[], depth: number): Promise<boolea
 function adding(start: (library: string) => Promise<Job>): Promise<boolean> {
   return attempt(async () => {
     const { library } = getState();
+    dispatch({ type: "notice", notice: null }); // of an attempt before
     const job = await start(library);
     void attempt(() => watchJob(library, job));
   });
@@ -168,6 +169,7 @@ export async function refreshWatched(): Promise<void> {
 export function watchFolder(folder: string, on: boolean): Promise<boolean> {
   return attempt(async () => {
     const { library } = getState();
+    dispatch({ type: "notice", notice: null });
     dispatch({ type: "watched", library, watched: await api.watchFolder(library, folder, on) });
   });
 }

@@ -179,7 +179,7 @@ def summary(report: AddReport) -> str:
 @command(
     """\
 \b
-Ctrl-C ends it; the folders stay on the list, which the server goes by as well. Examples:
+Ctrl-C ends it; the folders stay on the list, for the server too. Examples:
   secondlook watch ~/papers                 from now on
   secondlook watch                          the folders of the list
   secondlook watch --forget ~/papers        no longer; its documents stay
