@@ -33,7 +33,9 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="signals and cou
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
 LIVES = 5 if SOAK else 2
 SECONDS = (40.0, 200.0, 20.0) if SOAK else (5.0, 5.0, 1.0)  # to warm up; of load; before the end
-QUIET = 120.0  # by then a stalled upload was told that nothing came, and every job is done
+QUIET = (
+    600.0 if SOAK else 120.0
+)  # by then a stalled upload was told that nothing came, and every job is done
 STEADY = 40.0 if SOAK else 5.0  # seconds without a change: then it rests
 EXPECTED = {200, 202, 204, 429, 503}
 MEGABYTE = 1_000_000

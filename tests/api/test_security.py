@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from typing import TYPE_CHECKING, Any
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, cast
 
 import httpx
 import pytest
 from mcp import Client
 
-from secondlook.server.security import COOKIE, HEADERS, Token
+from secondlook.server.security import COOKIE, HEADERS, Security, Token
 from tests.support.serving import BASE, Serving, client_of, served
 
 if TYPE_CHECKING:
@@ -44,6 +45,28 @@ def code(reply: Any) -> tuple[int, str]:
     assert told["type"].endswith(told["code"])
     assert told["detail"]
     return reply.status_code, told["code"]
+
+
+def test_whatever_a_server_that_stops_was_doing_is_told_so() -> None:
+    told: list[Any] = []
+
+    async def working(*_: Any) -> None:
+        await asyncio.sleep(60)
+
+    async def send(message: Any) -> None:
+        told.append(message)
+
+    async def stopped() -> None:
+        app = Security(working, guard=cast("Any", SimpleNamespace(refuses=lambda _: None)))
+        scope = {"type": "http", "path": "/api/ask", "method": "POST", "headers": []}
+        task = asyncio.ensure_future(app(scope, cast("Any", working), send))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+
+    asyncio.run(stopped())
+    assert told[0]["status"] == 503
+    assert json.loads(told[1]["body"])["code"] == "stopping"
 
 
 @pytest.mark.parametrize(

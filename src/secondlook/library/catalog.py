@@ -8,7 +8,7 @@ import re
 import sqlite3
 import threading
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -182,6 +182,10 @@ class Catalog:
             said = self._db.execute("PRAGMA integrity_check(1)").fetchone()[0]
             if said != "ok":
                 raise sqlite3.DatabaseError(said)
+            with closing(sqlite3.connect(":memory:")) as anew:
+                anew.executescript(_SCHEMA)
+                if _layout(anew) != _layout(self._db):
+                    raise sqlite3.DatabaseError("its layout was changed")
         self.documents()
         self.files()
 
@@ -263,6 +267,12 @@ class Catalog:
                 )
             rows.append(kind(**{name: _read(name, value) for name, value in said.items()}))
         return rows
+
+
+def _layout(db: sqlite3.Connection) -> set[str]:
+    """Its tables and indices as written, with or without checksums, whatever the blanks."""
+    written = db.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL")
+    return {"".join(row[0].split()).replace(f",{_SUM}TEXT", "") for row in written}
 
 
 def _connected(file: Path, *, create: bool) -> sqlite3.Connection:

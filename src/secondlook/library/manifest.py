@@ -98,7 +98,15 @@ def read_raw(library: Path) -> dict[str, Any]:
 def refuse_links(library: Path) -> None:
     """A library may come from anywhere: a link in it would have files elsewhere replaced, or swept
     away as no text of ours."""
-    for pattern in ("*", "g*/*", "g*/index/*", "texts/*", "tables/*", "tables/records/*"):
+    for pattern in (
+        "*",
+        "g*/*",
+        "g*/index/*",
+        "g*/index/*/*",
+        "texts/*",
+        "tables/*",
+        "tables/records/*",
+    ):
         for place in library.glob(pattern):
             if place.is_symlink():
                 raise LibraryFormat(

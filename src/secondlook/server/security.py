@@ -212,8 +212,12 @@ class Security:
             await send({"type": "websocket.close", "code": 1008})
             return
 
+        begun = False
+
         async def sending(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 headers = MutableHeaders(raw=list(message.get("headers", [])))
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
@@ -224,7 +228,14 @@ class Security:
 
         problem = self.guard.refuses(scope)
         inner = self.app if problem is None else problem_response(problem, scope["path"])
-        await inner(scope, receive, sending)
+        try:
+            await inner(scope, receive, sending)
+        except asyncio.CancelledError:  # a server that stops waited for it in vain
+            if begun:
+                raise
+            hint = "send it again when it is back"
+            stopping = Problem(503, "stopping", "the server is stopping", hint=hint)
+            await problem_response(stopping, scope["path"])(scope, receive, sending)
 
 
 # How much of a request is read: small bodies whole, an upload is counted while it passes.
@@ -236,7 +247,6 @@ _SECONDS_TO_SEND = 30.0  # for a small body: sent byte by byte it must not keep 
 _MOST_DROPPED: Final = 1024 * MEGABYTE  # what is read of a refused request before it is answered
 _SECONDS_TO_DROP = 30.0
 _TOO_SLOW: Final = 408
-_NOT_WAITING: Final = frozenset({_TOO_SLOW, 503})
 
 
 class Limits:
@@ -266,8 +276,8 @@ class Limits:
         async def answering(message: Message) -> None:
             """A client cut off while it sends would see a broken connection and never why."""
             begins = message["type"] == "http.response.start"
-            # Who has sent nothing for long is not waited for again, nor by a server that stops.
-            if begins and declared <= _MOST_DROPPED and message["status"] not in _NOT_WAITING:
+            # Who has sent nothing for long is not waited for again.
+            if begins and declared <= _MOST_DROPPED and message["status"] != _TOO_SLOW:
                 await counted.drop_the_rest()
             await send(message)
 

@@ -86,10 +86,9 @@ async def receive(request: Request, library: Path, limits: UploadLimits) -> Stag
             await asyncio.to_thread(parser.write, block)
         parser.finalize()
         await asyncio.to_thread(receiver.seal)
-    except asyncio.CancelledError as error:
+    except asyncio.CancelledError:
         staging.discard()  # the loop is about to end, and would not wait for a thread
-        hint = "send it again when it is back"
-        raise Problem(503, "stopping", "the server is stopping", hint=hint) from error
+        raise
     except BaseException as error:
         await asyncio.shield(asyncio.to_thread(staging.discard))
         if isinstance(error, FormParserError):
