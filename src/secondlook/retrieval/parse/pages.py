@@ -321,7 +321,7 @@ class _View:
         shares = (
             tuple(round(at / side, 5) for at, side in zip(box, sides, strict=True)) for box in boxes
         )
-        return list(dict.fromkeys(shares))  # type: ignore[arg-type]
+        return list(dict.fromkeys(shares))
 
 
 def _joined(boxes: dict[int, Box]) -> list[Box]:
