@@ -96,6 +96,13 @@ def test_a_folder_is_watched_while_the_server_runs(tmp_path: Path) -> None:
         until(client, {"second.txt"})
         client._transport.client = ("127.0.0.1", 50000)  # type: ignore[attr-defined]
         assert watched(client, folder, on=False).json()["folders"] == []
+        watched(client, folder)  # at once again, while the watch before it still ends
+        (folder / "fourth.txt").write_text("The fourth note.", "utf-8")
+        until(client, {"second.txt", "fourth.txt"})
+    (tmp_path / "library" / "about.json").write_text("damaged", "utf-8")
+    with client_of(tmp_path) as client:  # the server starts, and the page opens
+        assert client.get("/api/settings").json()["titles"] == {"default": "My library"}
+        assert client.get(f"{LIBRARY}/watched").status_code == 500
 
 
 def test_nobody_else_switches_a_watch_on(tmp_path: Path) -> None:

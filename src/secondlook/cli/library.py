@@ -48,7 +48,7 @@ _MAX_LINES = 20
 Examples:
   secondlook add --prune ~/papers                  forgets what is gone
   secondlook add https://example.org/guide --depth 1    and the pages it links to
-  pbpaste | secondlook add - --title "Call with the bank"
+  secondlook add - --title "Call with the bank" < call.txt
 """
 )
 def add(  # one parameter per flag
@@ -90,6 +90,8 @@ def add(  # one parameter per flag
             raise UsageError(said, hint="For example: secondlook add https://example.org --depth 1")
         with call.open(loaded, create=True) as library, shown_progress(call) as progress:
             report = library.add_web(addresses, depth=depth, meta=metadata, progress=progress)
+    elif depth:
+        raise UsageError("--depth is for web addresses", hint="folders are read whole")
     else:
         how = {"exclude": exclude or [], "prune": prune, "follow_links": follow_links}
         report = _from_disk(call, loaded, given, **how, dry_run=dry_run, force=force, meta=metadata)

@@ -8,7 +8,7 @@ import shutil
 import threading
 from typing import TYPE_CHECKING, Final
 
-from secondlook.errors import LibraryMissing, UsageError
+from secondlook.errors import LibraryDamaged, LibraryMissing, UsageError
 from secondlook.library.about import about, checked_title, entitle, libraries_beside, new_place
 from secondlook.settings.sections import DEFAULT_LIBRARY, Settings
 
@@ -51,9 +51,8 @@ class Libraries:
 
     def titles(self) -> dict[str, str]:
         """What each is called."""
-        return {
-            name: about(self.path(name)).title or _UNTITLED.get(name, name) for name in self.names()
-        }
+        places = {DEFAULT_LIBRARY: self._settings.library.path, **self._places()}
+        return {name: _title(path) or _UNTITLED.get(name, name) for name, path in places.items()}
 
     def make(self, title: str) -> str:
         """A new one beside the usual one; its name."""
@@ -181,6 +180,13 @@ class Libraries:
         engines, self._engines = list(self._engines.values()), {}
         for engine in engines:
             await engine.aclose()
+
+
+def _title(path: Path) -> str:
+    try:
+        return about(path).title
+    except LibraryDamaged:  # the others must be there all the same
+        return ""
 
 
 def open_engine(settings: Settings) -> Secondlook:

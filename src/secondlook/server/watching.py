@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from secondlook.server.jobs import Jobs
     from secondlook.server.libraries import Libraries
 
+log = logging.getLogger(__name__)
 _POLL_SECONDS = 0.2
 
 
@@ -34,13 +36,18 @@ class Watching:
     def begin(self, library: str) -> None:
         """Where it has folders to watch. One that is watched already takes up its new list."""
         with self._lock:
-            running = self._threads.get(library)
-            if self._stop.is_set() or (running is not None and running.is_alive()):
+            if self._stop.is_set() or library in self._threads:
                 return
             path = self._libraries.path(library)
-            if not about(path).watched:
+            try:
+                folders = about(path).watched
+            except SecondlookError as error:
+                log.warning("%s", error.message)  # everything that asks for the list says so
+                return
+            if not folders:
                 return
             thread = threading.Thread(target=self._watch, args=(library, path), daemon=True)
+            self._waits[library] = dict.fromkeys(folders, "")
             self._threads[library] = thread
             thread.start()
 
@@ -49,11 +56,13 @@ class Watching:
 
     def close(self) -> None:
         self._stop.set()
-        for thread in list(self._threads.values()):
+        with self._lock:
+            threads = list(self._threads.values())
+        for thread in threads:
             thread.join()
 
     def _watch(self, library: str, path: Path) -> None:
-        waits = self._waits.setdefault(library, {})
+        waits = self._waits[library]
 
         def say(folder: Path, why: str) -> None:
             waits[str(folder)] = why
@@ -68,10 +77,18 @@ class Watching:
             if error := job.form().error:
                 raise SecondlookError(error)
 
-        try:
-            watch(path, compare=compare, say=say, stop=self._stop)
-        except SecondlookError as error:  # the package is missing, the list cannot be read
-            waits.update(dict.fromkeys(waits, error.message))
+        while True:
+            try:
+                watch(path, compare=compare, say=say, stop=self._stop)
+                over = False
+            except SecondlookError as error:  # the package is missing, the list cannot be read
+                log.warning("%s (%s)", error.message, error.hint)
+                waits.update(dict.fromkeys(waits, f"{error.message} ({error.hint})"))
+                over = True
+            with self._lock:  # a folder may have been switched on just now
+                if over or self._stop.is_set() or not about(path).watched:
+                    del self._threads[library]
+                    return
 
     def _changed(self) -> None:
         self.changes += 1
