@@ -40,11 +40,8 @@ class LabelShelf(WordShelf):
 
     def read_text(self, query: str, text: str) -> Reading:
         start = text.find(": ") + 2
-        score = (
-            9.0
-            if start > 1 and query.rsplit(maxsplit=1)[-1].strip("?") in text.casefold()
-            else -9.0
-        )
+        label = query.rsplit(maxsplit=1)[-1].strip("?")
+        score = 9.0 if start > 1 and label in text.casefold() else -9.0
         return Reading(score, score, start, len(text), span_score=score, null_score=0.0)
 
 
@@ -148,12 +145,11 @@ def test_members_are_like_the_name_and_like_each_other() -> None:
         ("a", "invoice due bank"),
         ("b", "invoice due date"),
         ("c", "invoice due street"),
-        ("rules", "invoice kitchen broom"),
+        ("rules", "invoice kitchen broom gate"),
         ("song", "meadow lark evening river"),
     ]
     context = context_with(papers)
-    assert context.titles is not None
-    held = context.titles({"documents": None, "labels": []})
+    held = [Named(name, "paper") for name, _ in papers]
     inside, doubted = members(context, "invoice", held)
     assert [one.id for one in inside] == ["a", "b", "c"]
     assert [one.id for one in doubted] == ["rules"]
