@@ -1,5 +1,5 @@
-"""A question that every document of a set is asked: which documents, what each says, and what
-comes of it. Asks no chat model: the reader reads each document by itself, code counts and adds."""
+"""What each document of a set says to a question, and what comes of it. Asks no chat model: the
+reader reads each document by itself, code counts, adds and compares."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-import numpy as np
 from langgraph.runtime import Runtime  # noqa: TC002
-from typing_extensions import TypedDict
 
 from secondlook.answer import Analysis, ResultTable
 from secondlook.library.library import search_options
@@ -22,54 +20,43 @@ from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import extract, sentence_at, withheld
 from secondlook.nodes.finish import Finished, assembled, finished, marked
 from secondlook.nodes.limits import lead
-from secondlook.nodes.outline import taken, whole_document
+from secondlook.nodes.outline import taken
 from secondlook.nodes.retrieve import found_by
 from secondlook.nodes.screen import kept_clean
 from secondlook.nodes.state import (
     Draft,
-    Evidence,
     Finishing,
     Found,
-    Question,
     Sentence,
     Trace,
     step,
 )
+from secondlook.nodes.survey_set import (
+    BATCH,
+    AskedEach,
+    CellData,
+    FieldData,
+    RowData,
+    Surveyed,
+    ToAsk,
+)
 from secondlook.retrieval.index.port import Filter
 from secondlook.roles import arithmetic
 from secondlook.roles.arithmetic import Stated, read_date, read_number
-from secondlook.roles.surveys import planned
-from secondlook.roles.wants import is_everything
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.answer import Answer, Claim, StopReason, Tier
-    from secondlook.nodes.context import Titled
     from secondlook.nodes.state import DraftData
-    from secondlook.roles.surveys import Kind, Plan
+    from secondlook.roles.surveys import Kind
 
-MOST_BATCHES: Final = 250
-BATCH: Final = 8  # Documents that are asked before what they said is kept
 _AT_ONCE: Final = 2
 _PASSAGES: Final = 6  # Of a document, the best for the field
 _TRIED: Final = 4  # Documents on which the phrasings of a field are compared
-_OPENING: Final = 300  # Characters that tell what kind of document it is
-_ONE_KIND: Final = 0.7  # How alike documents of a kind begin, on average
-_SAME: Final = 0.02
-_CLOSE: Final = 0.07
-"""Kinds that are as like the name of a set belong to it; those nearly so are named as left out."""
-_LEAST_ALIKE: Final = 0.44
-_LEAST_GAP: Final = (0.02, 0.05)
-_LEAST_SAID: Final = 0.05
-"""What a set is told by: how like its name it is, and how much less the next kind; between the two
-gaps, if the reader says twice as surely that it is one of them. Seen on three small collections of
-our own: 33 of 34 names of kinds were told there, and 1 of 10 other words was taken for one."""
-_TOLD: Final = 3  # Documents of a kind that the reader looks at
 _SURELY_ONE: Final = 0.5  # Less likely put to every document, an answer is only likely
 _LEAST_LIKELY: Final = 0.3  # A value that is less likely right is not shown at all
 _NAMED: Final = 12  # Doubtful and other documents that an answer lists
-_MOST_COMPARED: Final = 1000  # Documents; of more those that a search for the set's name finds
 _DAYS: Final = {
     "days": Decimal(1),
     "weeks": Decimal(7),
@@ -79,50 +66,6 @@ _DAYS: Final = {
 _ITEMS: Final = re.compile(r"[,;\n]|\band\b|&")
 _LABEL: Final = re.compile(r"\A[^:,;]{1,40}:")
 _CODE: Final = re.compile(r"([A-Z]{3})\s?\Z")
-_HELP: Final = 'name them with --document, or ask: secondlook survey "rent, end" --documents lease'
-
-
-class FieldData(TypedDict):
-    label: str
-    phrasings: list[str]  # Once they have been compared, the best and the second best
-    kinds: list[Kind]
-
-
-class CellData(TypedDict):
-    """What one document says of one field."""
-
-    short: str | None
-    value: str | None  # A date as 2025-03-31, a number as 1240.5; None of a text
-    unit: str
-    confidence: float | None
-    sentence: Sentence | None
-    sure: bool
-
-
-class RowData(TypedDict):
-    document: str
-    cells: list[CellData]
-
-
-class Surveyed(TypedDict):
-    act: str
-    which: str
-    likely: float  # That the question is put to every document of a set at all
-    most: int
-    fields: list[FieldData]
-    documents: list[list[str]]  # Id and title of each of the set
-    doubted: list[str]  # Titles of those that may belong to it, and were left out
-    asked: int
-    rows: list[RowData]
-    ended: str  # Why no further document is asked, or none at all; empty while that is open
-
-
-class ToAsk(Surveyed, Evidence):
-    pass
-
-
-class AskedEach(ToAsk, Trace):
-    pass
 
 
 class Tallied(Draft, Trace):
@@ -131,130 +74,6 @@ class Tallied(Draft, Trace):
 
 class ToFinish(Finishing, Surveyed):
     pass
-
-
-# Which documents, and what each is asked.
-
-
-async def choose_set(state: Question, runtime: Runtime[Context]) -> AskedEach:
-    context, scope = runtime.context, state["scope"]
-    plan = await asyncio.to_thread(planned, state["question"])
-    chosen: list[Titled] = []
-    doubted: list[Titled] = []
-    ended = f"I could not tell what each document is to be asked: {_HELP}."
-    if plan is not None and context.titles is not None:
-        held = await asyncio.to_thread(context.titles, scope)
-        if scope["documents"] is not None or scope["labels"] or is_everything(plan.which):
-            chosen = list(held)
-        else:
-            for name in (plan.which, state["question"]):  # the one that tells them apart
-                chosen, doubted = await asyncio.to_thread(members, context, name, held)
-                if chosen:
-                    break
-        ended = "" if chosen else f"I could not tell which documents {plan.which!r} are: {_HELP}."
-        chosen, unmet = await _naming(context, plan, chosen)
-        if unmet and plan.act != "list" and not ended:
-            ended = f"I cannot tell for sure which of them are meant by {', '.join(unmet)}."
-    most = MOST_BATCHES * BATCH
-    said = ended or f"Chose {len(chosen)} documents for {plan.which if plan else ''!r}."
-    numbers = {"documents": len(chosen), "doubted": len(doubted)}
-    listed = "; ".join(one.title for one in chosen[:12])
-    return {
-        "act": plan.act if plan else "list",
-        "which": plan.which if plan else "",
-        "likely": plan.likely if plan else 0.0,
-        "most": plan.most if plan else 1,
-        "fields": [
-            {"label": one.label, "phrasings": list(one.phrasings), "kinds": list(one.kinds)}
-            for one in (plan.fields if plan else ())
-        ],
-        "documents": [[one.id, one.title] for one in chosen[:most]],
-        "doubted": [one.title for one in doubted],
-        "asked": 0,
-        "rows": [],
-        "ended": ended,
-        "found": [],
-        "steps": [step("choose_set", said, numbers, listed=listed)],
-        "warnings": [],
-    }
-
-
-def members(
-    context: Context, which: str, held: Sequence[Titled]
-) -> tuple[list[Titled], list[Titled]]:
-    """The documents of the kind that is most like the name, by titles and first lines, and those of
-    a kind nearly as like it. None of either where no clear gap tells the kind from the rest."""
-    if len(held) > _MOST_COMPARED:
-        options = search_options(context.settings.search, k=_MOST_COMPARED)
-        hits = context.shelf.find(which, options, Filter())
-        near = {hit.passage.document for hit in hits}
-        held = [one for one in held if one.id in near]
-    ids = [f"{one.id}.0" for one in held]
-    firsts = context.shelf.passages(ids)
-    there = [one for one, name in zip(held, ids, strict=True) if name in firsts]
-    if not there:
-        return [], []
-    begun = [f"{one.title}\n{firsts[f'{one.id}.0'].text[:_OPENING]}" for one in there]
-    name, *rest = np.array(context.shelf.vectors([which, *begun]))
-    vectors = np.array(rest)
-    alike = vectors @ name
-    ranked = sorted(
-        ((float(alike[group].mean()), group) for group in kinds(vectors, alike.argsort()[::-1])),
-        key=lambda pair: -pair[0],
-    )
-    best = ranked[0][0]
-    chosen = [group for near, group in ranked if near > best - _SAME]
-    others = ranked[len(chosen) :]
-    gap = best - others[0][0] if others else 0.0
-    if best < _LEAST_ALIKE or gap < _LEAST_GAP[0]:
-        return [], []
-    if gap < _LEAST_GAP[1]:  # in doubt the reader says what each is
-        asked = [chosen[0][:_TOLD], *(group[:_TOLD] for _, group in others[:2])]
-        pairs = [(f"This is one of the {which}.", begun[at]) for group in asked for at in group]
-        said = iter(context.support.support(pairs))
-        (own, *theirs) = [sum(next(said) for _ in group) / len(group) for group in asked]
-        if own < max(_LEAST_SAID, 2 * max(theirs)):
-            return [], []
-    inside = sorted(at for group in chosen for at in group)
-    close = sorted(at for near, group in others if near > best - _CLOSE for at in group)
-    return [there[at] for at in inside], [there[at] for at in close]
-
-
-def kinds(vectors: Any, order: Sequence[int]) -> list[list[int]]:
-    """Documents that begin alike, each with the group that it is most like on average."""
-    groups: list[list[int]] = []
-    sums: list[Any] = []
-    for at in order:
-        means = [
-            float(one @ vectors[at]) / len(group) for one, group in zip(sums, groups, strict=True)
-        ]
-        if means and max(means) >= _ONE_KIND:
-            place = means.index(max(means))
-            groups[place].append(int(at))
-            sums[place] = sums[place] + vectors[at]
-        else:
-            groups.append([int(at)])
-            sums.append(vectors[at])
-    return groups
-
-
-async def _naming(
-    context: Context, plan: Plan, chosen: list[Titled]
-) -> tuple[list[Titled], list[str]]:
-    """Those in which the names of the question stand, where not all have them, and what of its
-    conditions nobody can check."""
-    unmet = list(plan.conditions)
-    for name in plan.names if chosen else ():
-        naming = []
-        for one in chosen:
-            texts = [passage.text for passage in await whole_document(context, one.id)]
-            if stands_in(name, " ".join([one.title, *texts])):
-                naming.append(one)
-        if naming:
-            chosen = naming
-        else:
-            unmet.append(name)
-    return chosen, unmet
 
 
 # What each document says.

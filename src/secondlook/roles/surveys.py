@@ -85,7 +85,7 @@ def planned(question: str) -> Plan | None:
     tags = [TAGS[at] for at in scores.argmax(axis=1)]
     if "which" not in tags:  # somebody must name the set: the word that most likely does
         tags[int(scores[:, TAGS.index("which")].argmax())] = "which"
-    known = names(f"{text[:1].lower()}{text[1:]}")
+    known = list(names(f"{text[:1].lower()}{text[1:]}"))
     sets, met = _runs(words, tags, "which"), _runs(words, tags, "condition")
     # A set is called by no name, and rather "minutes" than "the folder".
     which = min([*sets, *met], key=lambda one: (one in known, is_everything(one)))
