@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from secondlook.answer import Answer
+from secondlook.engine.execution import Watched, failed
 from secondlook.graphs.registry import workflow
 from secondlook.models.budget import Ledger
 from secondlook.models.prices import Caps
-from secondlook.nodes.survey import BATCH, members, tallied
+from secondlook.nodes.survey import tallied
+from secondlook.nodes.survey_set import BATCH, members
 from secondlook.reading.port import Reading
 from secondlook.roles.surveys import planned
 from secondlook.verify.report import Report
@@ -40,11 +42,8 @@ class LabelShelf(WordShelf):
 
     def read_text(self, query: str, text: str) -> Reading:
         start = text.find(": ") + 2
-        score = (
-            9.0
-            if start > 1 and query.rsplit(maxsplit=1)[-1].strip("?") in text.casefold()
-            else -9.0
-        )
+        label = query.rsplit(maxsplit=1)[-1].strip("?")
+        score = 9.0 if start > 1 and label in text.casefold() else -9.0
         return Reading(score, score, start, len(text), span_score=score, null_score=0.0)
 
 
@@ -130,6 +129,18 @@ def test_a_survey_out_of_time_says_who_was_not_asked() -> None:
     assert ledger.refusal is not None
 
 
+def test_a_run_that_is_stopped_tells_what_it_has() -> None:
+    context = context_with(PAPERS)
+    graph = workflow("survey").build(context.settings).compile()
+    state = asyncio.run(graph.ainvoke(state_of(TOTAL), context=context))
+    state |= {"rows": state["rows"][:2], "asked": 2}
+    scope: Any = {"documents": None, "labels": []}
+    answer = asyncio.run(failed(Watched(context, state=state), TimeoutError(), scope))
+    assert (answer.status, answer.stop_reason) == ("partial", "deadline")
+    assert answer.short == "£204"
+    assert "Not asked: paper3." in answer.text
+
+
 def test_documents_are_asked_some_at_a_time_and_kept() -> None:
     papers = [(f"paper{at}", f"Total: £{at}") for at in range(1, BATCH + 4)]
     answer, steps = run(context_with(papers))
@@ -140,7 +151,7 @@ def test_documents_are_asked_some_at_a_time_and_kept() -> None:
 def test_a_set_that_nobody_can_tell_is_asked_for_by_name() -> None:
     answer, _ = run(context_with(PAPERS, "survey count: unicorns"))
     assert answer.status == "abstained"
-    assert "--document" in answer.text
+    assert "--doc" in answer.text
 
 
 def test_members_are_like_the_name_and_like_each_other() -> None:
@@ -148,12 +159,11 @@ def test_members_are_like_the_name_and_like_each_other() -> None:
         ("a", "invoice due bank"),
         ("b", "invoice due date"),
         ("c", "invoice due street"),
-        ("rules", "invoice kitchen broom"),
+        ("rules", "invoice kitchen broom gate"),
         ("song", "meadow lark evening river"),
     ]
     context = context_with(papers)
-    assert context.titles is not None
-    held = context.titles({"documents": None, "labels": []})
+    held = [Named(name, "paper") for name, _ in papers]
     inside, doubted = members(context, "invoice", held)
     assert [one.id for one in inside] == ["a", "b", "c"]
     assert [one.id for one in doubted] == ["rules"]

@@ -61,20 +61,17 @@ ESTATE_MINUTES = (
 
 def workshop(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for number, firm, date, net, vat, total, coin, due in INVOICES:
+    for number, firm, date, net, vat, total, sign, due in INVOICES:
+        coin = sign.replace("€", "EUR ") if int(number) % 2 else sign  # a font without the sign
         if int(number) % 2:
-            lines = [
+            lines: list[tuple[float, str] | str] = [
                 (18.0, f"Invoice {number}"), f"{firm} Ltd, Station Yard, Hexam",
                 "Bill to: Fenwick Workshop, 2 Mill Street", f"Date of issue: {date}",
                 "", f"Materials as ordered   {coin}{net}", f"Subtotal: {coin}{net}",
                 f"VAT: {coin}{vat}", f"Total due: {coin}{total}", f"Payment due by {due}.",
                 "Thank you for your business.",
             ]  # fmt: skip
-            coded = [
-                (one[0], one[1]) if isinstance(one, tuple) else one.replace("€", "EUR ")
-                for one in lines
-            ]
-            (folder / f"{number}.pdf").write_bytes(pdf([coded], title=f"Invoice {number}"))
+            (folder / f"{number}.pdf").write_bytes(pdf([lines], title=f"Invoice {number}"))
         else:
             text = (
                 f"{firm}\nStation Yard, Hexam\n\nINVOICE no. {number}\n\nTo: Fenwick Workshop\n"
@@ -118,11 +115,13 @@ def estate(folder: Path) -> None:
     for place, tenant, start, end, rent, deposit, notice in LEASES:
         (folder / f"{place.split(maxsplit=1)[1].lower().replace(' ', '-')}.txt").write_text(
             f"LEASE\n\nof the property {place}, Dunholm\n\nbetween Ashby Estates (the landlord) "
-            f"and {tenant} (the tenant)\n\n1. Term. The lease begins on {start} and ends on {end}.\n\n"
+            f"and {tenant} (the tenant)\n\n1. Term. The lease begins on {start} and ends "
+            f"on {end}.\n\n"
             f"2. Rent. The tenant pays a monthly rent of £{rent}, on the first day of each "
             "month.\n\n"
             f"3. Deposit. The tenant has paid a deposit of £{deposit}, which is held by the "
-            f"Deposit Trust.\n\n4. Notice. The tenant may end the lease early with {notice} notice.\n\n"
+            f"Deposit Trust.\n\n4. Notice. The tenant may end the lease early with "
+            f"{notice} notice.\n\n"
             "5. Repairs. The landlord keeps the roof and the boiler in repair.\n"
         )
     for insurer, what, premium, excess, expiry in POLICIES:

@@ -9,7 +9,8 @@ from langgraph.graph import END, START, StateGraph
 
 from secondlook.nodes.context import Context
 from secondlook.nodes.state import Finishing, Outcome
-from secondlook.nodes.survey import MOST_BATCHES, Surveyed, ask_each, choose_set, finish, tally
+from secondlook.nodes.survey import ask_each, finish, tally
+from secondlook.nodes.survey_set import MOST_BATCHES, Surveyed, choose_set
 
 if TYPE_CHECKING:
     from secondlook.settings.sections import Settings

@@ -31,7 +31,7 @@ from secondlook.nodes.state import (
     step,
     trouble,
 )
-from secondlook.nodes.survey import members
+from secondlook.nodes.survey_set import members
 from secondlook.nodes.understand import asks_for_concept, asks_for_data, entry_for, term_of
 from secondlook.reading.languages import foreign
 from secondlook.roles.ambiguity import unresolved

@@ -1,5 +1,5 @@
-"""A question that every document of a set is asked: which documents, what each says, and what
-comes of it. Asks no chat model: the reader reads each document by itself, code counts and adds."""
+"""What each document of a set says to a question, and what comes of it. Asks no chat model: the
+reader reads each document by itself, code counts, adds and compares."""
 
 from __future__ import annotations
 
@@ -8,12 +8,9 @@ import re
 from collections import defaultdict
 from dataclasses import replace
 from decimal import Decimal
-from itertools import pairwise
-from statistics import median
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from langgraph.runtime import Runtime  # noqa: TC002
-from typing_extensions import TypedDict
 
 from secondlook.answer import Analysis, ResultTable
 from secondlook.library.library import search_options
@@ -23,97 +20,52 @@ from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.extract import extract, sentence_at, withheld
 from secondlook.nodes.finish import Finished, assembled, finished, marked
 from secondlook.nodes.limits import lead
-from secondlook.nodes.outline import whole_document
+from secondlook.nodes.outline import taken
 from secondlook.nodes.retrieve import found_by
 from secondlook.nodes.screen import kept_clean
 from secondlook.nodes.state import (
-    Cited,
     Draft,
-    Evidence,
     Finishing,
     Found,
-    Question,
     Sentence,
     Trace,
     step,
 )
+from secondlook.nodes.survey_set import (
+    BATCH,
+    AskedEach,
+    CellData,
+    FieldData,
+    RowData,
+    Surveyed,
+    ToAsk,
+)
 from secondlook.retrieval.index.port import Filter
 from secondlook.roles import arithmetic
 from secondlook.roles.arithmetic import Stated, read_date, read_number
-from secondlook.roles.surveys import planned
-from secondlook.roles.wants import is_everything
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from secondlook.answer import Answer, Claim, StopReason, Tier
-    from secondlook.nodes.context import Titled
     from secondlook.nodes.state import DraftData
-    from secondlook.roles.surveys import Kind, Plan
+    from secondlook.roles.surveys import Kind
 
-MOST_BATCHES: Final = 250
-BATCH: Final = 8  # Documents that are asked before what they said is kept
 _AT_ONCE: Final = 2
 _PASSAGES: Final = 6  # Of a document, the best for the field
 _TRIED: Final = 4  # Documents on which the phrasings of a field are compared
-_OPENING: Final = 300  # Characters that tell what kind of document it is
-_LEAST_GAP: Final = 0.05
-_LEAST_ALIKE: Final = 0.45
-_APART: Final = 0.2
-"""What a set is told by: how much more alike its documents are to its name than the next one is;
-how alike the best is; and how much less alike the others a document is that only speaks of them.
-Seen on two small collections of our own: the kinds had gaps from 0.065, other words up to 0.08."""
 _SURELY_ONE: Final = 0.5  # Less likely put to every document, an answer is only likely
 _LEAST_LIKELY: Final = 0.3  # A value that is less likely right is not shown at all
-_MOST_COMPARED: Final = 1000  # Documents; of more those that a search for the set's name finds
-_DAYS: Final = {"days": 1, "weeks": 7, "months": Decimal("30.4"), "years": Decimal("365.25")}
+_NAMED: Final = 12  # Doubtful and other documents that an answer lists
+_DAYS: Final = {
+    "days": Decimal(1),
+    "weeks": Decimal(7),
+    "months": Decimal("30.4"),
+    "years": Decimal("365.25"),
+}
 _ITEMS: Final = re.compile(r"[,;\n]|\band\b|&")
 _LABEL: Final = re.compile(r"\A[^:,;]{1,40}:")
 _CODE: Final = re.compile(r"([A-Z]{3})\s?\Z")
-_HELP: Final = 'name them with --document, or ask: secondlook survey "rent, end" --documents lease'
-
-
-class FieldData(TypedDict):
-    label: str
-    phrasings: list[str]  # Once they have been compared, the best and the second best
-    kinds: list[Kind]
-
-
-class CellData(TypedDict):
-    """What one document says of one field."""
-
-    short: str | None
-    value: str | None  # A date as 2025-03-31, a number as 1240.5; None of a text
-    unit: str
-    confidence: float | None
-    sentence: Sentence | None
-    sure: bool
-
-
-class RowData(TypedDict):
-    document: str
-    cells: list[CellData]
-
-
-class Surveyed(TypedDict):
-    act: str
-    which: str
-    likely: float  # That the question is put to every document of a set at all
-    most: int
-    fields: list[FieldData]
-    documents: list[list[str]]  # Id and title of each of the set
-    doubted: list[str]  # Titles of those that may belong to it, and were left out
-    asked: int
-    rows: list[RowData]
-    ended: str  # Why no further document is asked, or none at all; empty while that is open
-
-
-class ToAsk(Surveyed, Evidence):
-    pass
-
-
-class AskedEach(ToAsk, Trace):
-    pass
 
 
 class Tallied(Draft, Trace):
@@ -122,110 +74,6 @@ class Tallied(Draft, Trace):
 
 class ToFinish(Finishing, Surveyed):
     pass
-
-
-# Which documents, and what each is asked.
-
-
-async def choose_set(state: Question, runtime: Runtime[Context]) -> AskedEach:
-    context, scope = runtime.context, state["scope"]
-    plan = await asyncio.to_thread(planned, state["question"])
-    chosen: list[Titled] = []
-    doubted: list[Titled] = []
-    ended = f"I could not tell what each document is to be asked: {_HELP}."
-    if plan is not None and context.titles is not None:
-        held = await asyncio.to_thread(context.titles, scope)
-        if scope["documents"] is not None or scope["labels"] or is_everything(plan.which):
-            chosen = list(held)
-        else:
-            for name in (plan.which, state["question"]):  # the one that tells them apart
-                chosen, doubted = await asyncio.to_thread(members, context, name, held)
-                if chosen:
-                    break
-        ended = "" if chosen else f"I could not tell which documents {plan.which!r} are: {_HELP}."
-        chosen, unmet = await _naming(context, plan, chosen)
-        if unmet and plan.act != "list" and not ended:
-            ended = f"I cannot tell for sure which of them are meant by {', '.join(unmet)}."
-    most = MOST_BATCHES * BATCH
-    said = ended or f"Chose {len(chosen)} documents for {plan.which if plan else ''!r}."
-    numbers = {"documents": len(chosen), "doubted": len(doubted)}
-    listed = "; ".join(one.title for one in chosen[:12])
-    return {
-        "act": plan.act if plan else "list",
-        "which": plan.which if plan else "",
-        "likely": plan.likely if plan else 0.0,
-        "most": plan.most if plan else 1,
-        "fields": [
-            {"label": one.label, "phrasings": list(one.phrasings), "kinds": list(one.kinds)}
-            for one in (plan.fields if plan else ())
-        ],
-        "documents": [[one.id, one.title] for one in chosen[:most]],
-        "doubted": [one.title for one in doubted],
-        "asked": 0,
-        "rows": [],
-        "ended": ended,
-        "found": [],
-        "steps": [step("choose_set", said, numbers, listed=listed)],
-        "warnings": [],
-    }
-
-
-def members(
-    context: Context, which: str, held: Sequence[Titled]
-) -> tuple[list[Titled], list[Titled]]:
-    """The documents that are of the kind, by what they are called and how they begin, and those
-    that only speak of it: they are like its name and unlike the others. None of either where no
-    clear gap tells the kind from the rest."""
-    if len(held) > _MOST_COMPARED:
-        options = search_options(context.settings.search, k=_MOST_COMPARED)
-        hits = context.shelf.find(which, options, Filter())
-        near = {hit.passage.document for hit in hits}
-        held = [one for one in held if one.id in near]
-    ids = [f"{one.id}.0" for one in held]
-    firsts = context.shelf.passages(ids)
-    there = [one for one, name in zip(held, ids, strict=True) if name in firsts]
-    if not there:
-        return [], []
-    begun = [f"{one.title}\n{firsts[f'{one.id}.0'].text[:_OPENING]}" for one in there]
-    asked, *vectors = context.shelf.vectors([which, *begun])
-    alike = [_product(asked, one) for one in vectors]
-    order = sorted(range(len(there)), key=lambda at: -alike[at])
-    gaps = [alike[one] - alike[other] for one, other in pairwise(order)]
-    cut = 1 + gaps.index(max(gaps)) if gaps and max(gaps) >= _LEAST_GAP else 0
-    if alike[order[0]] < _LEAST_ALIKE or not cut:
-        return [], []
-    kept = order[:cut]
-    close = [
-        sum(_product(vectors[at], vectors[one]) for one in kept if one != at) / max(1, cut - 1)
-        for at in kept
-    ]
-    least = median(close) - _APART
-    fit = {at: near >= least for at, near in zip(kept, close, strict=True)}
-    inside = [one for at, one in enumerate(there) if fit.get(at)]
-    return inside, [one for at, one in enumerate(there) if fit.get(at) is False]
-
-
-def _product(one: Sequence[float], other: Sequence[float]) -> float:
-    return sum(a * b for a, b in zip(one, other, strict=True))
-
-
-async def _naming(
-    context: Context, plan: Plan, chosen: list[Titled]
-) -> tuple[list[Titled], list[str]]:
-    """Those in which the names of the question stand, where not all have them, and what of its
-    conditions nobody can check."""
-    unmet = list(plan.conditions)
-    for name in plan.names if chosen else ():
-        naming = []
-        for one in chosen:
-            texts = [passage.text for passage in await whole_document(context, one.id)]
-            if stands_in(name, " ".join([one.title, *texts])):
-                naming.append(one)
-        if naming:
-            chosen = naming
-        else:
-            unmet.append(name)
-    return chosen, unmet
 
 
 # What each document says.
@@ -317,13 +165,14 @@ async def _cell(
     placed, _ = await kept_clean(context, ranking.ranked(read, blend=search.blend, k=_PASSAGES))
     draft = await extract(_open_minded(context), question, placed)
     confidence = draft["confidence"]
-    if not draft["sentences"] or (confidence is not None and confidence < _LEAST_LIKELY):
+    unlikely = confidence is not None and confidence < _LEAST_LIKELY
+    if not draft["sentences"] or draft["short"] is None or unlikely:
         return _missing(confidence), []
     (sentence,) = draft["sentences"]
     place = sentence["cited"][0]
     passage = (await ranking.texts(context, [place["passage"]]))[place["passage"]]
     quote = passage.text[place["start"] - passage.start : place["end"] - passage.start]
-    short = draft["short"] or sentence["text"]
+    short = draft["short"]
     if "items" in field["kinds"]:
         short = flat(_LABEL.sub("", sentence["text"]))
     cell: CellData = {
@@ -387,7 +236,8 @@ async def _opening(context: Context, document: str) -> tuple[CellData, list[Foun
     held = await ranking.texts(context, [f"{document}.0"])
     for passage in held.values():
         sentence = sentence_at(passage, 0, 1)
-        return {**_missing(None), "short": sentence["text"], "sentence": sentence, "sure": True}, []
+        cell: CellData = {**_missing(None), "short": sentence["text"], "sentence": sentence}
+        return {**cell, "sure": True}, [taken(passage, "begins a document of the set")]
     return _missing(None), []
 
 
@@ -411,17 +261,14 @@ def tallied(state: Surveyed) -> tuple[DraftData, str]:
     titles = dict(state["documents"])
     first = 1 if act != "list" else None  # What is computed is computed of the first field
     good = [row for row in rows if _answered({**row, "cells": row["cells"][:first]})]
-    reason = state["ended"] if not rows else ""
-    stop: StopReason = "no_evidence" if reason else "answered"
-    result = None
-    if not reason and 2 * len(good) < len(rows):
-        stop, reason = "low_confidence", f"Only {len(good)} of {len(rows)} documents answered."
-    elif not reason:
-        result = _results()[act](state, good, titles)
-        if isinstance(result, str):
-            stop, reason, result = "no_evidence", result, None
-    if result is None:
-        return {**withheld(stop, reasons=[reason]), "note": reason}, reason
+    if not rows:
+        return {**withheld("no_evidence"), "note": state["ended"]}, state["ended"]
+    if 2 * len(good) < len(rows):
+        said = f"Only {len(good)} of {len(rows)} documents answered."
+        return {**withheld("low_confidence"), "note": said}, said
+    result = _results()[act](state, good, titles)
+    if isinstance(result, str):
+        return {**withheld("no_evidence"), "note": result}, result
     cells = [cell for row in rows for cell in row["cells"]]
     known = [one["confidence"] for one in cells if one["confidence"] is not None]
     reasons = ["no surer than the least sure of its values"] if known else []
@@ -453,14 +300,8 @@ def _count(_state: Surveyed, good: Sequence[RowData], _titles: Mapping[str, str]
     return _Result(f"There are {len(good)}.", str(len(good)))
 
 
-def _list(_state: Surveyed, good: Sequence[RowData], titles: Mapping[str, str]) -> _Result:
-    told = [
-        f"{titles[row['document']]}: {', '.join(cell['short'] or '' for cell in row['cells'])}"
-        for row in good
-    ]
-    return _Result(
-        f"{len(good)} documents say it.", "; ".join(told) if len(told) <= BATCH else None
-    )
+def _list(_state: Surveyed, good: Sequence[RowData], _titles: Mapping[str, str]) -> _Result:
+    return _Result(f"{len(good)} documents say it.", None)
 
 
 def _by_unit(good: Sequence[RowData]) -> dict[str, list[tuple[str, CellData]]]:
@@ -479,19 +320,17 @@ def _sum(_state: Surveyed, good: Sequence[RowData], _titles: Mapping[str, str]) 
         stated = [Stated(cell["short"] or "") for _, cell in cells]
         if arithmetic.computed("sum", stated) == totals[-1]:
             places = [cell["sentence"]["cited"][0] for _, cell in cells if cell["sentence"]]
-            cited: list[Cited] = []
-            cited += [place for place in places if place not in cited]
             claims.append(
                 Sentence(
                     text=arithmetic.sentence("sum", stated, totals[-1]),
-                    cited=cited,
+                    cited=places,
                     support=1.0,
                     supported=all(cell["sure"] for _, cell in cells) or None,
                     computation={
                         "operation": "sum",
                         "operands": [
-                            {"text": one.text, "cited": cited.index(place), "name": None}
-                            for one, place in zip(stated, places, strict=True)
+                            {"text": one.text, "cited": at, "name": None}
+                            for at, one in enumerate(stated)
                         ],
                         "result": totals[-1],
                     },
@@ -522,7 +361,7 @@ def _extreme(state: Surveyed, good: Sequence[RowData], titles: Mapping[str, str]
             (
                 cell["value"]
                 if dated
-                else Decimal(cell["value"] or 0) * _DAYS.get(cell["unit"], 1),
+                else Decimal(cell["value"] or 0) * _DAYS.get(cell["unit"], Decimal(1)),
                 at,
             )
             for at, (_, cell) in enumerate(cells)
@@ -542,13 +381,11 @@ def _common(_state: Surveyed, good: Sequence[RowData], _titles: Mapping[str, str
     for row in good:
         items = [one.strip(" .") for one in _ITEMS.split(row["cells"][0]["short"] or "")]
         named.append({one.casefold(): one for one in items if one})
-    shared = [one for key, one in named[0].items() if all(key in other for other in named[1:])]
-    if len(good) < len(_PAIR) or not shared:
+    first, *others = named
+    shared = [one for key, one in first.items() if all(key in other for other in others)]
+    if not others or not shared:
         return "I found nothing that all of them name."
     return _Result(f"{_joined(shared)}: in all of them.", _joined(shared))
-
-
-_PAIR: Final = ("one", "other")
 
 
 def _joined(texts: Sequence[str]) -> str:
@@ -567,7 +404,7 @@ async def surveyed(state: ToFinish, context: Context, *, stop: StopReason | None
     draft = state["draft"] if stop is None else {**tallied(state)[0], "stop": stop}
     head = draft["note"] if draft["sentences"] else None
     bare: DraftData = {**draft, "note": None if head else draft["note"]}
-    plain = await assembled({**state, "draft": bare}, context)
+    plain = await assembled(cast("Finishing", {**state, "draft": bare}), context)
     if not plain.claims:
         return plain
     rows, titles = state["rows"], dict(state["documents"])
@@ -645,8 +482,9 @@ def _coverage(state: Surveyed) -> str:
         "Not stated in": named(lambda cell: cell["short"] is None),
         "Left out, though alike": state["doubted"],
     }
-    left = [title for _, title in state["documents"][state["asked"] :]]
-    more = f" and {len(left) - BATCH} more" if len(left) > BATCH else ""
+    left = {"Not asked": [title for _, title in state["documents"][state["asked"] :]]}
     said = [f"Asked {len(rows)} documents; {sum(map(_answered, rows))} answered."]
-    said += [f"{what}: {', '.join(some)}." for what, some in told.items() if some]
-    return " ".join([*said, *([f"Not asked: {', '.join(left[:BATCH])}{more}."] if left else [])])
+    for what, some in (told | left).items():
+        more = f" and {len(some) - _NAMED} more" if len(some) > _NAMED else ""
+        said += [f"{what}: {', '.join(some[:_NAMED])}{more}."] if some else []
+    return " ".join(said)

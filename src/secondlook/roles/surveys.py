@@ -85,15 +85,19 @@ def planned(question: str) -> Plan | None:
     tags = [TAGS[at] for at in scores.argmax(axis=1)]
     if "which" not in tags:  # somebody must name the set: the word that most likely does
         tags[int(scores[:, TAGS.index("which")].argmax())] = "which"
-    runs = sorted(_runs(words, tags, "which"), key=is_everything)  # "minutes" before "the folder"
-    named = [one for one in names(f"{text[:1].lower()}{text[1:]}") if one not in runs[0]]
-    known = set(query_terms(" ".join([runs[0], *named])))
-    left = [*runs[1:], *_runs(words, tags, "condition")]
-    conditions = tuple(
-        one for one in left if set(query_terms(one)) - known and not is_everything(one)
-    )
-    fields = _fields(act, runs[0], text, _runs(words, tags, "field"))
-    return Plan(act, runs[0], fields, tuple(named), conditions, likely=likely)
+    known = list(names(f"{text[:1].lower()}{text[1:]}"))
+    sets, met = _runs(words, tags, "which"), _runs(words, tags, "condition")
+    # A set is called by no name, and rather "minutes" than "the folder".
+    which = min([*sets, *met], key=lambda one: (one in known, is_everything(one)))
+    named = tuple(one for one in known if one not in which)
+    fields = _runs(words, tags, "field")
+    if not fields and act not in {"count", "list"}:
+        fields = [one for one in met if one != which and one not in named][:1]
+    told = set(query_terms(" ".join([which, *named, *fields])))
+    left = [one for one in [*sets, *met] if set(query_terms(one)) - told]
+    conditions = tuple(one for one in left if not is_everything(one))
+    asked = _fields(act, which, text, fields)
+    return Plan(act, which, asked, named, conditions, likely=likely)
 
 
 def _of_form(survey: Survey) -> Plan:

@@ -7,6 +7,7 @@ import math
 import tempfile
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -14,6 +15,7 @@ from pydantic import ValidationError
 
 from secondlook.errors import ExtractionError, SandboxError, TableError
 from secondlook.nodes.code.guard import check
+from secondlook.nodes.combine import stands_in
 from secondlook.nodes.compute import (
     as_json,
     computed_outcome,
@@ -31,7 +33,7 @@ from secondlook.verify.report import Report, rests_on, shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from secondlook.answer import Analysis, AnalysisFigure, Answer, InputTable
+    from secondlook.answer import Analysis, AnalysisFigure, Answer, InputTable, ResultTable
     from secondlook.library.library import Library
     from secondlook.sandbox.port import Outcome
     from secondlook.settings.sections import Settings
@@ -67,7 +69,9 @@ def check_analysis(
 def _check_nothing_computed(answer: Answer, report: Report) -> None:
     """What computed nothing has no results, and says on what it stands."""
     analysis = answer.analysis
-    if answer.values or (analysis and (analysis.table or analysis.figures)):
+    if analysis is not None and analysis.kind == "survey" and analysis.table is not None:
+        _check_cells(answer, analysis.table, report)
+    elif answer.values or (analysis and (analysis.table or analysis.figures)):
         report.wrong("result", "answer", "it has results, but nothing that computed them")
     if rests_on(answer) == "nothing":
         if GENERAL not in answer.text:
@@ -75,6 +79,18 @@ def _check_nothing_computed(answer: Answer, report: Report) -> None:
         if answer.confidence.value is not None or answer.citations:
             message = "it is general knowledge, but it has a confidence or citations"
             report.wrong("status", "answer", message)
+
+
+def _check_cells(answer: Answer, table: ResultTable, report: Report) -> None:
+    """Each value of a survey stands in what its cell cites; one that is missing cites nothing."""
+    quotes = {one.number: one.quote for one in answer.citations}
+    for row, numbers in zip_longest(table.rows, table.citations, fillvalue=()):
+        for cell, number in list(zip_longest(row, numbers))[1:]:
+            stands = (
+                cell is None if number is None else stands_in(str(cell), quotes.get(number, ""))
+            )
+            message = f"the cell {cell!r} does not stand in [{number}]"
+            report.wrong_if(not stands, "result", "answer", message)
 
 
 def _check_inputs(analysis: Analysis, found: Found, report: Report) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from secondlook.errors import UsageError
 from secondlook.library.library import Library, Shelf
 from secondlook.library.report import is_address
+from secondlook.nodes.combine import stands_in
 from secondlook.reading.numbers import missing_numbers
 from secondlook.reading.support import (
     DEFAULT_MIN_SUPPORT,
@@ -263,6 +264,8 @@ def check_evidence(answer: Answer, report: Report, support: Support) -> None:
         if claim.computation is None:
             # The quotes that a claim cites, in its order, each under its title.
             cited = [given[number] for number in claim.citations if number in given]
+            if answer.method == "survey" and any(stands_in(claim.text, one.quote) for one in cited):
+                continue  # a value as it stands; what it answers is in the table
             pairs.append((claim.text, joined_evidence((one.title, one.quote) for one in cited)))
             said.append((f"claim {at}", claim))
     scores = support.support(pairs) if pairs else ()

@@ -19,6 +19,7 @@ from secondlook.answer import (
 from secondlook.nodes.choices import parsed
 from secondlook.nodes.combine import OPERATIONS, flat, stands_in
 from secondlook.nodes.explain import GENERAL
+from secondlook.nodes.finish import marked
 from secondlook.nodes.finish_auto import shifted, unanswered
 from secondlook.nodes.limits import lead, without_cut
 from secondlook.nodes.options import Weighing, choice_text, derived, step_heading
@@ -94,6 +95,8 @@ def _check_text(answer: Answer, report: Report) -> None:
     for ordinal, claim in enumerate(answer.claims, 1):
         words, where = flat(claim.text), f"claim {ordinal}"
         found = text.find(words, at) if words else -1
+        if answer.method == "survey":  # a title may have the words too
+            found = max(found, text.find(flat(marked(claim)), at))
         if found < 0:
             report.wrong("text", where, f"{shown(claim.text)} is not in the text")
             return
