@@ -19,7 +19,7 @@ from secondlook.library.uploads import FOLDER, Staging, new_staging, originals, 
 from secondlook.retrieval.discover import DEFAULT_EXCLUDES, Found, Skipped, discover
 from secondlook.retrieval.index.lance import LanceIndex
 from secondlook.retrieval.index.port import Entry
-from secondlook.retrieval.parse import pdf as ocr
+from secondlook.retrieval.parse import ocr
 from secondlook.settings.sections import Settings
 from secondlook.tables.table import Table
 
@@ -339,12 +339,12 @@ def test_missing_large_and_unsupported_are_named(
 ) -> None:
     root = tree("big.txt", "film.mp4", "photo.png", "a.txt")
     (root / "big.txt").write_text("x" * 200)
-    monkeypatch.setattr(ocr, "_program", lambda: None)
+    monkeypatch.setattr(ocr, "usable", lambda: (False, None))
     reasons = skipped(root, root, root / "nowhere", max_bytes=100)
     assert reasons["nowhere"] == "it does not exist"
     assert "200 bytes" in reasons["big.txt"]
     assert reasons["film.mp4"] == "files of type .mp4 are not supported"
     assert "pip install pillow" in reasons["photo.png"]
     assert found(root, root / "film.mp4") == ["film.mp4"]
-    monkeypatch.setattr(ocr, "_program", lambda: "/usr/bin/tesseract")
+    monkeypatch.setattr(ocr, "usable", lambda: (False, "/usr/bin/tesseract"))
     assert "photo.png" in found(root)
