@@ -287,7 +287,7 @@ FOLDER is a questions.csv about your library (question, answer, answerable),
 or the folder that holds one.
 Ctrl-C changes nothing; the same command goes on (docs/confidence.md). Example:
   secondlook calibrate questions.csv --dry-run
-  secondlook calibrate --from feedback      answers called right or wrong on the page
+  secondlook calibrate --from feedback     answers that you judged on the page
 """
 )
 def calibrate(
