@@ -161,13 +161,15 @@ def test_members_are_like_the_name_and_like_each_other() -> None:
         ("c", "invoice due street"),
         ("rules", "invoice kitchen broom gate"),
         ("song", "meadow lark evening river"),
+        ("brief", "Die Rechnung ist bis zum Ende des Monats zu bezahlen und wird nicht erlassen."),
     ]
     context = context_with(papers)
     held = [Named(name, "paper") for name, _ in papers]
-    inside, doubted = members(context, "invoice", held)
+    inside, doubted, foreign = members(context, "invoice", held)
     assert [one.id for one in inside] == ["a", "b", "c"]
     assert [one.id for one in doubted] == ["rules"]
-    assert members(context, "lighthouse", held) == ([], [])
+    assert [one.id for one in foreign] == ["brief"]
+    assert members(context, "lighthouse", held) == ([], [], [])
 
 
 def test_a_condition_that_nobody_checks_withholds() -> None:
