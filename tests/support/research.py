@@ -174,7 +174,7 @@ class FakeLibrary:
     def scope(self, **_: Any) -> Filter:
         return EVERYTHING
 
-    def documents(self, **_: Any) -> list[Any]:
+    def documents(self, **_: Any) -> Sequence[Any]:
         held = {one.document: one.title for one in getattr(self.held, "held", ())}
         return [SimpleNamespace(id=name, title=title, paths=()) for name, title in held.items()]
 

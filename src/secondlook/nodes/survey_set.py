@@ -142,8 +142,8 @@ def members(
     if len(held) > _MOST_COMPARED:
         options = search_options(context.settings.search, k=_MOST_COMPARED)
         hits = context.shelf.find(which, options, Filter())
-        near = {hit.passage.document for hit in hits}
-        held = [one for one in held if one.id in near]
+        found = {hit.passage.document for hit in hits}
+        held = [one for one in held if one.id in found]
     ids = [f"{one.id}.0" for one in held]
     firsts = context.shelf.passages(ids)
     there = [one for one, name in zip(held, ids, strict=True) if name in firsts]
