@@ -176,7 +176,10 @@ class FakeLibrary:
 
     def documents(self, **_: Any) -> Sequence[Any]:
         held = {one.document: one.title for one in getattr(self.held, "held", ())}
-        return [SimpleNamespace(id=name, title=title, paths=()) for name, title in held.items()]
+        return [
+            SimpleNamespace(id=name, title=title, paths=(), language=None)
+            for name, title in held.items()
+        ]
 
     def close(self) -> None:
         pass

@@ -15,7 +15,7 @@ from secondlook.nodes.combine import stands_in
 from secondlook.nodes.context import Context  # noqa: TC001
 from secondlook.nodes.outline import fits, whole_document
 from secondlook.nodes.state import Evidence, Question, Sentence, Trace, step
-from secondlook.reading.languages import other_language
+from secondlook.reading.languages import knows
 from secondlook.retrieval.index.port import Filter
 from secondlook.roles.surveys import planned
 from secondlook.roles.wants import is_everything
@@ -176,7 +176,8 @@ def members(
     inside |= {at for at in called if alike[at] >= least}
     near = {at for at in range(len(there)) if alike[at] > best - _CLOSE} | called
     languages = context.shelf.reader_languages
-    foreign = {at for at, text in enumerate(begun) if other_language(text, languages)} - inside
+    spoken = {at: one.language for at, one in enumerate(there) if one.language and at not in inside}
+    foreign = {at for at, language in spoken.items() if not knows(languages, language)}
     asked, close, rest = (sorted(some) for some in (inside, near - inside - foreign, foreign))
     return [there[at] for at in asked], [there[at] for at in close], [there[at] for at in rest]
 
