@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 SOAK = bool(os.environ.get("SECONDLOOK_SOAK"))
 OF_THEIR_OWN = frozenset({"analyst", "auto", "research", "summary"})
 """test_analyst_hostile, test_auto_hostile (which calls `summary`), test_research_hostile."""
-NODES = {"linear": 5, "adaptive": 8, "corrective": 17}
+NODES = {"linear": 5, "adaptive": 8, "corrective": 17, "survey": 4}
 
 
 def _inconsistent(answer: Answer) -> list[str]:

@@ -35,6 +35,7 @@ class Named:
     id: str
     title: str
     paths: tuple[str, ...] = ()
+    language: str | None = None
 
 
 class LabelShelf(WordShelf):
@@ -161,13 +162,15 @@ def test_members_are_like_the_name_and_like_each_other() -> None:
         ("c", "invoice due street"),
         ("rules", "invoice kitchen broom gate"),
         ("song", "meadow lark evening river"),
+        ("brief", "Die Rechnung ist zu bezahlen."),
     ]
     context = context_with(papers)
-    held = [Named(name, "paper") for name, _ in papers]
-    inside, doubted = members(context, "invoice", held)
+    held = [Named(name, "paper", (), "de" if name == "brief" else "en") for name, _ in papers]
+    inside, doubted, foreign = members(context, "invoice", held)
     assert [one.id for one in inside] == ["a", "b", "c"]
     assert [one.id for one in doubted] == ["rules"]
-    assert members(context, "lighthouse", held) == ([], [])
+    assert [one.id for one in foreign] == ["brief"]
+    assert members(context, "lighthouse", held) == ([], [], [])
 
 
 def test_a_condition_that_nobody_checks_withholds() -> None:

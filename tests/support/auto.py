@@ -31,6 +31,7 @@ class Title:
     id: str
     title: str
     paths: tuple[str, ...] = ()
+    language: str | None = None
 
 
 TITLES = (Title("survey", "Harbour survey"), Title("plan", "The plan"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field, replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
 from secondlook.answer import Answer
@@ -172,6 +173,13 @@ class FakeLibrary:
 
     def scope(self, **_: Any) -> Filter:
         return EVERYTHING
+
+    def documents(self, **_: Any) -> Sequence[Any]:
+        held = {one.document: one.title for one in getattr(self.held, "held", ())}
+        return [
+            SimpleNamespace(id=name, title=title, paths=(), language=None)
+            for name, title in held.items()
+        ]
 
     def close(self) -> None:
         pass

@@ -114,7 +114,7 @@ export interface AnalysisFigure {
 }
 
 export interface Analysis {
-  kind: "computed" | "generated" | "concept" | "limitation";
+  kind: "computed" | "generated" | "concept" | "limitation" | "survey";
   reading: string;
   columns: { asked: string; table: string; column: string; score: number; how: string }[];
   sql: string | null;
@@ -186,7 +186,7 @@ export interface Answer {
   question: string;
   asked: string;
   workflow: string;
-  method: "extractive" | "generative" | "computed" | "outline" | "summary" | "catalogue" | "none";
+  method: "extractive" | "generative" | "computed" | "outline" | "summary" | "survey" | "catalogue" | "none";
   model: string | null;
   text: string;
   short: string | null;

@@ -460,7 +460,7 @@ def _claim_of(claims: Sequence[Claim], cell: CellData, number: int | None) -> Cl
 
 def _all_sure(state: Surveyed) -> bool:
     cells = [cell for row in state["rows"] for cell in row["cells"]]
-    whole = state["asked"] == len(state["documents"]) and not state["doubted"]
+    whole = state["asked"] == len(state["documents"]) and not (state["doubted"] or state["foreign"])
     return whole and state["likely"] >= _SURELY_ONE and all(cell["sure"] for cell in cells)
 
 
@@ -481,6 +481,7 @@ def _coverage(state: Surveyed) -> str:
         "Doubtful": named(lambda cell: cell["short"] is not None and not cell["sure"]),
         "Not stated in": named(lambda cell: cell["short"] is None),
         "Left out, though alike": state["doubted"],
+        "In another language, and not looked at": state["foreign"],
     }
     left = {"Not asked": [title for _, title in state["documents"][state["asked"] :]]}
     said = [f"Asked {len(rows)} documents; {sum(map(_answered, rows))} answered."]

@@ -13,8 +13,9 @@ from typing_extensions import TypedDict
 from secondlook.library.library import search_options
 from secondlook.nodes.combine import stands_in
 from secondlook.nodes.context import Context  # noqa: TC001
-from secondlook.nodes.outline import whole_document
+from secondlook.nodes.outline import fits, whole_document
 from secondlook.nodes.state import Evidence, Question, Sentence, Trace, step
+from secondlook.reading.languages import knows
 from secondlook.retrieval.index.port import Filter
 from secondlook.roles.surveys import planned
 from secondlook.roles.wants import is_everything
@@ -31,7 +32,7 @@ _OPENING: Final = 300  # Characters that tell what kind of document it is
 _ONE_KIND: Final = 0.7  # How alike documents of a kind begin, on average
 _SAME: Final = 0.02
 _CLOSE: Final = 0.07
-"""Kinds that are as like the name of a set belong to it; those nearly so are named as left out."""
+"""Kinds as like the name of a set belong to it; documents nearly so are named as left out."""
 _LEAST_ALIKE: Final = 0.44
 _LEAST_GAP: Final = (0.02, 0.05)
 _LEAST_SAID: Final = 0.05
@@ -73,6 +74,7 @@ class Surveyed(TypedDict):
     fields: list[FieldData]
     documents: list[list[str]]  # Id and title of each of the set
     doubted: list[str]  # Titles of those that may belong to it, and were left out
+    foreign: list[str]  # Titles of those that nobody here can read
     asked: int
     rows: list[RowData]
     ended: str  # Why no further document is asked, or none at all; empty while that is open
@@ -91,6 +93,7 @@ async def choose_set(state: Question, runtime: Runtime[Context]) -> AskedEach:
     plan = await asyncio.to_thread(planned, state["question"])
     chosen: list[Titled] = []
     doubted: list[Titled] = []
+    foreign: list[Titled] = []
     ended = f"I could not tell what each document is to be asked: {_HELP}."
     if plan is not None and context.titles is not None:
         held = await asyncio.to_thread(context.titles, scope)
@@ -98,7 +101,7 @@ async def choose_set(state: Question, runtime: Runtime[Context]) -> AskedEach:
             chosen = list(held)
         else:
             for name in (plan.which, state["question"]):  # the one that tells them apart
-                chosen, doubted = await asyncio.to_thread(members, context, name, held)
+                chosen, doubted, foreign = await asyncio.to_thread(members, context, name, held)
                 if chosen:
                     break
         ended = "" if chosen else f"I could not tell which documents {plan.which!r} are: {_HELP}."
@@ -120,6 +123,7 @@ async def choose_set(state: Question, runtime: Runtime[Context]) -> AskedEach:
         ],
         "documents": [[one.id, one.title] for one in chosen[:most]],
         "doubted": [one.title for one in doubted],
+        "foreign": [one.title for one in foreign],
         "asked": 0,
         "rows": [],
         "ended": ended,
@@ -131,19 +135,20 @@ async def choose_set(state: Question, runtime: Runtime[Context]) -> AskedEach:
 
 def members(
     context: Context, which: str, held: Sequence[Titled]
-) -> tuple[list[Titled], list[Titled]]:
-    """The documents of the kind that is most like the name, by titles and first lines, and those of
-    a kind nearly as like it. None of either where no clear gap tells the kind from the rest."""
+) -> tuple[list[Titled], list[Titled], list[Titled]]:
+    """The documents of the kind that is most like the name, by titles and first lines; others that
+    are nearly as like it or are called so; and those in a language that the models do not know.
+    None where neither a clear gap nor what several are called tells the kind from the rest."""
     if len(held) > _MOST_COMPARED:
         options = search_options(context.settings.search, k=_MOST_COMPARED)
         hits = context.shelf.find(which, options, Filter())
-        near = {hit.passage.document for hit in hits}
-        held = [one for one in held if one.id in near]
+        found = {hit.passage.document for hit in hits}
+        held = [one for one in held if one.id in found]
     ids = [f"{one.id}.0" for one in held]
     firsts = context.shelf.passages(ids)
     there = [one for one, name in zip(held, ids, strict=True) if name in firsts]
     if not there:
-        return [], []
+        return [], [], []
     begun = [f"{one.title}\n{firsts[f'{one.id}.0'].text[:_OPENING]}" for one in there]
     name, *rest = np.array(context.shelf.vectors([which, *begun]))
     vectors = np.array(rest)
@@ -154,20 +159,27 @@ def members(
     )
     best = ranked[0][0]
     chosen = [group for near, group in ranked if near > best - _SAME]
-    others = ranked[len(chosen) :]
-    gap = best - others[0][0] if others else 0.0
-    if best < _LEAST_ALIKE or gap < _LEAST_GAP[0]:
-        return [], []
-    if gap < _LEAST_GAP[1]:  # in doubt the reader says what each is
-        asked = [chosen[0][:_TOLD], *(group[:_TOLD] for _, group in others[:2])]
-        pairs = [(f"This is one of the {which}.", begun[at]) for group in asked for at in group]
+    rivals = [group for _, group in ranked[len(chosen) :]]
+    gap = best - ranked[len(chosen)][0] if rivals else 0.0
+    clear = best >= _LEAST_ALIKE and gap >= _LEAST_GAP[1]
+    if not clear and best >= _LEAST_ALIKE and gap >= _LEAST_GAP[0]:  # the reader says what each is
+        shown = [group[:_TOLD] for group in (chosen[0], *rivals[:2])]
+        pairs = [(f"This is one of the {which}.", begun[at]) for group in shown for at in group]
         said = iter(context.support.support(pairs))
-        (own, *theirs) = [sum(next(said) for _ in group) / len(group) for group in asked]
-        if own < max(_LEAST_SAID, 2 * max(theirs)):
-            return [], []
-    inside = sorted(at for group in chosen for at in group)
-    close = sorted(at for near, group in others if near > best - _CLOSE for at in group)
-    return [there[at] for at in inside], [there[at] for at in close]
+        own, *theirs = [sum(next(said) for _ in group) / len(group) for group in shown]
+        clear = own >= max(_LEAST_SAID, 2 * max(theirs))
+    called = {at for at, one in enumerate(there) if fits(which, one.title, one.paths)}
+    inside = {at for group in chosen for at in group} if clear else called
+    if len(inside) == 0 or (not clear and len(inside) == 1):
+        return [], [], []
+    least = min(alike[at] for at in inside)
+    inside |= {at for at in called if alike[at] >= least}
+    near = {at for at in range(len(there)) if alike[at] > best - _CLOSE} | called
+    languages = context.shelf.reader_languages
+    spoken = {at: one.language for at, one in enumerate(there) if one.language and at not in inside}
+    foreign = {at for at, language in spoken.items() if not knows(languages, language)}
+    asked, close, rest = (sorted(some) for some in (inside, near - inside - foreign, foreign))
+    return [there[at] for at in asked], [there[at] for at in close], [there[at] for at in rest]
 
 
 def kinds(vectors: Any, order: Sequence[int]) -> list[list[int]]:

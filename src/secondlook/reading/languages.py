@@ -143,6 +143,12 @@ def foreign(question: str, passage: str, languages: Collection[str] = ENGLISH) -
     return None
 
 
+def knows(languages: Collection[str], code: str) -> bool:
+    """Whether the language with this code is among them, by name or code."""
+    known = frozenset(map(str.lower, languages))
+    return code in known or _NAMES.get(code, code).lower() in known
+
+
 def other_language(text: str, known: Collection[str] = ENGLISH) -> str | None:
     """The language of a text that is in none of the known ones; None where that is not certain.
     Languages are known by name or ISO 639-1 code, as settings write them."""
@@ -175,11 +181,7 @@ def other_language(text: str, known: Collection[str] = ENGLISH) -> str | None:
 
 def _identified(text: str, known: frozenset[str], *, at_least: float) -> str | None:
     ranked: list[tuple[str, float]] = _identifier().rank(text)
-    others = [
-        (code, share)
-        for code, share in ranked
-        if not (code in known or _NAMES[code].lower() in known)
-    ]
+    others = [(code, share) for code, share in ranked if not knows(known, code)]
     if not others or sum(share for _, share in others) < at_least:
         return None
     return _NAMES[others[0][0]]
