@@ -10,6 +10,7 @@ import pytest
 
 from secondlook.answer import Answer
 from secondlook.engine.execution import Watched, failed
+from secondlook.graphs import survey as graph
 from secondlook.graphs.registry import workflow
 from secondlook.models.budget import Ledger
 from secondlook.models.prices import Caps
@@ -147,6 +148,17 @@ def test_documents_are_asked_some_at_a_time_and_kept() -> None:
     answer, steps = run(context_with(papers))
     assert [one["numbers"]["asked"] for one in steps if one["node"] == "ask_each"] == [8, 11]
     assert answer.short == "£66"
+
+
+def test_of_more_documents_than_it_asks_it_says_which_are_left(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(graph, "MOST_ASKED", BATCH)
+    papers = [(f"paper{at:02}", "Total: £1.00") for at in range(BATCH + 2)]
+    answer, _ = run(context_with(papers))
+    assert answer.status == "partial"
+    assert f"Of {BATCH} of {BATCH + 2} documents" in answer.text
+    assert "Not asked: paper08, paper09" in answer.text
 
 
 def test_a_set_that_nobody_can_tell_is_asked_for_by_name() -> None:

@@ -10,7 +10,7 @@ from langgraph.graph import END, START, StateGraph
 from secondlook.nodes.context import Context
 from secondlook.nodes.state import Finishing, Outcome
 from secondlook.nodes.survey import ask_each, finish, tally
-from secondlook.nodes.survey_set import MOST_BATCHES, Surveyed, choose_set
+from secondlook.nodes.survey_set import MOST_ASKED, MOST_BATCHES, Surveyed, choose_set
 
 if TYPE_CHECKING:
     from secondlook.settings.sections import Settings
@@ -37,7 +37,7 @@ def build(_settings: Settings) -> StateGraph[State, Context]:
 
 def following(state: Surveyed) -> Literal["ask_each", "tally"]:
     """Some documents at a time: what they said is kept before the next ones are asked."""
-    left = state["asked"] < len(state["documents"]) and not state["ended"]
+    left = state["asked"] < min(len(state["documents"]), MOST_ASKED) and not state["ended"]
     return "ask_each" if left else "tally"
 
 

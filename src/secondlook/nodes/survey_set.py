@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 MOST_BATCHES: Final = 250
 BATCH: Final = 8  # Documents that are asked before what they said is kept
+MOST_ASKED: Final = MOST_BATCHES * BATCH  # Of more the answer says which were not asked
 _OPENING: Final = 300  # Characters that tell what kind of document it is
 _ONE_KIND: Final = 0.7  # How alike documents of a kind begin, on average
 _SAME: Final = 0.02
@@ -108,7 +109,6 @@ async def choose_set(state: Question, runtime: Runtime[Context]) -> AskedEach:
         chosen, unmet = await _naming(context, plan, chosen)
         if unmet and plan.act != "list" and not ended:
             ended = f"I cannot tell for sure which of them are meant by {', '.join(unmet)}."
-    most = MOST_BATCHES * BATCH
     said = ended or f"Chose {len(chosen)} documents for {plan.which if plan else ''!r}."
     numbers = {"documents": len(chosen), "doubted": len(doubted)}
     listed = "; ".join(one.title for one in chosen[:12])
@@ -121,7 +121,7 @@ async def choose_set(state: Question, runtime: Runtime[Context]) -> AskedEach:
             {"label": one.label, "phrasings": list(one.phrasings), "kinds": list(one.kinds)}
             for one in (plan.fields if plan else ())
         ],
-        "documents": [[one.id, one.title] for one in chosen[:most]],
+        "documents": [[one.id, one.title] for one in chosen],
         "doubted": [one.title for one in doubted],
         "foreign": [one.title for one in foreign],
         "asked": 0,
