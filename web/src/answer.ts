@@ -186,7 +186,15 @@ export interface Answer {
   question: string;
   asked: string;
   workflow: string;
-  method: "extractive" | "generative" | "computed" | "outline" | "summary" | "survey" | "catalogue" | "none";
+  method:
+    | "extractive"
+    | "generative"
+    | "computed"
+    | "outline"
+    | "summary"
+    | "survey"
+    | "catalogue"
+    | "none";
   model: string | null;
   text: string;
   short: string | null;
