@@ -202,7 +202,7 @@ def test_a_model_is_fetched_stopped_and_gone_on_with(
         assert reached("done")["done"] == len(CONTENT) > stopped["done"]
         assert int(mirror.asked[-1][len("bytes=") : -1]) > 900_000  # it went on there
         shown = told(client.get("/api/models"))
-        assert [one["name"] for one in shown["usable"]] == ["gguf:model-Q4_K_M.gguf"]
+        assert "gguf:model-Q4_K_M.gguf" in {one["name"] for one in shown["usable"]}
         assert str(tmp_path) not in str(shown)
         mirror.promised = "0" * 64
         hub.models_folder().joinpath("model-Q4_K_M.gguf").unlink()

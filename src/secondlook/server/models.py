@@ -86,7 +86,7 @@ class SettingsChanged(SettingsShown):
 
 
 @router.get("/models")
-async def list_models(
+async def show_models(
     request: Request,
     served: FromServer,
     address: Annotated[Address | None, Query(description="Of a server to look at.")] = None,
