@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     Reply = Callable[[ChatRequest, random.Random], Any]
 
-WORKFLOWS = tuple(registry.WORKFLOWS)
+WORKFLOWS = tuple(name for name in registry.WORKFLOWS if name != "survey")  # it asks no model
 SPEC = "openai:scripted"
 PRICES = ((0.0, 0.0, 0.0), (0.15, 0.6, 0.075), (3.0, 15.0, 0.3), (2.0, 2.0, 6.0))
 """Input, output and cached, in US dollars per million tokens; at last a cache that costs more."""
