@@ -355,6 +355,7 @@ _ASKING = {"SECONDLOOK_MODELS_DEFAULT": "openai:m"}
         ({"SECONDLOOK_MODELS_DEFAULT": "openai:m@http://me:hunter2@host:99999/v1"}, "no address"),
         ({"SECONDLOOK_MODELS_ROLES": "answer=anthropic:m@http://me:hunter2@host"}, "ANTHROPIC_API"),
         ({"SECONDLOOK_EMBEDDING_MODEL": "openai:m@http://me:hunter2@127.0.0.1:9"}, "127.0.0.1:9"),
+        ({"SECONDLOOK_MODELS_OPTIONS": "all.api_key=hunter2-and-so-forth"}, "no key"),
         ({"SECONDLOOK_WEB_URL": "http://me:hunter2@host"}, "plain address"),
         ({"SECONDLOOK_TELEMETRY_ENDPOINT": "http://me:hunter2@host"}, "plain address"),
         (_ASKING | {"OPENAI_BASE_URL": "http://me:hunter2@127.0.0.1:9/v1"}, "127.0.0.1:9"),

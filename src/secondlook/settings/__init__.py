@@ -51,10 +51,11 @@ FLAG_NAMES = {
     "budget.money": "--max-cost",
 }
 KEYS: tuple[str, ...] = tuple(FIELDS)
-_NOT_SHOWN = frozenset({"library.index", "runs.store"})  # may hold a secret
-_TAKES_IT_APART = frozenset(
-    {"models.default", "models.roles", "embedding.model", "embedding.base_url", *_NOT_SHOWN}
-)
+_STORES = frozenset({"library.index", "runs.store"})
+_NOT_SHOWN = _STORES | {"models.options"}  # may hold a secret
+_TAKES_IT_APART = _STORES | {
+    "models.default", "models.roles", "embedding.model", "embedding.base_url",
+}  # fmt: skip
 
 
 def _variable(key: str) -> str:

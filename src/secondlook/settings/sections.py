@@ -35,6 +35,7 @@ DEFAULT_LIBRARY = "default"  # the library that the server was started with
 LIBRARY_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ORIGIN = re.compile(r"https?://[^\s/]+")
 _URL = r"^https?://[^\s/]+"
+_LONGEST_OPTION = 16
 
 
 class ServeSettings(Section):
@@ -235,6 +236,13 @@ class WebSettings(Section):
     allow_private: bool = setting(False, "Also read pages on private addresses.")
 
 
+def without_keys(lines: tuple[str, ...]) -> tuple[str, ...]:
+    """No option has a long value: that would be a key, which belongs on no screen."""
+    if any(len(line.partition("=")[2].strip()) > _LONGEST_OPTION for line in lines):
+        raise ValueError("Input should have a number or a mode behind each =, no key")
+    return lines
+
+
 class ModelSettings(Section):
     default: Annotated[str, AfterValidator(plain)] = setting(
         "none", "Model for every role, `provider:model`, or `none`.", min_length=1
@@ -242,7 +250,9 @@ class ModelSettings(Section):
     roles: Annotated[tuple[str, ...], AfterValidator(plain)] = words(
         "Models of single roles: `[workflow.]role=provider:model`."
     )
-    options: tuple[str, ...] = words("Options, such as `answer.temperature=0.3`, `all.timeout=60`.")
+    options: Annotated[tuple[str, ...], AfterValidator(without_keys)] = words(
+        "Options, such as `answer.temperature=0.3`, `all.timeout=60`."
+    )
     servers: Servers = setting(Servers(), "Which of its servers does the work of a role.")
     prices: Path | None = setting(None, "TOML file of prices that override ours.", strict=False)
 
