@@ -25,6 +25,7 @@ import httpx
 import psutil  # type: ignore[import-untyped,unused-ignore]
 import pytest
 
+from secondlook.server.runs import CANCELLED, SERVER_STOPS, Ask, LiveRun
 from tests.support.asking_http import QUESTION, library_at
 from tests.support.library_http import HARBOUR, LIBRARY, OWN
 from tests.support.unprivileged import SECONDLOOK, environment
@@ -230,3 +231,11 @@ def test_a_stalled_upload_is_told_that_the_server_stops(tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         assert told.result() == httpx.codes.SERVICE_UNAVAILABLE
         process.communicate()
+
+
+def test_a_question_that_a_stopping_server_leaves_may_be_asked_again() -> None:
+    for why, status in ((SERVER_STOPS, 503), (CANCELLED, 409)):
+        live = LiveRun("r", Ask(question="why?"))
+        live.stop(why)
+        problem = live.failure().details("/api/ask")
+        assert (problem.status, problem.code) == (status, "run_stopped")

@@ -131,7 +131,8 @@ class LiveRun:
             return Problem(known.status, known.code, known.detail, hint=known.hint)
         why = self.log.last.why if isinstance(self.log.last, Stopped) else CANCELLED
         said = f"the run {self.id!r} ended without an answer: {why}"
-        return Problem(409, "run_stopped", said, hint=f"POST /api/runs/{self.id}/resume")
+        status = 503 if why == SERVER_STOPS else 409
+        return Problem(status, "run_stopped", said, hint=f"POST /api/runs/{self.id}/resume")
 
 
 MOST_KEPT: Final = 64  # ended runs that are watched without reading the record
