@@ -164,6 +164,7 @@ def test_answers_that_a_person_judged_are_what_it_is_calibrated_on(
         store.note(real.run, feedback="wrong")
     sheet = tmp_path / "judged.csv"
     assert main(["eval", "feedback", str(sheet), "--library", str(towns), "-q"]) == 0
+    assert sheet.stat().st_mode & 0o077 == 0
     held = {row["question"]: row for row in csv.DictReader(sheet.read_text("utf-8").splitlines())}
     assert {name: held[name]["answer"] for name in held if held[name]["answerable"] == "yes"} == {
         row["question"]: row["answer"] for row in rows if row["answer"]

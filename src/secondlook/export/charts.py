@@ -93,7 +93,7 @@ def write_table(answer: Answer, path: Path) -> list[Path]:
         if path.suffix.casefold() == ".csv":
             # The mark lets spreadsheets read it as UTF-8.
             with path.open("w", encoding="utf-8-sig", newline="", errors="replace") as stream:
-                csv.writer(stream).writerows(map(_harmless, row) for row in [columns, *rows])
+                csv.writer(stream).writerows(map(harmless, row) for row in [columns, *rows])
         elif path.suffix.casefold() == ".json":
             listed = [dict(zip(columns, row, strict=True)) for row in rows]
             path.write_text(json.dumps(listed, ensure_ascii=False, indent=1), "utf-8", "replace")
@@ -110,7 +110,7 @@ def _cell(value: Any) -> Any:
 _FORMULA = ("=", "@", "+", "-", "\t", "\r")
 
 
-def _harmless(cell: Any) -> Any:
+def harmless(cell: Any) -> Any:
     """A text that a spreadsheet would take for a formula gets a sign that makes it text."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(_FORMULA) else cell
 

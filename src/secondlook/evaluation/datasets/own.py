@@ -27,6 +27,8 @@ from secondlook.evaluation.datasets.evalset import (
 )
 from secondlook.evaluation.metrics import is_answered, said
 from secondlook.evaluation.records import Case, Problem
+from secondlook.export.charts import harmless
+from secondlook.files import write_whole
 
 if TYPE_CHECKING:
     from secondlook.settings.sections import RunSettings
@@ -280,8 +282,9 @@ def write_feedback(runs: RunSettings, library: Path, file: Path) -> int:
                 "|".join(sorted(sources)) if feedback == "right" else "",
                 answer.run,
             ]
-    with file.open("w", newline="", encoding="utf-8") as out:
-        writer = csv.writer(out)
-        writer.writerow(["question", "answer", "answerable", "wrong", "document", "id"])
-        writer.writerows(rows.values())
+    sheet = io.StringIO(newline="")
+    writer = csv.writer(sheet)
+    writer.writerow(["question", "answer", "answerable", "wrong", "document", "id"])
+    writer.writerows(map(harmless, row) for row in rows.values())
+    write_whole(file, sheet.getvalue().encode())  # its owner's alone, as the record is
     return len(rows)
